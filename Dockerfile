@@ -1,0 +1,49 @@
+# syntax=docker/dockerfile:1
+# One image for api, workers, scheduler and migrations; which one a container is, its command says.
+
+FROM node:24-bookworm-slim AS interface
+WORKDIR /src/frontend
+COPY frontend/package.json frontend/package-lock.json ./
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit
+COPY frontend/ ./
+RUN npx --no-install vite build --logLevel warn
+
+FROM python:3.11-slim-bookworm AS packages
+ENV UV_COMPILE_BYTECODE=1 \
+    UV_LINK_MODE=copy \
+    UV_PYTHON_DOWNLOADS=never \
+    UV_SYSTEM_CERTS=1 \
+    PYTHONPATH=/src/backend
+WORKDIR /src
+# uv comes as it does for ./culprit up: by name and SHA-256, with Python's standard library.
+COPY backend/culprit/__init__.py backend/culprit/__init__.py
+COPY backend/culprit/launch backend/culprit/launch
+RUN python -m culprit.launch.fetch_uv /usr/local/bin/uv
+COPY pyproject.toml uv.lock ./
+RUN --mount=type=cache,target=/root/.cache/uv \
+    UV_PROJECT_ENVIRONMENT=/app/.venv uv sync --frozen --no-default-groups
+
+FROM python:3.11-slim-bookworm
+# perf reads imported perf.data files. Debian keeps one version per release; pinning it would break rebuilds.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends linux-perf \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 10001 --no-create-home --home-dir /var/lib/culprit --shell /usr/sbin/nologin culprit \
+    && install -d -o culprit -g culprit -m 700 /var/lib/culprit /store
+WORKDIR /app
+COPY --from=packages /app/.venv /app/.venv
+COPY collectors collectors
+COPY migrations migrations
+COPY backend backend
+COPY --from=interface /src/frontend/dist frontend/dist
+ENV PATH=/app/.venv/bin:$PATH \
+    PYTHONPATH=/app/backend:/app \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    CULPRIT_HOME=/var/lib/culprit
+USER 10001:10001
+EXPOSE 8040
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8040/healthz', timeout=4)"]
+CMD ["uvicorn", "culprit.main:app", "--host", "0.0.0.0", "--port", "8040", "--no-server-header"]

@@ -1,0 +1,17 @@
+# `./culprit` does everything; these are the usual names for it.
+.PHONY: up down check test full
+
+up:
+	./culprit up
+
+down:
+	./culprit down
+
+check:
+	./culprit test --only format --only lint --only types --only walls --only containers --only frontend
+
+test:
+	./culprit test
+
+full:
+	./culprit test --full

@@ -1,0 +1,38 @@
+"""The HTTP API: every noun's routes under /api/v1, and nothing else."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from culprit.auth import endpoints as auth
+from culprit.captures import endpoints as captures
+from culprit.catalogue import endpoints as catalogue
+from culprit.catalogue import script
+from culprit.evidence import endpoints as evidence
+from culprit.hosts import demo
+from culprit.hosts import endpoints as hosts
+from culprit.imports import endpoints as imports
+from culprit.kit.problem import RESPONSES
+from culprit.profiles import endpoints as profiles
+from culprit.timeline import endpoints as timeline
+
+ROUTERS: tuple[APIRouter, ...] = (
+    auth.router,
+    hosts.router,
+    demo.router,
+    captures.router,
+    catalogue.router,
+    script.router,
+    evidence.router,
+    timeline.router,
+    profiles.router,
+    imports.router,
+)
+
+
+def api_router() -> APIRouter:
+    """All routes of version 1."""
+    router = APIRouter(prefix="/api/v1", responses=RESPONSES)
+    for one in ROUTERS:
+        router.include_router(one)
+    return router

@@ -1,0 +1,101 @@
+"""What who may. One table of actions, one function that decides, one clause that lists.
+
+`policy` is asked on every route and again inside tasks, because a role may have been taken away in between.
+`visible` goes into every list query, so that what is out of scope does not exist for that person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select, true
+
+from culprit.auth.actor import Actor, rank
+from culprit.kit.errors import Forbidden, NotFound
+from culprit.models import Capture, Host, Run
+
+# The lowest role that may do it.
+ACTIONS: Mapping[str, str] = {
+    "host.read": "viewer",
+    "capture.read": "viewer",
+    "profile.read": "viewer",
+    "artifact.read": "investigator",  # raw bytes may hold more than what the screens show
+    "capture.light": "investigator",
+    "capture.standard": "investigator",
+    "capture.deep": "oncall",
+    "capture.ptrace": "admin",
+    "capture.cancel": "investigator",
+    "capture.import": "investigator",
+    "profile.diff": "investigator",
+    "host.check": "investigator",
+    "demo.busy": "investigator",
+    "host.enrol": "admin",
+    "host.edit": "admin",
+    "host.pin": "admin",
+    "host.retire": "admin",
+    "credential.manage": "admin",
+    "network.manage": "admin",
+    "user.manage": "admin",
+    "audit.read": "admin",
+    "token.own": "viewer",
+}
+
+
+def allowed(actor: Actor, action: str) -> bool:
+    """Whether the role alone suffices. An action that is not listed is nobody's."""
+    lowest = ACTIONS.get(action)
+    return lowest is not None and rank(actor.role) >= rank(lowest)
+
+
+def may(actor: Actor) -> list[str]:
+    """All actions that the role allows, for clients that hide what cannot be done."""
+    return sorted(action for action in ACTIONS if allowed(actor, action))
+
+
+def in_scope(actor: Actor, labels: Mapping[str, Any]) -> bool:
+    """Whether a host with these labels is within the actor's scope; the same rule as `visible`."""
+    return all(labels.get(name) in values for name, values in actor.label_scope.items())
+
+
+def policy(actor: Actor, action: str, resource: Host | None = None) -> None:
+    """Let `actor` do `action` (on `resource`), or raise.
+
+    Raises NotFound for a host out of scope (its existence is not told), Forbidden for too low a role.
+    """
+    if resource is not None and not in_scope(actor, resource.labels):
+        raise NotFound("host.not_found")
+    if not allowed(actor, action):
+        raise Forbidden(
+            "auth.role_too_low", action=action, role=actor.role, needs=ACTIONS.get(action, "nobody")
+        )
+
+
+def scope_clause(scope: Mapping[str, Sequence[str]]) -> ColumnElement[bool]:
+    """A label scope as a condition on Host.labels."""
+    if not scope:
+        return true()
+    return and_(*(Host.labels[name].astext.in_(list(values)) for name, values in scope.items()))
+
+
+def visible(actor: Actor) -> ColumnElement[bool]:
+    """The hosts that exist for this actor, as a condition on Host."""
+    return scope_clause(actor.label_scope)
+
+
+def visible_runs(actor: Actor) -> ColumnElement[bool]:
+    """The runs that exist for this actor: on a visible host, or an import of their own without a host."""
+    if actor.unrestricted:
+        return true()
+    own = select(Capture.id).where(Capture.requested_by == actor.id)
+    return or_(
+        Run.host_id.in_(select(Host.id).where(visible(actor))),
+        and_(Run.host_id.is_(None), Run.capture_id.in_(own)),
+    )
+
+
+def visible_captures(actor: Actor) -> ColumnElement[bool]:
+    """The captures with at least one run that exists for this actor."""
+    if actor.unrestricted:
+        return true()
+    return Capture.id.in_(select(Run.capture_id).where(visible_runs(actor)))

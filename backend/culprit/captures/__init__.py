@@ -1,0 +1,1 @@
+"""Captures: one plan on one or more hosts, and what becomes of it."""

@@ -1,0 +1,116 @@
+"""Live progress as server-sent events: what the streams say is new, the database says what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from uuid import UUID
+
+from redis.exceptions import RedisError
+from sqlalchemy.orm import Session, sessionmaker
+from sse_starlette import ServerSentEvent
+
+from culprit.auth.actor import Actor
+from culprit.captures import queries
+from culprit.captures.schemas import CaptureRead, RunSummary
+from culprit.core.outcomes import CAPTURE_FINAL
+from culprit.infra.progress import Reader
+
+BLOCK_MS = 5_000
+POLL_S = 1.0
+BROKER_PAUSE_S = 10.0
+GATHER_S = 0.2
+
+
+async def watch(
+    sessions: sessionmaker[Session], redis_url: str, actor: Actor, capture_id: UUID, resume: str | None
+) -> AsyncIterator[ServerSentEvent]:
+    """Events until the capture has ended. The database is read in threads, the stream is waited for here.
+
+    Each turn reads the capture once and sends the runs that changed, however much news there was; so a slow
+    watcher misses intermediate steps and never the last one.
+    """
+    place = _Place(Reader(redis_url, capture_id))
+    sent: dict[UUID, str] = {}
+    state = ""
+    try:
+        only = await place.begin(resume)
+        while True:
+            capture = await asyncio.to_thread(_read, sessions, actor, capture_id)
+            if capture is None:
+                return
+            for run in capture.runs:
+                body = _body(run)
+                if sent.get(run.id) != body and (only is None or run.id in only):
+                    yield ServerSentEvent(data=body, event="run", id=place.at)
+                sent[run.id] = body
+            if capture.state != state:
+                state = capture.state
+                yield ServerSentEvent(data=f'{{"state":"{state}"}}', event="capture", id=place.at)
+            if state in CAPTURE_FINAL:
+                return
+            only = None
+            await place.wait()
+    finally:
+        await place.close()
+
+
+def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> CaptureRead | None:
+    with sessions() as session:
+        capture = queries.capture(session, actor, capture_id)
+        return queries.read_captures(session, actor, [capture])[0] if capture else None
+
+
+def _body(run: RunSummary) -> str:
+    # The age of a running run grows with every look and is no news.
+    return run.model_copy(update={"seconds": run.seconds if run.ended_at else None}).model_dump_json()
+
+
+class _Place:
+    """Where in the stream a watcher is; without Redis it merely waits between looks at the database."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._away_until = 0.0
+        self.at: str | None = None
+
+    async def begin(self, resume: str | None) -> set[UUID] | None:
+        """Finds the place to begin at; returns the runs with news since `resume`, or None for all of them."""
+        try:
+            if resume is not None and await self._reader.holds(resume):
+                self.at = resume
+                return await self._read(None)
+            self.at = await self._reader.tail()
+        except (RedisError, OSError):
+            self._away()
+        return None
+
+    async def wait(self) -> None:
+        """Waits for news, and a little longer, so that much news makes one look."""
+        if time.monotonic() < self._away_until:
+            await asyncio.sleep(POLL_S)
+            return
+        try:
+            if self.at is None:
+                self.at = await self._reader.tail()
+            await self._read(BLOCK_MS)
+        except (RedisError, OSError):
+            self._away()
+
+    async def _read(self, block_ms: int | None) -> set[UUID]:
+        entries = await self._reader.after(self.at or "0-0", block_ms)
+        if entries:
+            self.at = entries[-1][0]
+            if block_ms is not None:
+                await asyncio.sleep(GATHER_S)
+        return {UUID(entry["body"]["run"]) for _, entry in entries if entry["kind"] == "run"}
+
+    def _away(self) -> None:
+        self._away_until = time.monotonic() + BROKER_PAUSE_S
+
+    async def close(self) -> None:
+        """Gives the connection back."""
+        with suppress(RedisError, OSError):
+            await self._reader.close()

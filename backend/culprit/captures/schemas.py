@@ -1,0 +1,134 @@
+"""What goes in and out about captures."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_HOSTS = 200
+Sentence = dict[str, Any]
+
+
+class CapturePreview(BaseModel):
+    """What one would like to capture, and where."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    host_ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_HOSTS)]
+    plan: Annotated[str, Field(max_length=40)]
+    seconds: Annotated[int | None, Field(ge=1, le=600)] = None
+    collectors: Annotated[list[Annotated[str, Field(max_length=40)]] | None, Field(max_length=60)] = None
+
+
+class CaptureCreate(CapturePreview):
+    """What to capture, where, and why."""
+
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class HostRef(BaseModel):
+    """A host by name."""
+
+    id: UUID
+    name: str
+
+
+class UserRef(BaseModel):
+    """A person by name."""
+
+    id: UUID
+    name: str
+
+
+class PreviewHost(BaseModel):
+    """Whether a collector will work on a host, as far as its last check told."""
+
+    host_id: UUID
+    state: Literal["works", "degrades", "does_not_work", "unknown"]
+    reason: Sentence | None = None
+    mend: Sentence | None = None
+
+
+class PreviewCost(BaseModel):
+    """Expected cost on each host: percent of one core, bytes per second, and a remark in both languages."""
+
+    cpu_pct: float
+    bytes_per_s: float
+    note: dict[str, str]
+
+
+class PreviewCollector(BaseModel):
+    """What one collector would run, and on which hosts it will work."""
+
+    id: str
+    tier: str
+    seconds: int
+    commands: list[str]
+    cost: PreviewCost
+    hosts: list[PreviewHost]
+
+
+class PreviewRead(BaseModel):
+    """All that is shown before anything is sent. `refusal` says why not, where it is not allowed."""
+
+    tier: str
+    allowed: bool
+    refusal: Sentence | None
+    total_seconds: int
+    collectors: list[PreviewCollector]
+
+
+class CollectorProgress(BaseModel):
+    """How far a collector is."""
+
+    elapsed_ms: float
+    planned_ms: float
+
+
+class CollectorSummary(BaseModel):
+    """What became of one collector."""
+
+    id: str
+    state: str
+    reason: Sentence | None
+    bytes: int
+    seconds: float | None
+    progress: CollectorProgress | None
+
+
+class RunSummary(BaseModel):
+    """One host of a capture. `waiting` says why a queued run does not start yet."""
+
+    id: UUID
+    host: HostRef | None
+    state: str
+    attempt: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    not_before: datetime | None
+    seconds: float | None
+    bytes: int
+    host_cpu_ms: float | None
+    failure: Sentence | None
+    waiting: Sentence | None
+    collectors: list[CollectorSummary]
+
+
+class CaptureRead(BaseModel):
+    """A capture with its runs."""
+
+    id: UUID
+    number: int
+    plan: str
+    seconds: float | None
+    tier: str
+    state: str
+    reason: str
+    source: str
+    requested_by: UserRef | None
+    created_at: datetime
+    ended_at: datetime | None
+    runs: list[RunSummary]

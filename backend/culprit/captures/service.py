@@ -1,0 +1,196 @@
+"""Decisions about captures: what a plan would do, who may have it done, and how it is called off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import func, update
+from sqlalchemy.orm import Session
+
+from collectors.contract import Way
+from collectors.plans import PLANS, Plan, custom, scaled
+from collectors.registry import COLLECTORS
+from culprit.auth import audit
+from culprit.auth.actor import Actor
+from culprit.auth.policy import policy
+from culprit.captures import queries
+from culprit.captures.leases import settle_capture
+from culprit.captures.schemas import (
+    CaptureCreate,
+    CapturePreview,
+    PreviewCollector,
+    PreviewCost,
+    PreviewHost,
+    PreviewRead,
+)
+from culprit.infra.artifacts import ArtifactStore
+from culprit.infra.broker import announce
+from culprit.infra.progress import Publisher
+from culprit.kit.errors import Forbidden, Invalid, NotFound, Unavailable
+from culprit.kit.unit_of_work import after_commit
+from culprit.models import Capture, Host, Preflight, Run, RunCollector
+
+CUSTOM_SECONDS = 30
+
+
+def plan_of(wanted: CapturePreview) -> Plan:
+    """The plan that a request names, or one made of the collectors that it lists; raises Invalid."""
+    if wanted.collectors is not None:
+        unknown = [name for name in wanted.collectors if name not in COLLECTORS]
+        if unknown or not wanted.collectors:
+            raise Invalid("capture.collector_unknown", collector=", ".join(unknown)[:200] or "-")
+        return custom(wanted.collectors, wanted.seconds or CUSTOM_SECONDS)
+    plan = PLANS.get(wanted.plan)
+    if plan is None:
+        raise Invalid("capture.plan_unknown", plan=wanted.plan, plans=", ".join(PLANS))
+    return scaled(plan, wanted.seconds)
+
+
+def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]:
+    found = queries.hosts(session, actor, wanted.host_ids)
+    if len(found) != len(set(wanted.host_ids)):
+        raise NotFound("host.not_found")
+    return found
+
+
+def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: CapturePreview) -> PreviewRead:
+    """What `create` would do, and on which hosts it will work."""
+    plan = plan_of(wanted)
+    hosts = _hosts(session, actor, wanted)
+    checks = queries.latest_preflights(session, [host.id for host in hosts])
+    refusal = None
+    try:
+        _permit(actor, store, plan)
+    except (Forbidden, Unavailable) as error:
+        refusal = error.sentence
+    return PreviewRead(
+        tier=plan.tier,
+        allowed=refusal is None,
+        refusal=refusal,
+        total_seconds=plan.total_seconds,
+        collectors=[_preview_collector(one.id, one.seconds, hosts, checks) for one in plan.collectors],
+    )
+
+
+def _permit(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
+    policy(actor, f"capture.{plan.tier}")
+    space = store.space()
+    if space.low:
+        raise Unavailable("capture.disk_full", free_gib=round(space.free / (1 << 30), 1))
+
+
+def _preview_collector(
+    name: str, seconds: int, hosts: Sequence[Host], checks: dict[UUID, Preflight]
+) -> PreviewCollector:
+    collector = COLLECTORS[name]
+    ways = {way.name: way for way in collector.ways}
+    rows: list[PreviewHost] = []
+    used: list[Way] = []
+    for host in hosts:
+        check = checks.get(host.id)
+        verdict = (
+            next((one for one in (check.collectors or []) if one["id"] == name), None) if check else None
+        )
+        if verdict is None:
+            rows.append(PreviewHost(host_id=host.id, state="unknown"))
+            used.append(collector.ways[0])
+            continue
+        rows.append(
+            PreviewHost(
+                host_id=host.id,
+                state=verdict["state"],
+                reason=verdict.get("reason"),
+                mend=verdict.get("mend"),
+            )
+        )
+        if verdict.get("way") in ways:
+            used.append(ways[verdict["way"]])
+    commands = [way.shows.replace("{seconds}", str(seconds)) for way in dict.fromkeys(used)]
+    cost = PreviewCost(
+        cpu_pct=collector.cost.cpu_pct,
+        bytes_per_s=collector.cost.bytes_per_s,
+        note={"en": collector.cost.note.en, "zh": collector.cost.note.zh},
+    )
+    return PreviewCollector(
+        id=name, tier=collector.tier, seconds=seconds, commands=commands, cost=cost, hosts=rows
+    )
+
+
+def create(
+    session: Session, actor: Actor, store: ArtifactStore, wanted: CaptureCreate, *, source: str = "manual"
+) -> Capture:
+    """Stores a capture with one queued run per host, and rings for them."""
+    plan = plan_of(wanted)
+    hosts = _hosts(session, actor, wanted)
+    for host in hosts:
+        policy(actor, f"capture.{plan.tier}", host)
+    _permit(actor, store, plan)
+    capture = Capture(
+        plan=plan.id,
+        collectors=[{"id": one.id, "seconds": one.seconds} for one in plan.collectors],
+        seconds=plan.seconds,
+        reason=wanted.reason.strip(),
+        source=source,
+        requested_by=actor.id,
+    )
+    session.add(capture)
+    session.flush()
+    for host in hosts:
+        run = Run(capture_id=capture.id, host_id=host.id)
+        run.collectors = [RunCollector(collector=one.id) for one in plan.collectors]
+        session.add(run)
+        session.flush()
+        announce(session, "culprit.run_capture", run.id)
+    audit.record(
+        session,
+        actor,
+        "capture.create",
+        "capture",
+        capture.id,
+        plan=plan.id,
+        tier=str(plan.tier),
+        seconds=plan.seconds,
+        collectors=[one.id for one in plan.collectors],
+        hosts=[host.name for host in hosts],
+        reason=capture.reason,
+    )
+    return capture
+
+
+def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUID) -> Capture:
+    """Calls a capture off: what waits ends now, what runs is told so. Repeating it changes nothing."""
+    capture = queries.capture(session, actor, capture_id)
+    if capture is None:
+        raise NotFound("capture.not_found")
+    policy(actor, "capture.cancel")
+    runs = queries.open_runs(session, capture.id)
+    at = func.clock_timestamp()
+    for run in runs:
+        policy(actor, "capture.cancel", run.host)
+        values: dict[str, Any] = {"cancel_requested_at": func.coalesce(Run.cancel_requested_at, at)}
+        if run.state == "queued":
+            values |= {"state": "cancelled", "ended_at": at, "waiting": None}
+        session.execute(
+            update(Run).where(Run.id == run.id).values(**values).execution_options(synchronize_session=False)
+        )
+        if run.state == "queued":
+            session.execute(
+                update(RunCollector)
+                .where(RunCollector.run_id == run.id)
+                .values(state="cancelled")
+                .execution_options(synchronize_session=False)
+            )
+    settle_capture(session, capture.id)
+    if runs:
+        session.execute(
+            update(Capture)
+            .where(Capture.id == capture.id)
+            .values(cancel_requested_at=func.coalesce(Capture.cancel_requested_at, at))
+            .execution_options(synchronize_session=False)
+        )
+        after_commit(session, lambda: publisher.publish(capture.id, "capture", {}))
+        audit.record(session, actor, "capture.cancel", "capture", capture.id, runs=[str(r.id) for r in runs])
+    session.refresh(capture)
+    return capture

@@ -1,0 +1,1 @@
+"""What can be collected and what can be measured: collectors, plans, metrics."""

@@ -1,0 +1,95 @@
+"""What is said about collectors, plans and metrics. Texts come in both languages."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class TextRead(BaseModel):
+    """A fixed text."""
+
+    en: str
+    zh: str
+
+
+class NeedsRead(BaseModel):
+    """What one way of collecting asks of a host."""
+
+    tools: list[str]
+    files: list[str]
+    root: bool
+    perf: bool
+    mend: str
+
+
+class WayRead(BaseModel):
+    """One way of collecting, with the command line as it is shown."""
+
+    name: str
+    shows: str
+    needs: NeedsRead
+
+
+class CostRead(BaseModel):
+    """Expected cost on a host."""
+
+    cpu_pct: float
+    bytes_per_s: float
+    note: TextRead
+
+
+class CollectorRead(BaseModel):
+    """One collector."""
+
+    id: str
+    title: TextRead
+    why: TextRead
+    tier: str
+    mandatory: bool
+    exclusive: bool
+    ways: list[WayRead]
+    seconds_max: int
+    max_bytes: int
+    cost: CostRead
+    yields: list[str]
+    parser_version: int
+
+
+class LaneRead(BaseModel):
+    """How a timeline draws a metric."""
+
+    group: str
+    group_title: TextRead
+    order: int
+    kind: str
+
+
+class MetricRead(BaseModel):
+    """One metric."""
+
+    id: str
+    unit: str
+    labels: list[str]
+    axis: str | None
+    title: TextRead
+    meaning: TextRead
+    lane: LaneRead
+
+
+class PlannedRead(BaseModel):
+    """One collector of a plan and how long it runs."""
+
+    id: str
+    seconds: int
+
+
+class PlanRead(BaseModel):
+    """A named set of collectors."""
+
+    id: str
+    title: TextRead
+    why: TextRead
+    tier: str
+    seconds: int
+    total_seconds: int
+    collectors: list[PlannedRead]

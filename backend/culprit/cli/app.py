@@ -1,0 +1,71 @@
+"""Commands, and what they print. With --json: one JSON value on standard output, all else on standard error.
+
+Exit status: 0 done, 1 a bug, 2 wrong usage, 3 partial, 4 failed or expired, 5 refused by the server, 6 server
+not reachable, 7 cancelled, 8 not logged in, 9 waited too long.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from culprit.cli import captures, files, hosts
+from culprit.cli.connection import Exit, Server, Stop, Target, store
+from culprit.cli.terminal import say_to
+from culprit.kit.version import VERSION
+
+app = typer.Typer(
+    name="culprit",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Captures hosts and reads what came home, over the API of a running platform.",
+)
+app.add_typer(hosts.app, name="host", help="Machines that may be captured.")
+captures.register(app)
+files.register(app)
+
+
+@app.command()
+def login(
+    url: Annotated[str, typer.Argument(help="Address of the platform, as in https://culprit.example")],
+    name: Annotated[str | None, typer.Option(help="Account; asked for when left out")] = None,
+    token: Annotated[str | None, typer.Option(help="An API token, instead of name and password")] = None,
+) -> None:
+    """Keep an address and a token for the commands that follow."""
+    url = url.rstrip("/")
+    if token is None:
+        name = name or typer.prompt("Name", err=True)
+        password = typer.prompt("Password", hide_input=True, err=True)
+        server = Server(Target(url, None, "login"))
+        me = server.post("/session", {"name": name, "password": password})
+        csrf = {"X-CSRF-Token": str(me["csrf"])}
+        token = str(server.post("/tokens", {"name": "command line"}, **csrf)["token"])
+        server.delete("/session", **csrf)
+    me = Server(Target(url, token, "login")).get("/me")
+    path = store(url, token)
+    say_to(sys.stderr, f"Logged in to {url} as {me['name']} ({me['role']}); kept in {path}.")
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    say_to(sys.stdout, VERSION)
+
+
+def main(argv: list[str]) -> int:
+    """Run one command; the exit status."""
+    try:
+        app(args=argv, prog_name="./culprit")
+    except Stop as stop:
+        say_to(sys.stderr, stop.message)
+        return stop.status
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else Exit.DONE
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+    return Exit.DONE

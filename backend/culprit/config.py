@@ -1,0 +1,106 @@
+"""The settings of one Culprit process: environment variables, nothing else.
+
+`DATABASE_URL` and `REDIS_URL` are written as libpq and redis-py write them; SQLAlchemy and kombu want other
+spellings of the same thing, which the properties render.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+SECRET_KEY_BYTES = 32
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Settings(BaseSettings):
+    """What an operator can set. Names in the environment are those of the aliases."""
+
+    model_config = SettingsConfigDict(populate_by_name=True, extra="ignore")
+
+    home: Path = Field(default=REPOSITORY / ".culprit", validation_alias="CULPRIT_HOME")
+    database_url: str = Field(default="postgresql://127.0.0.1/culprit", validation_alias="DATABASE_URL")
+    redis_url: str = Field(default="redis://127.0.0.1:6379/0", validation_alias="REDIS_URL")
+
+    s3_endpoint: str | None = Field(default=None, validation_alias="S3_ENDPOINT")
+    s3_bucket: str | None = Field(default=None, validation_alias="S3_BUCKET")
+    s3_region: str = Field(default="us-east-1", validation_alias="S3_REGION")
+    s3_access_key_id: str | None = Field(default=None, validation_alias="S3_ACCESS_KEY_ID")
+    s3_secret_access_key: SecretStr | None = Field(default=None, validation_alias="S3_SECRET_ACCESS_KEY")
+
+    secret_key: SecretStr | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEY")
+    secret_key_file: Path | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEY_FILE")
+    secret_key_version: int = Field(default=1, ge=1, validation_alias="CULPRIT_SECRET_KEY_VERSION")
+    # Earlier keys, while their credentials are being re-wrapped: "1:<base64>,2:<base64>".
+    secret_keys_old: SecretStr | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEYS_OLD")
+
+    public_url: str = Field(default="http://127.0.0.1:8040", validation_alias="CULPRIT_PUBLIC_URL")
+    ui_dir: Path = Field(
+        default=REPOSITORY / "frontend" / "dist", validation_alias=AliasChoices("CULPRIT_UI_DIR", "ui_dir")
+    )
+    upload_limit: int = Field(default=256 << 20, ge=1, validation_alias="CULPRIT_UPLOAD_LIMIT")  # bytes
+    ssh_concurrency: int = Field(default=32, ge=1, le=500, validation_alias="CULPRIT_SSH_CONCURRENCY")
+    # A worker that was not heard of for so long has lost its runs.
+    lease_seconds: int = Field(default=30, ge=5, le=300, validation_alias="CULPRIT_LEASE_SECONDS")
+    parse_concurrency: int = Field(default=2, ge=1, le=64, validation_alias="CULPRIT_PARSE_CONCURRENCY")
+    session_hours: int = Field(default=24 * 7, ge=1, validation_alias="CULPRIT_SESSION_HOURS")
+    log_level: str = Field(default="INFO", validation_alias="CULPRIT_LOG_LEVEL")
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """`database_url` with the driver named, as SQLAlchemy and Alembic want it."""
+        scheme, rest = self.database_url.split("://", 1)
+        return f"postgresql+psycopg://{rest}" if scheme in {"postgresql", "postgres"} else self.database_url
+
+    @property
+    def broker_url(self) -> str:
+        """`redis_url` as kombu spells it: a unix socket is `redis+socket://` there."""
+        scheme, rest = self.redis_url.split("://", 1)
+        return f"redis+socket://{rest}" if scheme == "unix" else self.redis_url
+
+    @property
+    def cookies_secure(self) -> bool:
+        """Whether browsers reach this server over TLS."""
+        return urlsplit(self.public_url).scheme == "https"
+
+    def key_ring(self) -> dict[int, bytes]:
+        """Key-encryption keys by version; the current one has version `secret_key_version`.
+
+        Raises ValueError where no key is set or one is not 32 bytes of base64.
+        """
+        keys: dict[int, bytes] = {}
+        old = self.secret_keys_old.get_secret_value() if self.secret_keys_old else ""
+        for item in filter(None, (part.strip() for part in old.split(","))):
+            version, _, text = item.partition(":")
+            keys[int(version)] = decode_key(text)
+        if self.secret_key is not None:
+            current = self.secret_key.get_secret_value()
+        elif self.secret_key_file is not None:
+            current = self.secret_key_file.read_text(encoding="ascii")
+        else:
+            raise ValueError("set CULPRIT_SECRET_KEY or CULPRIT_SECRET_KEY_FILE (32 bytes, base64)")
+        keys[self.secret_key_version] = decode_key(current)
+        return keys
+
+
+def decode_key(text: str) -> bytes:
+    """32 bytes out of base64; the message of the error never contains the key."""
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("the secret key is not base64") from None
+    if len(key) != SECRET_KEY_BYTES:
+        raise ValueError(f"the secret key has {len(key)} bytes instead of {SECRET_KEY_BYTES}")
+    return key
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return Settings()

@@ -1,0 +1,1 @@
+"""Pure: data in, data out; no clock and no I/O."""

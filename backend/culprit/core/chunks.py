@@ -1,0 +1,220 @@
+"""How a metric over time is stored: chunks of a matrix [n, k], a pyramid above them, and a summary.
+
+A chunk never straddles a UTC hour, so that the chunks of an hour add up to exactly that hour. Level 0 holds
+the rows as they were read. A row of level j stands for up to 8^j neighbouring rows and holds when they begin
+and end, and their minimum, mean, maximum and count per column; it never reaches over a gap, so that a gap
+stays a gap at every level. NaN is "no data" throughout, which is not zero.
+
+Encoding: zstd of a 24-byte header and little-endian planes, column by column (a column compresses better than
+a row). Values are kept as float32 where that loses nothing, else as float64.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+Int = npt.NDArray[np.int64]
+Float = npt.NDArray[np.float64]
+
+FACTOR = 8
+HOUR_NS = 3_600_000_000_000
+# A level is only worth a row of its own while the one below it has more rows than this.
+SMALLEST_LEVEL = 64
+# A pause of more than this many usual steps is a gap.
+GAP_STEPS = 3.0
+MAX_ROWS = 1 << 17
+_HEADER = struct.Struct("<4sBBHIIq")
+_MAGIC = b"CTC1"
+_PLANES_RAW = 1
+_PLANES_LEVEL = 4
+# A decoded chunk above this is damage, not data.
+_MAX_DECODED = 1 << 30
+
+
+class Damaged(ValueError):
+    """Stored bytes that are no chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one level. Shapes: `start_ns`, `end_ns` [m]; `low`, `mean`, `high`, `count` [m, k]."""
+
+    start_ns: Int
+    end_ns: Int
+    low: Float
+    mean: Float
+    high: Float
+    count: Float
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return len(self.start_ns)
+
+
+def raw_rows(t_ns: Int, values: Float) -> Rows:
+    """The rows of level 0: each stands for itself."""
+    count = (~np.isnan(values)).astype(np.float64)
+    return Rows(t_ns, t_ns, values, values, values, count)
+
+
+def usual_step_ns(t_ns: Int) -> int:
+    """The median distance of neighbouring rows; 0 for fewer than two."""
+    return int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else 0
+
+
+def gap_limit_ns(step_ns: int) -> int:
+    """From which pause on neighbouring rows do not belong together."""
+    return int(step_ns * GAP_STEPS)
+
+
+def hour_slices(t_ns: Int) -> Iterator[slice]:
+    """Cuts ascending times into runs of rows within one UTC hour and at most MAX_ROWS long."""
+    if len(t_ns) == 0:
+        return
+    hours = t_ns // HOUR_NS
+    edges = [0, *(np.flatnonzero(np.diff(hours)) + 1).tolist(), len(t_ns)]
+    for begin, end in pairwise(edges):
+        for at in range(begin, end, MAX_ROWS):
+            yield slice(at, min(at + MAX_ROWS, end))
+
+
+def pyramid(t_ns: Int, values: Float) -> list[Rows]:
+    """The levels 1, 2, … above raw rows that are worth storing; none for a short chunk."""
+    levels: list[Rows] = []
+    rows = raw_rows(t_ns, values)
+    limit = gap_limit_ns(usual_step_ns(t_ns))
+    while rows.n > SMALLEST_LEVEL:
+        above = _condense(rows, limit)
+        if above.n == rows.n:
+            break
+        levels.append(above)
+        rows = above
+    return levels
+
+
+def _condense(rows: Rows, gap_ns: int) -> Rows:
+    """One level up: groups of FACTOR neighbours, never over a gap."""
+    pauses = rows.start_ns[1:] - rows.end_ns[:-1] > gap_ns
+    segment = np.concatenate(([0], np.cumsum(pauses)))
+    first_of_segment = np.concatenate(([0], np.flatnonzero(pauses) + 1))
+    within = np.arange(rows.n) - first_of_segment[segment]
+    starts = np.flatnonzero(within % FACTOR == 0)
+    ends = np.concatenate((starts[1:], [rows.n])) - 1
+    low, mean, high, count = gather(rows, starts)
+    return Rows(rows.start_ns[starts], rows.end_ns[ends], low, mean, high, count)
+
+
+def gather(rows: Rows, starts: npt.NDArray[np.intp]) -> tuple[Float, Float, Float, Float]:
+    """Minimum, mean, maximum and count [g, k] of the groups that begin at rows `starts`; NaN where empty."""
+    count = np.add.reduceat(rows.count, starts, axis=0)
+    total = np.add.reduceat(np.where(rows.count > 0, rows.mean * rows.count, 0.0), starts, axis=0)
+    low = np.fmin.reduceat(rows.low, starts, axis=0)
+    high = np.fmax.reduceat(rows.high, starts, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(count > 0, total / count, np.nan)
+    # Rounding in the sum must not carry a mean outside of what it is the mean of.
+    return low, np.clip(mean, low, high), high, count
+
+
+def summary(rows: Rows) -> bytes:
+    """One row for a whole chunk: float32 [4, k] of minimum, mean, maximum, count. Bounds round outwards."""
+    low, mean, high, count = gather(rows, np.zeros(1, np.intp))
+    return np.concatenate((_down(low), mean.astype("<f4"), _up(high), count.astype("<f4"))).tobytes()
+
+
+def read_summary(data: bytes) -> npt.NDArray[np.float32]:
+    """[4, k] out of `summary`. Raises Damaged."""
+    if len(data) % 16:
+        raise Damaged("a summary of an odd length")
+    return np.frombuffer(data, "<f4").reshape(4, -1)
+
+
+def _down(values: Float) -> npt.NDArray[np.float32]:
+    narrow = _narrow(values)
+    return np.where(narrow > values, np.nextafter(narrow, np.float32(-np.inf)), narrow)
+
+
+def _up(values: Float) -> npt.NDArray[np.float32]:
+    narrow = _narrow(values)
+    return np.where(narrow < values, np.nextafter(narrow, np.float32(np.inf)), narrow)
+
+
+def _narrow(values: Float) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return values.astype("<f4")
+
+
+def encode_raw(t_ns: Int, values: Float) -> bytes:
+    """Level 0 as bytes."""
+    return _encode(t_ns, None, (values,))
+
+
+def encode_level(rows: Rows) -> bytes:
+    """A level above 0 as bytes."""
+    return _encode(rows.start_ns, rows.end_ns, (rows.low, rows.mean, rows.high, rows.count))
+
+
+def _encode(start_ns: Int, end_ns: Int | None, planes: tuple[Float, ...]) -> bytes:
+    n, k = planes[0].shape
+    stacked = np.stack(planes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = stacked.astype("<f4")
+    wide = not np.array_equal(narrow.astype("<f8"), stacked, equal_nan=True)
+    base = int(start_ns[0]) if n else 0
+    header = _HEADER.pack(_MAGIC, len(planes), 8 if wide else 4, 0, n, k, base)
+    body = [header, np.diff(start_ns, prepend=base).astype("<i8").tobytes()]
+    if end_ns is not None:
+        body.append((end_ns - start_ns).astype("<i8").tobytes())
+    body.append((stacked if wide else narrow).transpose(0, 2, 1).tobytes())
+    return zstandard.ZstdCompressor(level=3).compress(b"".join(body))
+
+
+def decode(data: bytes) -> Rows:
+    """The rows of either kind of level. Raises Damaged for anything else."""
+    try:
+        plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_DECODED)
+    except zstandard.ZstdError as error:
+        raise Damaged(str(error)) from None
+    if len(plain) < _HEADER.size:
+        raise Damaged("shorter than a header")
+    magic, planes, width, _, n, k, base = _HEADER.unpack_from(plain)
+    if magic != _MAGIC or planes not in {_PLANES_RAW, _PLANES_LEVEL} or width not in {4, 8}:
+        raise Damaged("not a chunk")
+    times = 1 if planes == _PLANES_RAW else 2
+    if len(plain) != _HEADER.size + times * n * 8 + planes * n * k * width:
+        raise Damaged("not the length that its header says")
+    start = np.cumsum(np.frombuffer(plain, "<i8", n, _HEADER.size)) + base
+    at = _HEADER.size + n * 8
+    end = start
+    if times == 2:
+        end = start + np.frombuffer(plain, "<i8", n, at)
+        at += n * 8
+    flat = np.frombuffer(plain, f"<f{width}", planes * n * k, at)
+    cube = flat.reshape(planes, k, n).transpose(0, 2, 1).astype(np.float64)
+    if planes == _PLANES_RAW:
+        return raw_rows(start, cube[0])
+    return Rows(start, end, cube[0], cube[1], cube[2], cube[3])
+
+
+def encode_lines(lines: npt.NDArray[np.int32]) -> bytes:
+    """Line numbers of the rows of a chunk; they nearly always ascend."""
+    return zstandard.ZstdCompressor(level=3).compress(np.diff(lines, prepend=0).astype("<i4").tobytes())
+
+
+def decode_lines(data: bytes) -> npt.NDArray[np.int32]:
+    """The line numbers again. Raises Damaged."""
+    try:
+        plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_ROWS * 4)
+    except zstandard.ZstdError as error:
+        raise Damaged(str(error)) from None
+    if len(plain) % 4:
+        raise Damaged("not the length of line numbers")
+    return np.cumsum(np.frombuffer(plain, "<i4"), dtype=np.int32)

@@ -1,0 +1,287 @@
+"""The difference of two views, trie to trie: A is the baseline (before, good), B is compared (after, bad).
+
+Two nodes are the same where the names on the way from the root are the same; modules, addresses and kinds do
+not count. delta = B - A; what is drawn is as wide as B. The two sides may be two runs, or two ranges of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from collectors import columns
+from collectors.columns import DamagedFile
+from collectors.trie import I32, I64, StackTrie, Strings, trie_of
+from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, Drawn, Step
+from culprit.core.stacks import KINDS, View, callers, narrowest
+
+Normalise = Literal["share", "absolute"]
+F64 = npt.NDArray[np.float64]
+
+VERSION = 1
+LISTED_MAX = 200
+EXPECTED_MIN = 5.0
+"""Fewest samples that either side must be expected to have in a node for the normal approximation to hold."""
+
+Z_LIMIT = 3.2905
+"""|z| from which a node counts as changed: two-sided p < 0.001, as a drawing asks hundreds of questions at
+once.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A path that only one side has: names from the outside in, and the inclusive weight on that side."""
+
+    path: list[str]
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diff:
+    """Both sides on one trie. `a`, `b` inclusive weights [nodes], `own_a`, `own_b` own ones; `names` frame id
+    → name.
+
+    `samples_a`, `samples_b` are counts of samples, for the test of significance.
+    """
+
+    trie: StackTrie
+    names: list[str]
+    kinds: list[str]
+    a: I64
+    b: I64
+    own_a: I64
+    own_b: I64
+    samples_a: int
+    samples_b: int
+
+    def save(self, path: Path) -> int:
+        """Write it to a file that `load` maps. Returns the size in bytes."""
+        trie, words = self.trie, Strings.of(self.names)
+        arrays: dict[str, columns.Array] = {
+            "parent": trie.parent,
+            "frame": trie.frame,
+            "end": trie.end,
+            "depth": trie.depth,
+        }
+        arrays |= {"own_a": self.own_a, "own_b": self.own_b, "blob": words.blob, "offsets": words.offsets}
+        meta = {"kinds": self.kinds, "samples_a": self.samples_a, "samples_b": self.samples_b}
+        return columns.save(path, "diff", VERSION, meta, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Diff:
+        """Read a file that `save` wrote. Raises DamagedFile."""
+        file = columns.load(path, "diff", VERSION)
+        try:
+            a, meta = file.arrays, file.meta
+            trie = StackTrie(a["parent"], a["frame"], a["end"], a["depth"])
+            names = Strings(a["blob"], a["offsets"]).all()
+            own_a, own_b = a["own_a"], a["own_b"]
+            samples = int(meta["samples_a"]), int(meta["samples_b"])
+            totals = trie.inclusive(own_a), trie.inclusive(own_b)
+            return cls(trie, names, list(meta["kinds"]), *totals, own_a, own_b, *samples)
+        except (KeyError, ValueError, IndexError) as error:
+            raise DamagedFile(f"missing or misshapen: {error}") from error
+
+    @property
+    def total_a(self) -> int:
+        """The weight of the baseline."""
+        return int(self.a[0])
+
+    @property
+    def total_b(self) -> int:
+        """The weight of what is compared."""
+        return int(self.b[0])
+
+    def delta(self, normalise: Normalise = "share") -> F64:
+        """[nodes]: B - A. `share`: difference of the shares of each side's own total, in -1 … 1.
+
+        `absolute`: difference of weights, as a share of the larger total.
+        """
+        if normalise == "share":
+            return self.b / max(self.total_b, 1) - self.a / max(self.total_a, 1)
+        return (self.b - self.a) / max(self.total_a, self.total_b, 1)
+
+    def z(self) -> F64:
+        """[nodes]: two-proportion z of the node's share on both sides, pooled; NaN where too few samples to
+        say.
+
+        z = (pB - pA) / sqrt(p (1 - p) (1/nA + 1/nB)), p = (xA + xB) / (nA + nB), with x in samples: weights
+        are scaled by samples per weight. Samples next to each other in time are not independent, so z is
+        optimistic.
+        """
+        n_a, n_b = self.samples_a, self.samples_b
+        if not n_a or not n_b:
+            return np.full(len(self.trie), np.nan)
+        x_a, x_b = self.a * (n_a / max(self.total_a, 1)), self.b * (n_b / max(self.total_b, 1))
+        pooled = (x_a + x_b) / (n_a + n_b)
+        spread = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
+        z = np.divide(x_b / n_b - x_a / n_a, spread, out=np.zeros(len(self.trie)), where=spread > 0)
+        z[pooled * min(n_a, n_b) < EXPECTED_MIN] = np.nan
+        return z
+
+    def tree(
+        self, width: int = 1200, root: int = 0, normalise: Normalise = "share", min_px: float = 0.5
+    ) -> Drawn:
+        """The subtree of `root` as wide as B, each node with `a`, `b`, `delta`, `z` and `significant` (null:
+        too few).
+
+        Nodes too narrow are pruned as in `View.tree`; a pruned child carries what A and B have in it.
+        """
+        trie = self.trie
+        if not 0 <= root < len(trie):
+            raise IndexError(root)
+        part = slice(root, int(trie.end[root]))
+        least = narrowest(int(self.b[root]), width, min_px)
+        seen = (self.b[part] >= least) & (trie.depth[part] <= trie.depth[root] + DEPTH_MAX)
+        seen[0] = True
+        if np.count_nonzero(seen) > DRAWN_MAX:
+            seen &= self.b[part] > np.partition(self.b[part][seen], -DRAWN_MAX)[-DRAWN_MAX]
+            seen[0] = True
+        ids = np.flatnonzero(seen) + root
+        parent = np.searchsorted(ids, trie.parent[ids[1:]])
+        rest_a, rest_b = self.a[ids] - self.own_a[ids], self.b[ids] - self.own_b[ids]
+        np.subtract.at(rest_a, parent, self.a[ids[1:]])
+        np.subtract.at(rest_b, parent, self.b[ids[1:]])
+        frame = trie.frame[ids].tolist()
+        drawn = Drawn(
+            ids.tolist(),
+            (trie.depth[ids] - trie.depth[root]).tolist(),
+            [self.names[f] for f in frame],
+            [""] * len(ids),
+            [self.kinds[f] for f in frame],
+            self.b[ids].tolist(),
+            self.own_b[ids].tolist(),
+            self._more(ids, normalise),
+        )
+        return drawn.with_pruned(rest_b.tolist(), self._rest(rest_a, rest_b, normalise))
+
+    def path(self, node: int) -> list[Step]:
+        """From the root down to the caller of `node`."""
+        return callers(self.trie, self.names, node)
+
+    def _more(self, ids: I64, normalise: Normalise) -> dict[str, list[int | float | bool | None]]:
+        z = self.z()[ids].tolist()
+        return {
+            "a": self.a[ids].tolist(),
+            "b": self.b[ids].tolist(),
+            "delta": [round(d, 9) for d in self.delta(normalise)[ids].tolist()],
+            "z": [None if isnan(v) else round(v, 3) for v in z],
+            "significant": [None if isnan(v) else abs(v) >= Z_LIMIT for v in z],
+        }
+
+    def _rest(self, a: I64, b: I64, normalise: Normalise) -> dict[str, list[int | float | bool | None]]:
+        if normalise == "share":
+            delta = b / max(self.total_b, 1) - a / max(self.total_a, 1)
+        else:
+            delta = (b - a) / max(self.total_a, self.total_b, 1)
+        nothing: list[int | float | bool | None] = [None] * len(a)
+        return {
+            "a": a.tolist(),
+            "b": b.tolist(),
+            "delta": [round(d, 9) for d in delta.tolist()],
+            "z": nothing,
+            "significant": nothing,
+        }
+
+    def vanished(self, limit: int = LISTED_MAX) -> list[Change]:
+        """Paths that A has and B has not, at the frame where they part, heaviest first."""
+        return self._only(self.a, self.b, limit)
+
+    def new(self, limit: int = LISTED_MAX) -> list[Change]:
+        """Paths that B has and A has not, at the frame where they part, heaviest first."""
+        return self._only(self.b, self.a, limit)
+
+    def _only(self, here: I64, there: I64, limit: int) -> list[Change]:
+        alone = (here > 0) & (there == 0)
+        alone[1:] &= there[self.trie.parent[1:]] > 0
+        nodes = np.flatnonzero(alone)
+        nodes = nodes[np.argsort(-here[nodes], kind="stable")[:limit]]
+        return [Change([self.names[f] for f in self.trie.path(n)], int(here[n])) for n in nodes.tolist()]
+
+
+def diff(a: View, b: View) -> Diff:
+    """Lay two views over each other. Work is one pass over each level of both tries."""
+    words: dict[str, int] = {}
+    kinds: list[str] = []
+    ids_a, ids_b = (_shared_names(view, words, kinds) for view in (a, b))
+    sides = (_Side(a.profile.table.trie, ids_a), _Side(b.profile.table.trie, ids_b))
+    trie, (into_a, into_b) = _merge(sides)
+    own_a, own_b = np.zeros(len(trie), np.int64), np.zeros(len(trie), np.int64)
+    np.add.at(own_a, into_a, a.own)
+    np.add.at(own_b, into_b, b.own)
+    return Diff(
+        trie,
+        list(words),
+        kinds,
+        trie.inclusive(own_a),
+        trie.inclusive(own_b),
+        own_a,
+        own_b,
+        a.samples,
+        b.samples,
+    )
+
+
+def _shared_names(view: View, words: dict[str, int], kinds: list[str]) -> I64:
+    """[frames of the view]: id of the frame's name among the names of both sides; `kinds` learns what new
+    ones are.
+    """
+    table = view.profile.table
+    out = np.zeros(len(table.frames), np.int64)
+    for frame, (name, kind) in enumerate(zip(view.profile.names, table.frames.kind.tolist(), strict=True)):
+        if name not in words:
+            words[name] = len(words)
+            kinds.append(KINDS[kind])
+        out[frame] = words[name]
+    return out
+
+
+class _Side:
+    """One trie with its nodes by level and the shared name of each node."""
+
+    def __init__(self, trie: StackTrie, names: I64) -> None:
+        self.trie = trie
+        self.name = names[trie.frame]
+        self.by_level = np.argsort(trie.depth, kind="stable")
+        self.starts = np.searchsorted(trie.depth[self.by_level], np.arange(int(trie.depth.max()) + 2))
+        self.into = np.zeros(len(trie), np.int64)
+
+    def level(self, depth: int) -> I64:
+        """The nodes of one level."""
+        if depth + 1 >= len(self.starts):
+            return np.zeros(0, np.int64)
+        return self.by_level[self.starts[depth] : self.starts[depth + 1]]
+
+
+def _merge(sides: tuple[_Side, _Side]) -> tuple[StackTrie, tuple[I64, I64]]:
+    """One trie of both, and for each side the map from its nodes to the nodes of that trie."""
+    root_name = int(sides[0].name[0])
+    parents, names = [np.full(1, -1, np.int64)], [np.full(1, root_name, np.int64)]
+    depths = [np.zeros(1, np.int32)]
+    count, depth = 1, 1
+    while True:
+        here = [side.level(depth) for side in sides]
+        if not len(here[0]) and not len(here[1]):
+            break
+        keys = np.concatenate(
+            [s.into[s.trie.parent[nodes]] << 32 | s.name[nodes] for s, nodes in zip(sides, here, strict=True)]
+        )
+        distinct, group = np.unique(keys, return_inverse=True)
+        sides[0].into[here[0]] = count + group[: len(here[0])]
+        sides[1].into[here[1]] = count + group[len(here[0]) :]
+        parents.append(distinct >> 32)
+        names.append(distinct & 0xFFFFFFFF)
+        depths.append(np.full(len(distinct), depth, np.int32))
+        count, depth = count + len(distinct), depth + 1
+    trie, position = trie_of(_int32(parents), _int32(names), np.concatenate(depths))
+    return trie, (position[sides[0].into].astype(np.int64), position[sides[1].into].astype(np.int64))
+
+
+def _int32(parts: list[I64]) -> I32:
+    return np.concatenate(parts).astype(np.int32)

@@ -1,0 +1,139 @@
+"""A view as a file: folded stacks, an SVG picture, speedscope's JSON. Names are hostile; each writer escapes
+them.
+
+Everything is made as pieces of text, so that a large profile is never held as one string.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from collectors.parse.limits import printable
+from culprit.core.drawing import PRUNED, Drawn
+from culprit.core.stacks import View
+
+_SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+_ROW_PX, _CHAR_PX, _PAD_PX = 16, 6.6, 10
+_HUES = {"kernel": 28, "user": 8, "jit": 105, "unknown": 0, "idle": 205, "comm": 45, "root": 45, PRUNED: 0}
+
+
+def folded(view: View) -> Iterator[str]:
+    """`task;outer;…;inner weight`, a line per stack, in the order of the trie.
+
+    A semicolon in a name becomes a colon, as the format has no way to quote it.
+    """
+    trie = view.profile.table.trie
+    words = [name.replace(";", ":").replace("\n", " ") for name in map(printable, view.profile.names)]
+    path: list[str] = []
+    weights = view.own.tolist()
+    frames, depths = trie.frame.tolist(), trie.depth.tolist()
+    for node in range(1, len(trie)):
+        del path[depths[node] - 1 :]
+        path.append(words[frames[node]])
+        if weights[node]:
+            yield f"{';'.join(path)} {weights[node]}\n"
+
+
+def speedscope(view: View, name: str) -> Iterator[str]:
+    """speedscope's file format, one `sampled` profile with a sample per distinct stack, not in order of time.
+
+    Source: the schema named in `$schema`.
+    """
+    profile, trie = view.profile, view.profile.table.trie
+    unit = "nanoseconds" if profile.table.unit == "ns" else "none"
+    frames = [
+        {"name": printable(n)} | ({"file": printable(m)} if m else {})
+        for n, m in zip(profile.names, profile.modules, strict=True)
+    ]
+    head = {
+        "$schema": _SPEEDSCOPE_SCHEMA,
+        "exporter": "culprit",
+        "name": printable(name),
+        "activeProfileIndex": 0,
+        "shared": {"frames": frames},
+    }
+    yield json.dumps(head)[:-1]
+    yield f',"profiles":[{{"type":"sampled","name":{json.dumps(printable(name))},"unit":"{unit}"'
+    yield f',"startValue":0,"endValue":{view.weight},"samples":['
+    path: list[int] = []
+    nodes = np.flatnonzero(view.own).tolist()
+    wanted = set(nodes)
+    ids, depths = trie.frame.tolist(), trie.depth.tolist()
+    first = True
+    for node in range(len(trie)):
+        del path[max(depths[node] - 1, 0) :]
+        if node:
+            path.append(ids[node])
+        if node in wanted:
+            yield ("" if first else ",") + str(path).replace(" ", "")
+            first = False
+    yield '],"weights":' + str(view.own[nodes].tolist()).replace(" ", "") + "}]}"
+
+
+def svg(drawn: Drawn, title: str, width: int = 1200) -> Iterator[str]:
+    """A still flame graph, root at the bottom: rectangles, labels and tooltips; no script, no link, no style
+    sheet.
+
+    The text is well-formed XML for any name: markup is escaped, characters that XML forbids become U+FFFD.
+    """
+    rows = max(drawn.level, default=0) + 1
+    height = rows * _ROW_PX + 2 * _PAD_PX + 24
+    usable = width - 2 * _PAD_PX
+    total = max(drawn.value[0], 1)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="monospace" font-size="11">\n'
+    )
+    yield f"<title>{_text(title)}</title>\n"
+    yield f'<rect x="0" y="0" width="{width}" height="{height}" fill="#ffffff"/>\n'
+    yield f'<text x="{_PAD_PX}" y="{_PAD_PX + 10}">{_text(title)}</text>\n'
+    starts = _starts(drawn)
+    for i, level in enumerate(drawn.level):
+        x, w = _PAD_PX + starts[i] / total * usable, drawn.value[i] / total * usable
+        y = height - _PAD_PX - (level + 1) * _ROW_PX
+        name = drawn.name[i]
+        module = f" ({drawn.module[i]})" if drawn.module[i] else ""
+        share = f"{drawn.value[i]} ({100 * drawn.value[i] / total:.2f}%)"
+        yield f"<g><title>{_text(f'{name}{module} {share}')}</title>"
+        fill = _colour(name, drawn.kind[i])
+        yield f'<rect x="{x:.2f}" y="{y}" width="{w:.2f}" height="{_ROW_PX - 1}" fill="{fill}"/>'
+        room = int(w / _CHAR_PX)
+        if room >= 3:
+            label = name if len(name) <= room else name[: room - 2] + ".."
+            yield f'<text x="{x + 2:.2f}" y="{y + 11}">{_text(label)}</text>'
+        yield "</g>\n"
+    yield "</svg>\n"
+
+
+def _starts(drawn: Drawn) -> list[int]:
+    """[nodes]: the weight to the left of each node."""
+    starts: list[int] = []
+    edge: list[int] = []  # per level: where the next child of the open node begins
+    for level, value in zip(drawn.level, drawn.value, strict=True):
+        del edge[level + 1 :]
+        start = edge[level] if level < len(edge) else 0
+        starts.append(start)
+        if level < len(edge):
+            edge[level] += value
+        else:
+            edge.append(start + value)
+        edge.append(start)
+    return starts
+
+
+def _text(text: str) -> str:
+    return escape(printable(text), {'"': "&quot;", "'": "&apos;"})
+
+
+def _colour(name: str, kind: str) -> str:
+    """A steady colour for a name; the hue says the kind. Grey for what is unknown or pruned."""
+    shade = zlib.crc32(name.encode("utf-8", "replace")) & 0xFF
+    if kind in (PRUNED, "unknown"):
+        return f"hsl(0,0%,{78 + shade % 8}%)"
+    return f"hsl({_HUES.get(kind, 8) + shade % 20},{70 + shade % 20}%,{64 + shade // 16 % 12}%)"

@@ -1,0 +1,139 @@
+"""The tree from the inside out: innermost functions first, their callers below (an icicle of callers).
+
+The inverted tree of a profile is far larger than the profile, so it is made level by level, and only below
+nodes that are wide enough to be drawn. A node is named by one stack that runs through it and how far: id =
+steps << 32 | leaf node. That id means the same whatever filter or width is asked next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from collectors.trie import I64
+from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, Drawn, Step
+from culprit.core.stacks import KINDS, View, narrowest
+
+ROOT = 0
+
+
+def inverted(view: View, width: int = 1200, root: int = ROOT, min_px: float = 0.5) -> Drawn:
+    """The inverted tree below `root` (an id of an earlier answer, 0 for all), as `View.tree` draws it.
+
+    `self` of a node is the weight of stacks whose outermost function it is. Raises IndexError for a wrong id.
+    """
+    trie, own = view.profile.table.trie, view.own
+    leaves = np.flatnonzero(own)
+    leaves = leaves[trie.depth[leaves] > 0]
+    at = leaves.copy()  # the node of the profile that stands for each stack on the present level
+    bare = int(own[0])
+    path: list[int] = []
+    if root:
+        leaf, steps = root & 0xFFFFFFFF, root >> 32
+        if not 0 < leaf < len(trie) or not 0 < steps <= int(trie.depth[leaf]):
+            raise IndexError(root)
+        path = trie.path(leaf)[::-1][:steps]
+        for position, frame in enumerate(path):
+            if position:
+                at = trie.parent[at].astype(np.int64)
+                leaves, at = leaves[at > 0], at[at > 0]
+            same = trie.frame[at] == frame
+            leaves, at = leaves[same], at[same]
+        bare = 0
+    total = int(own[leaves].sum()) + bare
+    return _Levels(view, path, narrowest(total, width, min_px)).draw(root, total, bare, leaves, at)
+
+
+def inverted_path(view: View, root: int) -> list[Step]:
+    """From "all" out to the function before `root`'s; empty for the root. `root` must exist."""
+    if not root:
+        return []
+    trie, names = view.profile.table.trie, view.profile.names
+    leaf, steps = root & 0xFFFFFFFF, root >> 32
+    frames = trie.path(leaf)[::-1][: steps - 1]
+    callers = [Step((i + 1) << 32 | leaf, names[frame]) for i, frame in enumerate(frames)]
+    return [Step(ROOT, names[trie.frame[0]]), *callers]
+
+
+class _Levels:
+    """The nodes found so far, level by level, as lists; at the end they are put into pre-order."""
+
+    def __init__(self, view: View, path: list[int], least: int) -> None:
+        self.view, self.path, self.least = view, path, least
+        self.ids: list[int] = []
+        self.frames: list[int] = []
+        self.values: list[int] = []
+        self.own: list[int] = []
+        self.rest: list[int] = []
+        self.parents: list[int] = []
+
+    def draw(self, root: int, total: int, bare: int, leaves: I64, at: I64) -> Drawn:
+        """Start with the asked node and go outwards until nothing wide enough is left."""
+        trie, own = self.view.profile.table.trie, self.view.own
+        self._add(root, self.path[-1] if self.path else 0, total, bare, -1)
+        node = np.zeros(len(leaves), np.int64)
+        steps = len(self.path)
+        if self.path:
+            node, leaves, at = self._outwards(node, leaves, trie.parent[at].astype(np.int64))
+        while len(leaves) and steps - len(self.path) < DEPTH_MAX and len(self.ids) < DRAWN_MAX:
+            steps += 1
+            weight = own[leaves]
+            keys, first, group = np.unique(
+                node << 32 | trie.frame[at], return_index=True, return_inverse=True
+            )
+            sums = np.zeros(len(keys), np.int64)
+            np.add.at(sums, group, weight)
+            wide = sums >= self.least
+            owners = keys >> 32
+            places = np.full(len(keys), -1, np.int64)
+            for i in np.flatnonzero(wide).tolist():
+                places[i] = len(self.ids)
+                frame = int(keys[i] & 0xFFFFFFFF)
+                self._add(steps << 32 | int(leaves[first[i]]), frame, int(sums[i]), 0, int(owners[i]))
+            kept = wide[group]
+            node, leaves, at = self._outwards(
+                places[group][kept], leaves[kept], trie.parent[at[kept]].astype(np.int64)
+            )
+        return self._preorder()
+
+    def _outwards(self, node: I64, leaves: I64, at: I64) -> tuple[I64, I64, I64]:
+        """Stacks that have a caller go on; those that have none end in their node."""
+        ended = at <= 0
+        ends = np.zeros(len(self.ids), np.int64)
+        np.add.at(ends, node[ended], self.view.own[leaves[ended]])
+        for i in np.flatnonzero(ends).tolist():
+            self.own[i] += int(ends[i])
+        return node[~ended], leaves[~ended], at[~ended]
+
+    def _add(self, id_: int, frame: int, value: int, own: int, parent: int) -> None:
+        self.ids.append(id_)
+        self.frames.append(frame)
+        self.values.append(value)
+        self.own.append(own)
+        self.parents.append(parent)
+
+    def _preorder(self) -> Drawn:
+        profile = self.view.profile
+        rest = [value - own for value, own in zip(self.values, self.own, strict=True)]
+        children: list[list[int]] = [[] for _ in self.ids]
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                children[parent].append(i)
+                rest[parent] -= self.values[i]
+        order, level, todo = [], [], [(0, 0)]
+        while todo:
+            i, depth = todo.pop()
+            order.append(i)
+            level.append(depth)
+            todo += [(child, depth + 1) for child in reversed(children[i])]
+        kinds = profile.table.frames.kind
+        frames = [self.frames[i] for i in order]
+        drawn = Drawn(
+            [self.ids[i] for i in order],
+            level,
+            [profile.names[f] for f in frames],
+            [profile.modules[f] for f in frames],
+            [KINDS[int(kinds[f])] for f in frames],
+            [self.values[i] for i in order],
+            [self.own[i] for i in order],
+        )
+        return drawn.with_pruned([rest[i] for i in order])

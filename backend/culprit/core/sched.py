@@ -1,0 +1,141 @@
+"""Questions to a scheduler capture: how long tasks waited, how many waited at once, who ran where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from collectors.sched import SchedTable
+from collectors.trie import I64
+
+WIDTH_MAX = 8192
+EDGES_US = tuple([0] + [1 << k for k in range(26)])
+"""Lower edges of the log2 histogram in microseconds: 0-1 us, 1-2, 2-4, … and the last bucket is open (≥ 33.6
+s).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """`counts[i]` waits of at least `edges_us[i]` and less than the next edge."""
+
+    edges_us: list[int]
+    counts: list[int]
+
+
+def delay_histogram(table: SchedTable, task: int | None = None) -> Histogram:
+    """How long the waits were, of all tasks or of one (index). Trailing empty buckets are left out."""
+    chosen = table.delay_ns >= 0
+    if task is not None:
+        chosen = chosen & (table.task == task)
+    bucket = np.searchsorted(np.array(EDGES_US) * 1000, table.delay_ns[chosen], "right") - 1
+    counts = np.bincount(bucket, minlength=1)
+    return Histogram(list(EDGES_US[: len(counts)]), counts.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class RunQueue:
+    """Tasks that could run but did not, over the whole host: per bin the time-weighted mean and the highest
+    number.
+    """
+
+    t0_ns: int
+    bin_ns: int
+    mean: list[float]
+    peak: list[int]
+
+
+def run_queue(table: SchedTable, bins: int = 600) -> RunQueue:
+    """How many tasks waited for a CPU at once, over time. Waits without a known begin are not in it."""
+    span = table.t1_ns - table.t0_ns
+    waited = table.delay_ns > 0
+    if span <= 0 or bins < 1 or not waited.any():
+        return RunQueue(table.t0_ns, max(span, 0), [], [])
+    bins = min(bins, WIDTH_MAX, span)
+    bin_ns = -(-span // bins)
+    stop = table.t_ns[waited]
+    start = stop - table.delay_ns[waited]
+    times = np.r_[start, stop, table.t0_ns + np.arange(bins + 1) * bin_ns]
+    change = np.r_[np.ones(len(start)), -np.ones(len(stop)), np.zeros(bins + 1)].astype(np.int64)
+    order = np.lexsort((change, times))
+    times, level = times[order], np.cumsum(change[order])
+    at = np.clip((times - table.t0_ns) // bin_ns, 0, bins - 1)
+    area = np.zeros(bins)
+    np.add.at(area, at[:-1], level[:-1] * np.diff(times))
+    peak = np.zeros(bins, np.int64)
+    np.maximum.at(peak, at, level)
+    return RunQueue(table.t0_ns, int(bin_ns), [round(m, 3) for m in (area / bin_ns).tolist()], peak.tolist())
+
+
+Segment = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One CPU: segments [offset_ns, len_ns, task index, slices]; gaps are idle.
+
+    `slices` above 1 means that many short slices were drawn as one; the task is the one that ran longest in
+    it.
+    """
+
+    cpu: int
+    segments: list[Segment]
+
+
+def lanes(table: SchedTable, from_ns: int, to_ns: int, width: int = 1200) -> list[Lane]:
+    """Who ran on each CPU in [from_ns, to_ns), with no more than about two segments per pixel and CPU.
+
+    Slices narrower than a pixel are drawn together with their neighbours in that pixel, as long as what they
+    ran together: a lane shows how much of a pixel was busy, never more.
+    """
+    span = max(1, to_ns - from_ns)
+    pixel = max(1, span // max(1, min(width, WIDTH_MAX)))
+    start = np.maximum(table.t_ns, from_ns)
+    stop = np.minimum(table.t_ns + table.len_ns, to_ns)
+    inside = np.flatnonzero(stop > start)
+    out: list[Lane] = []
+    for cpu in table.cpus:
+        own = inside[table.cpu[inside] == cpu]
+        own = own[np.argsort(start[own], kind="stable")]
+        out.append(
+            Lane(
+                cpu,
+                _segments(start[own] - from_ns, (stop - start)[own], table.task[own].astype(np.int64), pixel),
+            )
+        )
+    return out
+
+
+def _segments(offset: I64, length: I64, task: I64, pixel: int) -> list[Segment]:
+    """Slices of one CPU in order, those narrower than a pixel joined per pixel."""
+    wide = length >= pixel
+    rows = [
+        [o, n, t, 1]
+        for o, n, t in zip(offset[wide].tolist(), length[wide].tolist(), task[wide].tolist(), strict=True)
+    ]
+    small = ~wide
+    if small.any():
+        column = offset[small] // pixel
+        pairs, which = np.unique(np.stack([column, task[small]], axis=1), axis=0, return_inverse=True)
+        ran = np.zeros(len(pairs), np.int64)
+        np.add.at(ran, which.reshape(-1), length[small])
+        order = np.lexsort((ran, pairs[:, 0]))
+        last: npt.NDArray[Any] = np.r_[pairs[order][1:, 0] != pairs[order][:-1, 0], True]
+        columns, first, counts = np.unique(column, return_index=True, return_counts=True)
+        total = np.zeros(len(columns), np.int64)
+        np.add.at(total, np.searchsorted(columns, column), length[small])
+        rows += [
+            list(row)
+            for row in zip(
+                offset[small][first].tolist(),
+                total.tolist(),
+                pairs[order][last, 1].tolist(),
+                counts.tolist(),
+                strict=True,
+            )
+        ]
+        rows.sort()
+    return rows

@@ -1,0 +1,110 @@
+"""Finding frames in a view: search with the share it covers, and the table of the heaviest functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import re2  # type: ignore[import-untyped]
+
+from collectors.contract import Sentence
+from collectors.trie import I32, I64, Kind
+from culprit.core.stacks import KINDS, Mask, View
+
+PATTERN_MAX = 200
+NODES_MAX = 20_000
+NAMES_MAX = 1000
+
+
+class BadPattern(Exception):
+    """The pattern cannot be searched for."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence.key)
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: `weight` counts each sample once, however many of its frames match; `share` of the
+    view.
+
+    `nodes` are the heaviest matching nodes (at most 20,000), `frames` the matching names (at most 1,000).
+    """
+
+    weight: int
+    share: float
+    nodes: list[int]
+    frames: list[str]
+
+
+def matching(names: list[str], query: str, *, regex: bool = False) -> Mask:
+    """[frames]: does the name match? Substring without regard to case; or an RE2 pattern, whose work is
+    linear.
+
+    Raises BadPattern.
+    """
+    if not query or len(query) > PATTERN_MAX:
+        raise BadPattern(Sentence("profile.pattern_length", {"limit": PATTERN_MAX}))
+    if not regex:
+        folded = query.casefold()
+        return np.fromiter((folded in name.casefold() for name in names), bool, len(names))
+    options = re2.Options()
+    options.max_mem, options.log_errors, options.case_sensitive = 8 << 20, False, False
+    try:
+        pattern = re2.compile(query, options)
+    except re2.error as error:
+        raise BadPattern(Sentence("profile.pattern", {"why": str(error)[:120]})) from error
+    return np.fromiter((pattern.search(name) is not None for name in names), bool, len(names))
+
+
+def search(view: View, query: str, *, regex: bool = False) -> Found:
+    """Frames that match, and how much of the view runs through them."""
+    trie = view.profile.table.trie
+    hit = matching(view.profile.names, query, regex=regex)
+    hit[0] = False
+    nodes = np.flatnonzero(hit[trie.frame] & (view.total > 0))
+    weight = int(view.total[_outer(nodes, trie.end[nodes])].sum())
+    heaviest = nodes[np.argsort(-view.total[nodes], kind="stable")[:NODES_MAX]]
+    words = sorted({view.profile.names[f] for f in np.unique(trie.frame[nodes]).tolist()})
+    return Found(weight, weight / view.weight if view.weight else 0.0, heaviest.tolist(), words[:NAMES_MAX])
+
+
+def _outer(nodes: I64, ends: I32) -> I64:
+    """Of nodes in pre-order, those below none of the others."""
+    reach = np.maximum.accumulate(np.r_[np.int64(-1), ends[:-1]]) if len(nodes) else nodes
+    return np.asarray(nodes[reach <= nodes])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One function: `own` weight where it is innermost, `total` where it is anywhere on the stack, once per
+    stack.
+    """
+
+    frame: str
+    module: str
+    kind: str
+    own: int
+    total: int
+
+
+def top(view: View, limit: int = 500) -> list[Row]:
+    """The heaviest functions by own and by total weight (up to `limit` of each), by own weight. Task names
+    are not functions.
+    """
+    profile = view.profile
+    trie, frames = profile.table.trie, profile.table.frames
+    own = np.zeros(len(frames), np.int64)
+    np.add.at(own, trie.frame, view.own)
+    total = np.zeros(len(frames), np.int64)
+    np.add.at(total, trie.frame[profile.outermost], view.total[profile.outermost])
+    task = (frames.kind == Kind.COMM) | (frames.kind == Kind.ROOT)
+    own[task] = total[task] = 0
+    chosen = np.union1d(np.argsort(-own, kind="stable")[:limit], np.argsort(-total, kind="stable")[:limit])
+    chosen = chosen[total[chosen] > 0]
+    chosen = chosen[np.lexsort((-total[chosen], -own[chosen]))]
+    return [
+        Row(profile.names[f], profile.modules[f], KINDS[frames.kind[f]], int(own[f]), int(total[f]))
+        for f in chosen.tolist()
+    ]

@@ -1,0 +1,237 @@
+"""Questions to a profile: which samples, drawn as which tree. Pure; a million samples are a few vector steps.
+
+`Profile` wraps a loaded `SampleTable` with what is worth computing once; keep it as long as the table.
+`Profile.view(filter)` weighs the trie with the samples that a filter lets through; every drawing, table and
+search is made from a `View`, always over the full trie, so totals never depend on what was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from collectors.samples import SampleTable
+from collectors.trie import I32, I64, Kind, StackTrie
+from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, WIDTH_MAX, Drawn, Step
+
+Mask = npt.NDArray[np.bool_]
+KINDS = tuple(kind.name.lower() for kind in Kind)
+"""Kind → the word for it in the API."""
+
+EXACT = 1 << 53  # the integers that a float64 holds
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which samples. Empty tuples and None let everything through; the fields are joined by and.
+
+    `from_ns` inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
+    their main thread), `thread` names threads. `hide_idle` leaves out samples whose innermost frame is an
+    idle CPU.
+    """
+
+    from_ns: int | None = None
+    to_ns: int | None = None
+    cpu: tuple[int, ...] = ()
+    pid: tuple[int, ...] = ()
+    tid: tuple[int, ...] = ()
+    comm: tuple[str, ...] = ()
+    thread: tuple[str, ...] = ()
+    hide_idle: bool = False
+
+
+class Profile:
+    """A sample table, and what is derived from it once."""
+
+    def __init__(self, table: SampleTable) -> None:
+        self.table = table
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Frame id → name."""
+        words = self.table.frames.strings.all()
+        return [words[i] for i in self.table.frames.name.tolist()]
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """Frame id → module."""
+        words = self.table.frames.strings.all()
+        return [words[i] for i in self.table.frames.module.tolist()]
+
+    @cached_property
+    def outermost(self) -> Mask:
+        """[nodes]: no caller of this node is the same frame. Summing inclusive weight over these counts
+        recursion once.
+
+        Nodes of one frame, in pre-order, are outermost where no earlier one's subtree reaches over them: a
+        running maximum of subtree ends per frame.
+        """
+        trie = self.table.trie
+        n = len(trie)
+        order = np.argsort(trie.frame, kind="stable")
+        group = trie.frame[order].astype(np.int64) * (n + 1)
+        reach = np.maximum.accumulate(group + trie.end[order])
+        before = np.r_[np.int64(-1), reach[:-1]]
+        mask = np.zeros(n, bool)
+        mask[order] = before <= group + order
+        return mask
+
+    @cached_property
+    def processes(self) -> dict[int, str]:
+        """pid → the name of its main thread, or of its busiest one where that was never seen."""
+        t = self.table
+        keys, counts = np.unique(
+            (t.pid.astype(np.int64) << 21 | t.comm) << 1 | (t.tid == t.pid), return_counts=True
+        )
+        best: dict[int, tuple[int, int, int]] = {}
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            rank = (key & 1, count, key >> 1 & 0x1FFFFF)
+            best[key >> 22] = max(best.get(key >> 22, rank), rank)
+        comms = t.comms.all()
+        return {pid: comms[rank[2]] for pid, rank in best.items()}
+
+    @cached_property
+    def even(self) -> bool:
+        """Every sample weighs one."""
+        return bool((self.table.weight == 1).all())
+
+    @cached_property
+    def idle(self) -> Mask:
+        """[nodes]: a stack that ends here is an idle CPU."""
+        return np.asarray(self.table.frames.kind[self.table.trie.frame] == Kind.IDLE)
+
+    def rows(self, chosen: Filter) -> slice | npt.NDArray[np.int64]:
+        """The rows that a filter lets through. A time range alone is a slice, found by bisection."""
+        t = self.table
+        start, stop = 0, len(t)
+        if chosen.from_ns is not None:
+            start = int(np.searchsorted(t.t_ns, chosen.from_ns, "left"))
+        if chosen.to_ns is not None:
+            stop = max(start, int(np.searchsorted(t.t_ns, chosen.to_ns, "left")))
+        part = slice(start, stop)
+        masks: list[Mask] = []
+        for column, wanted in ((t.cpu, chosen.cpu), (t.pid, chosen.pid), (t.tid, chosen.tid)):
+            if wanted:
+                masks.append(_any_of(column[part], wanted))
+        if chosen.comm:
+            pids = [pid for pid, name in self.processes.items() if name in chosen.comm]
+            masks.append(_any_of(t.pid[part], pids))
+        if chosen.thread:
+            comms = [i for i, name in enumerate(t.comms.all()) if name in chosen.thread]
+            masks.append(_any_of(t.comm[part], comms))
+        if chosen.hide_idle and bool(self.idle.any()):
+            masks.append(~self.idle[t.stack[part]])
+        if not masks:
+            return part
+        return np.flatnonzero(np.logical_and.reduce(masks)) + start
+
+    def view(self, chosen: Filter = Filter()) -> View:
+        """Weigh the trie with the samples of a filter."""
+        rows = self.rows(chosen)
+        stack, weight = self.table.stack[rows], self.table.weight[rows]
+        n = len(self.table.trie)
+        if self.even:
+            own = np.bincount(stack, minlength=n).astype(np.int64)
+        elif int(weight.sum()) < EXACT:
+            own = np.bincount(stack, weights=weight, minlength=n).astype(np.int64)
+        else:
+            own = np.zeros(n, np.int64)
+            np.add.at(own, stack, weight)
+        return View(self, rows, own, self.table.trie.inclusive(own))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The trie under one filter: `own` [nodes] the weight of stacks ending in a node, `total` [nodes] with
+    all below.
+    """
+
+    profile: Profile
+    rows: slice | npt.NDArray[np.int64]
+    own: I64
+    total: I64
+
+    @property
+    def weight(self) -> int:
+        """The weight of everything in the view."""
+        return int(self.total[0])
+
+    @property
+    def samples(self) -> int:
+        """How many samples are in it."""
+        table = self.profile.table
+        return self.weight if table.unit == "samples" else len(table.t_ns[self.rows])
+
+    def tree(self, width: int = 1200, root: int = 0, min_px: float = 0.5) -> Drawn:
+        """The subtree of `root`, callers on top, without what is narrower than `min_px` when it fills `width`
+        px.
+
+        Raises IndexError where there is no such node.
+        """
+        trie, frames = self.profile.table.trie, self.profile.table.frames
+        if not 0 <= root < len(trie):
+            raise IndexError(root)
+        part = slice(root, int(trie.end[root]))
+        total = self.total[part]
+        deepest = int(trie.depth[root]) + DEPTH_MAX
+        least = narrowest(int(total[0]), width, min_px)
+        seen = total >= least
+        seen &= trie.depth[part] <= deepest
+        seen[0] = True
+        if np.count_nonzero(seen) > DRAWN_MAX:
+            least = int(np.partition(total[seen], -DRAWN_MAX)[-DRAWN_MAX]) + 1
+            seen &= total >= least
+            seen[0] = True
+        ids = np.flatnonzero(seen) + root
+        values, own = self.total[ids], self.own[ids]
+        parent = np.searchsorted(ids, trie.parent[ids[1:]])
+        rest = values - own
+        np.subtract.at(rest, parent, values[1:])
+        frame = trie.frame[ids].tolist()
+        names, modules = self.profile.names, self.profile.modules
+        drawn = Drawn(
+            ids.tolist(),
+            (trie.depth[ids] - trie.depth[root]).tolist(),
+            [names[f] for f in frame],
+            [modules[f] for f in frame],
+            [KINDS[k] for k in frames.kind[trie.frame[ids]].tolist()],
+            values.tolist(),
+            own.tolist(),
+        )
+        return drawn.with_pruned(rest.tolist())
+
+    def path(self, node: int) -> list[Step]:
+        """From the root down to the caller of `node`: what a zoomed drawing stands on."""
+        return callers(self.profile.table.trie, self.profile.names, node)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes of the trie have weight in this view."""
+        return int(np.count_nonzero(self.total))
+
+
+def callers(trie: StackTrie, names: Sequence[str], node: int) -> list[Step]:
+    """The nodes from the root down to the parent of `node`."""
+    steps: list[Step] = []
+    while (node := int(trie.parent[node])) >= 0:
+        steps.append(Step(node, names[trie.frame[node]]))
+    return steps[::-1]
+
+
+def _any_of(column: I32, wanted: Sequence[int]) -> Mask:
+    """[rows]: is the value one of `wanted`? A few comparisons are far cheaper than a set."""
+    if len(wanted) > 8:
+        return np.isin(column, np.array(wanted, np.int64))
+    mask = np.zeros(len(column), bool)
+    for value in wanted:
+        mask |= column == value
+    return mask
+
+
+def narrowest(total: int, width: int, min_px: float) -> int:
+    """The least weight that is drawn when `total` fills `width` pixels; at least 1."""
+    return max(1, int(np.ceil(total * min_px / max(1, min(width, WIDTH_MAX)))))

@@ -1,0 +1,1 @@
+"""What came home from a run, and what was read out of it."""

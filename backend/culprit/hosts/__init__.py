@@ -1,0 +1,1 @@
+"""Hosts: enrolment, host keys, credentials, allow-list, preflight."""

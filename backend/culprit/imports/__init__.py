@@ -1,0 +1,1 @@
+"""Captures without SSH: files that somebody brings become runs like any other."""

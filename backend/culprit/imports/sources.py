@@ -1,0 +1,52 @@
+"""The kinds of files that can be brought, and what each yields. A bundle yields what its collectors yield."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
+
+Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"]
+PROFILES: Mapping[Kind, str] = {
+    "perf_data": "import.perf_data",
+    "perf_sched": "import.perf_sched",
+    "perf_script": "import.perf_script",
+    "folded": "import.folded",
+}
+"""Kind → the name that stands in the place of a collector in its run."""
+
+PART = "file"
+PERF_MAGIC = b"PERFILE2"
+BUNDLE_MAGIC = b"CULPRIT1 "
+_FOLDED_LINE = re.compile(rb".*\S[ \t]+\d+(\.\d+)?[ \t]*\r?\Z")
+
+
+def _parse(source: ProfileSource) -> Parse:
+    def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+        return Parsed(profiles=(source,))
+
+    return parse
+
+
+_STACKS = ProfileSource("on_cpu", "perf_script", PART, "samples", None, raw_part=PART)
+_SOURCES: Mapping[Kind, ProfileSource] = {
+    "perf_data": _STACKS,
+    "perf_sched": ProfileSource("sched", "perf_sched", PART, "ns", None, raw_part=PART),
+    "perf_script": _STACKS,
+    "folded": ProfileSource("on_cpu", "folded", PART, "samples", None, raw_part=PART),
+}
+PARSERS: Mapping[str, Parse] = {PROFILES[kind]: _parse(source) for kind, source in _SOURCES.items()}
+
+
+def detect(head: bytes) -> Kind:
+    """What a file seems to be, from its first unpacked bytes. Text that is nothing else is perf script's."""
+    if head.startswith(PERF_MAGIC):
+        return "perf_data"
+    if head.startswith(BUNDLE_MAGIC) or b"\n" + BUNDLE_MAGIC in head:
+        return "bundle"
+    for line in head.split(b"\n"):
+        if line.strip() and not line.startswith(b"#"):
+            return "folded" if _FOLDED_LINE.match(line) else "perf_script"
+    return "perf_script"

@@ -1,0 +1,1 @@
+"""The only doors outward: database, broker, SSH, artifact store."""

@@ -1,0 +1,116 @@
+"""Starts the processes that read hostile bytes, and kills them at their deadline.
+
+The server never parses in its own process what a host or a person sent. See `culprit.infra.confined` for the
+other side. Limits are for one child: address space and file sizes in bytes, processor and wall time in
+seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from culprit.infra import confined
+
+STDERR_TAIL = 4000
+SOURCES = Path(__file__).resolve().parents[2]
+Verdict = Literal["ok", "out_of_memory", "too_slow", "too_large", "crashed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one child may use."""
+
+    address_space: int = 1 << 30
+    cpu_s: int = 60
+    file_bytes: int = 1 << 30
+    wall_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended. `code` is its exit code, negative for a signal; `stderr` its last words."""
+
+    verdict: Verdict
+    code: int
+    stderr: str
+
+
+@contextlib.contextmanager
+def workspace(parent: Path) -> Iterator[Path]:
+    """An empty directory below `parent` for one child; gone at the end with all that is in it."""
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=parent, prefix="read-") as name:
+        yield Path(name)
+
+
+def run_confined(module: str, request: Mapping[str, Any], directory: Path, limits: Limits) -> Ended:
+    """Run `module.main(request)` in a confined child with `directory` as its working directory."""
+    own = asdict(limits)
+    own.pop("wall_s")
+    order = json.dumps({"limits": own, "parent": os.getpid(), "request": request}).encode()
+    errors = directory / "stderr"
+    with errors.open("wb") as stderr:
+        child = subprocess.Popen(
+            [sys.executable, "-m", confined.__name__, module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            cwd=directory,
+            env=_environment(directory),
+            start_new_session=True,
+        )
+        try:
+            child.communicate(order, timeout=limits.wall_s)
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    return Ended(_verdict(child.returncode, timed_out), child.returncode, _tail(errors))
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    """No secrets, no symbol servers, no threads that would each ask for address space."""
+    return {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin:/usr/sbin:/sbin"),
+        "PYTHONPATH": os.pathsep.join((str(SOURCES), str(SOURCES.parent))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LANG": "C.UTF-8",
+        "HOME": str(directory),
+        "TMPDIR": str(directory),
+        "DEBUGINFOD_URLS": "",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _verdict(code: int, timed_out: bool) -> Verdict:
+    if timed_out or code == -signal.SIGXCPU:
+        return "too_slow"
+    if code == 0:
+        return "ok"
+    # The kernel's own out-of-memory killer sends SIGKILL; nobody else does.
+    if code in {confined.OUT_OF_MEMORY, -signal.SIGKILL}:
+        return "out_of_memory"
+    if code in {confined.FILE_TOO_LARGE, -signal.SIGXFSZ}:
+        return "too_large"
+    return "crashed"
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - STDERR_TAIL))
+        return stream.read(STDERR_TAIL).decode("utf-8", "replace").replace("\0", "\ufffd")

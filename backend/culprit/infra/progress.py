@@ -1,0 +1,117 @@
+"""News of running captures, for whoever watches: one Redis stream per capture.
+
+Best effort in both directions. The database holds the truth; a stream only says that there is something new
+to see. Without Redis the watcher asks the database instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import redis
+import structlog
+from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import RedisError
+
+from culprit.config import settings
+
+KEEP_ENTRIES = 2000
+KEEP_SECONDS = 6 * 3600
+SILENCE_S = 5.0
+_ID = re.compile(r"\d{1,20}-\d{1,20}\Z")
+log = structlog.get_logger("culprit.progress")
+
+News = dict[str, Any]
+
+
+def stream(capture_id: UUID) -> str:
+    """The name of a capture's stream."""
+    return f"progress:capture:{capture_id}"
+
+
+class Publisher:
+    """Writes news. After a failure it stays silent for some seconds, so that no work waits for Redis."""
+
+    def __init__(self, url: str) -> None:
+        self._redis = redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
+        self._lock = threading.Lock()
+        self._silent_until = 0.0
+
+    def publish(self, capture_id: UUID, kind: str, body: Mapping[str, Any]) -> bool:
+        """Adds one entry; False where nobody will read it."""
+        if time.monotonic() < self._silent_until:
+            return False
+        name = stream(capture_id)
+        fields: Any = {"kind": kind, "body": json.dumps(body, default=str)}
+        try:
+            pipe = self._redis.pipeline(transaction=False)
+            pipe.xadd(name, fields, maxlen=KEEP_ENTRIES, approximate=True)
+            pipe.expire(name, KEEP_SECONDS)
+            pipe.execute()
+        except (RedisError, OSError) as error:
+            log.warning("news_lost", error=type(error).__name__)
+            with self._lock:
+                self._silent_until = time.monotonic() + SILENCE_S
+            return False
+        return True
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._redis.close()
+
+
+class Reader:
+    """Reads the news of one capture from a place on. Raises RedisError or OSError where Redis is away."""
+
+    def __init__(self, url: str, capture_id: UUID) -> None:
+        self._redis = AsyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=30)
+        self._name = stream(capture_id)
+
+    async def tail(self) -> str:
+        """The id of the last entry: everything after it is new."""
+        last: Any = await self._redis.xrevrange(self._name, count=1)
+        return last[0][0].decode() if last else "0-0"
+
+    async def holds(self, entry_id: str) -> bool:
+        """Whether nothing after this entry was trimmed away, so that reading may go on from there."""
+        if not _ID.match(entry_id):
+            return False
+        first: Any = await self._redis.xrange(self._name, count=1)
+        if not first:
+            return False
+        return _parts(first[0][0].decode()) <= _parts(entry_id)
+
+    async def after(self, entry_id: str, block_ms: int | None) -> list[tuple[str, News]]:
+        """Entries after that one, waiting up to `block_ms` for the first, or not at all."""
+        answer: Any = await self._redis.xread({self._name: entry_id}, count=500, block=block_ms)
+        entries: Any = (
+            next(iter(answer.values()))[0]
+            if isinstance(answer, dict) and answer
+            else (answer[0][1] if answer else [])
+        )
+        return [
+            (key.decode(), {"kind": fields[b"kind"].decode(), "body": json.loads(fields[b"body"])})
+            for key, fields in entries
+        ]
+
+    async def close(self) -> None:
+        """Gives the connection back."""
+        await self._redis.aclose()
+
+
+def _parts(entry_id: str) -> tuple[int, int]:
+    ms, _, count = entry_id.partition("-")
+    return int(ms), int(count)
+
+
+@lru_cache(maxsize=1)
+def publisher() -> Publisher:
+    """The publisher of this process."""
+    return Publisher(settings().redis_url)

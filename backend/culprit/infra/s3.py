@@ -1,0 +1,71 @@
+"""An S3-compatible bucket: whole objects up, down and away. Knows nothing of artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import NotFoundError
+from obstore.store import S3Store
+
+if TYPE_CHECKING:  # exists only in the stubs
+    from obstore.store import S3Config
+
+
+class Bucket:
+    """One bucket. `endpoint` None means Amazon's own; path-style requests, as small servers want them."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        endpoint: str | None,
+        region: str,
+        access_key_id: str | None,
+        secret_access_key: str | None,
+    ) -> None:
+        config: S3Config = {"bucket": name, "region": region, "virtual_hosted_style_request": False}
+        if endpoint:
+            config["endpoint"] = endpoint
+        if access_key_id and secret_access_key:
+            config["access_key_id"] = access_key_id
+            config["secret_access_key"] = secret_access_key
+        self._store = S3Store(
+            config=config,
+            client_options={
+                "allow_http": bool(endpoint and endpoint.startswith("http://")),
+                "timeout": timedelta(seconds=120),
+                "connect_timeout": timedelta(seconds=10),
+            },
+        )
+
+    def upload(self, key: str, path: Path) -> None:
+        """Stores a file; other readers see all of it or nothing."""
+        with path.open("rb") as stream:
+            obstore.put(self._store, key, stream)
+
+    def download(self, key: str) -> Iterator[bytes] | None:
+        """The bytes in chunks, or None where there is no such object."""
+        try:
+            answer = obstore.get(self._store, key)
+        except (NotFoundError, FileNotFoundError):
+            return None
+        return (bytes(chunk) for chunk in answer)
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such an object."""
+        try:
+            obstore.head(self._store, key)
+        except (NotFoundError, FileNotFoundError):
+            return False
+        return True
+
+    def delete(self, key: str) -> None:
+        """Removes the object; no error where there is none."""
+        try:
+            obstore.delete(self._store, key)
+        except (NotFoundError, FileNotFoundError):
+            return

@@ -1,0 +1,94 @@
+"""Secrets at rest: each under AES-256-GCM with a key of its own, wrapped by the key-encryption key.
+
+The id of the credential is the associated data of both layers, so that a ciphertext that was moved to another
+row does not open. Rotation re-wraps 60 bytes per credential and never touches the secret itself. Neither
+secrets nor keys appear in the text of an error.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from culprit.config import settings
+
+NONCE_BYTES = 12
+KEY_BYTES = 32
+
+
+class SecretUnreadable(Exception):
+    """A sealed secret does not open: wrong or missing key-encryption key, or a changed row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What is stored of a secret. `wrapped_key` is nonce + ciphertext of the data key."""
+
+    ciphertext: bytes
+    nonce: bytes
+    wrapped_key: bytes
+    key_version: int
+
+
+class Vault:
+    """Seals and opens with a ring of key-encryption keys; seals under `current`."""
+
+    def __init__(self, keys: Mapping[int, bytes], current: int) -> None:
+        if current not in keys:
+            raise ValueError(f"no key of version {current}")
+        self._keys = dict(keys)
+        self.current = current
+
+    def seal(self, credential_id: UUID, secret: bytes) -> Sealed:
+        """A secret of credential `credential_id`, sealed under a new data key."""
+        key = AESGCM.generate_key(bit_length=256)
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        ciphertext = AESGCM(key).encrypt(nonce, secret, _bound(credential_id, b"secret"))
+        return Sealed(ciphertext, nonce, self._wrap(credential_id, key), self.current)
+
+    def open(self, credential_id: UUID, sealed: Sealed) -> bytes:
+        """The secret; raises SecretUnreadable."""
+        key = self._unwrap(credential_id, sealed)
+        try:
+            return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, _bound(credential_id, b"secret"))
+        except (InvalidTag, ValueError):
+            raise SecretUnreadable(f"credential {credential_id} was changed") from None
+
+    def rewrap(self, credential_id: UUID, sealed: Sealed) -> Sealed:
+        """The same secret under the current key-encryption key."""
+        key = self._unwrap(credential_id, sealed)
+        return Sealed(sealed.ciphertext, sealed.nonce, self._wrap(credential_id, key), self.current)
+
+    def _wrap(self, credential_id: UUID, key: bytes) -> bytes:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        bound = _bound(credential_id, b"key:%d" % self.current)
+        return nonce + AESGCM(self._keys[self.current]).encrypt(nonce, key, bound)
+
+    def _unwrap(self, credential_id: UUID, sealed: Sealed) -> bytes:
+        wrapping = self._keys.get(sealed.key_version)
+        if wrapping is None:
+            raise SecretUnreadable(f"credential {credential_id} needs key version {sealed.key_version}")
+        nonce, wrapped = sealed.wrapped_key[:NONCE_BYTES], sealed.wrapped_key[NONCE_BYTES:]
+        bound = _bound(credential_id, b"key:%d" % sealed.key_version)
+        try:
+            return AESGCM(wrapping).decrypt(nonce, wrapped, bound)
+        except (InvalidTag, ValueError):
+            raise SecretUnreadable(
+                f"credential {credential_id} does not open with key version {sealed.key_version}"
+            ) from None
+
+
+def _bound(credential_id: UUID, purpose: bytes) -> bytes:
+    return b"culprit:" + purpose + b":" + credential_id.bytes
+
+
+@lru_cache(maxsize=1)
+def vault() -> Vault:
+    """The vault of this process; raises ValueError where no key is set."""
+    return Vault(settings().key_ring(), settings().secret_key_version)

@@ -1,0 +1,350 @@
+"""The door to hosts: an authenticated SSH connection to a pinned key, or one typed error within a deadline.
+
+paramiko's own timeouts do not hold (a started exec, a missing exit status, an unread window wait for
+ever), so a watchdog cuts the connection when a stage is overdue; the blocked call then fails and the stage
+names the error. Only resolving a name cannot be cut from inside; whoever runs this supervises it from
+another process.
+
+A connection goes over zero or more jump hosts; every hop has its own pinned key and its own login, and every
+address that is dialled, by us or by a jump host, was resolved here and is on the allow-list.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import paramiko
+from paramiko.ssh_exception import IncompatiblePeer
+
+from culprit.infra.addresses import Rule, resolve
+from culprit.infra.ssh_errors import TIMEOUT_KIND, SshError, Stage, printable
+from culprit.infra.ssh_keys import Login, PublicKey, private_key
+
+# Nothing with SHA-1, MD5, CBC or 3DES. GCM first: half the CPU of CTR with a MAC.
+CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr")
+MACS = (
+    "hmac-sha2-256-etm@openssh.com",
+    "hmac-sha2-512-etm@openssh.com",
+    "hmac-sha2-256",
+    "hmac-sha2-512",
+)
+HOST_KEYS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
+KEX = (
+    "mlkem768x25519-sha256",
+    "curve25519-sha256@libssh.org",
+    "ecdh-sha2-nistp256",
+    "ecdh-sha2-nistp384",
+    "ecdh-sha2-nistp521",
+    "diffie-hellman-group16-sha512",
+    "diffie-hellman-group-exchange-sha256",
+    "diffie-hellman-group14-sha256",
+)
+_UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EACCES, errno.EPERM})
+
+Report = Callable[[Stage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One SSH server on the way: where it is, which key it must show, who we are there."""
+
+    name: str
+    address: str
+    port: int
+    login: Login
+    host_key: PublicKey | None
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait: `connect_s` for a TCP answer, `step_s` for each later step up to the first answer."""
+
+    connect_s: float = 20.0
+    step_s: float = 90.0
+
+
+class Watchdog:
+    """Cuts what is guarded when a stage takes too long. One thread, ended by `stop`."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._until: float | None = None
+        self._cuts: list[Callable[[], None]] = []
+        self._stopped = False
+        self.expired = False
+        self._thread = threading.Thread(target=self._watch, name="ssh-watchdog", daemon=True)
+        self._thread.start()
+
+    def guard(self, cut: Callable[[], None]) -> None:
+        """Adds something to close when time is up."""
+        with self._changed:
+            self._cuts.append(cut)
+
+    def until(self, moment: float | None) -> None:
+        """Sets the deadline, in `time.monotonic()`; None for no deadline."""
+        with self._changed:
+            self._until = moment
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while not self._stopped and not self.expired:
+                left = None if self._until is None else self._until - time.monotonic()
+                if left is not None and left <= 0:
+                    self.expired = True
+                else:
+                    self._changed.wait(left)
+            cuts = self._cuts if self.expired else []
+        for cut in cuts:
+            cut()
+
+
+@dataclass(slots=True)
+class Connection:
+    """An authenticated connection. `timings` are milliseconds per stage of the last hop."""
+
+    transports: list[paramiko.Transport] = field(default_factory=list)
+    sockets: list[Any] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+    watchdog: Watchdog = field(default_factory=Watchdog)
+
+    @property
+    def transport(self) -> paramiko.Transport:
+        """The one that ends on the host itself."""
+        return self.transports[-1]
+
+    def close(self) -> None:
+        """Cuts everything, from the host back to the first jump host. May be called twice."""
+        self.watchdog.stop()
+        for transport in reversed(self.transports):
+            transport.packetizer.complete_handshake()  # else its timer outlives a handshake that failed
+            transport.close()
+            transport.join(5)
+        for sock in reversed(self.sockets):  # a transport that never came to life does not close its own
+            sock.close()
+
+
+def ignore(stage: Stage) -> None:
+    """A report that nobody reads."""
+
+
+def connect(
+    hops: Sequence[Hop], rules: Sequence[Rule], patience: Patience, report: Report = ignore
+) -> Connection:
+    """Connects over all hops and logs in on each; raises SshError, and then leaves nothing open."""
+    way = _Way(Connection(), tuple(rules), patience, report)
+    try:
+        for hop in hops[:-1]:
+            way.enter(hop)
+            done = way.connection
+            done.timings = {f"jump_{key}": value for key, value in done.timings.items()}
+        way.enter(hops[-1])
+    except BaseException:
+        way.connection.close()
+        raise
+    return way.connection
+
+
+def scan(hops: Sequence[Hop], rules: Sequence[Rule], patience: Patience) -> PublicKey:
+    """The host key that the last hop shows. Logs in on the jump hosts before it, and never on the last."""
+    way = _Way(Connection(), tuple(rules), patience, ignore)
+    try:
+        for hop in hops[:-1]:
+            way.enter(hop)
+        return way.greet(hops[-1])
+    finally:
+        way.connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A connection while it is being made."""
+
+    connection: Connection
+    rules: tuple[Rule, ...]
+    patience: Patience
+    report: Report
+
+    def enter(self, hop: Hop) -> None:
+        """Dials one hop through those before it, checks its key, and logs in."""
+        if hop.host_key is None:
+            raise SshError("host_key_missing", host=hop.name)
+        shown = self.greet(hop)
+        if shown != hop.host_key:
+            raise SshError(
+                "host_key_changed",
+                host=hop.name,
+                pinned=hop.host_key.fingerprint,
+                shown=shown.fingerprint,
+                type=printable(shown.type, 40),
+            )
+        with self.stage("auth", self.patience.step_s, hop):
+            _log_in(self.connection.transport, hop.login)
+
+    def greet(self, hop: Hop) -> PublicKey:
+        """Everything up to the host key; adds the transport. No word of a login is sent."""
+        step_s = self.patience.step_s
+        with self.stage("resolve", step_s, hop):
+            address = resolve(hop.address, hop.port, self.rules)
+        with self.stage("connect", self.patience.connect_s, hop):
+            sock = self._dial(address, hop.port)
+        self.connection.sockets.append(sock)
+        self.connection.watchdog.guard(sock.close)
+        with self.stage("banner", step_s, hop):
+            transport = _transport(sock, hop.host_key, step_s)
+            self.connection.transports.append(transport)
+            self.connection.watchdog.guard(transport.close)
+            agreed = threading.Event()
+            transport.start_client(agreed)
+            _wait(transport, lambda: transport.remote_version != "")
+        with self.stage("kex", step_s, hop):
+            _wait(transport, agreed.is_set)
+            key = transport.get_remote_server_key()
+        return PublicKey(key.get_name(), key.asbytes())
+
+    def stage(self, name: Stage, seconds: float, hop: Hop) -> AbstractContextManager[None]:
+        """One step of this way; see `stage`."""
+        self.report(name)
+        return stage(self.connection, name, seconds, hop)
+
+    def _dial(self, address: str, port: int) -> Any:
+        """A TCP socket to the first hop, or a channel of the hop before."""
+        seconds = self.patience.connect_s
+        if not self.connection.transports:
+            sock = socket.create_connection((address, port), timeout=seconds)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+        return self.connection.transport.open_channel(
+            "direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=seconds
+        )
+
+
+@contextmanager
+def stage(connection: Connection, name: Stage, seconds: float, hop: Hop) -> Iterator[None]:
+    """One step: times it, cuts it when overdue, and gives what went wrong its kind."""
+    begun = time.monotonic()
+    connection.watchdog.until(begun + seconds)
+    where: dict[str, str | int | float] = {"host": hop.name, "address": hop.address, "port": hop.port}
+    try:
+        yield
+    except SshError:
+        raise
+    except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
+        if connection.watchdog.expired:
+            raise SshError(TIMEOUT_KIND[name], seconds=round(seconds), **where) from error
+        raise SshError(_kind(name, error), reason=_reason(error), **where) from error
+    finally:
+        connection.timings[f"{name}_ms"] = round((time.monotonic() - begun) * 1000, 1)
+        connection.watchdog.until(None)
+
+
+def _kind(name: Stage, error: Exception) -> str:
+    if name == "connect":
+        if isinstance(error, TimeoutError):
+            return "connect_timeout"
+        return "unreachable" if getattr(error, "errno", None) in _UNREACHABLE else "refused"
+    if name in ("banner", "kex"):
+        if isinstance(error, IncompatiblePeer):
+            return "not_ssh" if "version" in str(error) else "kex"
+        return "not_ssh" if "protocol version" in str(error) else "cut"
+    if name == "auth":
+        refused = isinstance(error, paramiko.AuthenticationException) and "shut down" not in str(error)
+        return "auth_failed" if refused else "cut"
+    if name == "channel" and isinstance(error, paramiko.ChannelException):
+        return "channel"
+    if name == "exec" and isinstance(error, paramiko.SSHException) and "closed" in str(error):
+        return "exec"
+    return "cut"
+
+
+def _reason(error: Exception) -> str:
+    code = getattr(error, "errno", None)
+    return os.strerror(code) if isinstance(code, int) else printable(str(error)) or type(error).__name__
+
+
+def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.Transport:
+    """A transport that offers nothing weak, and asks for the pinned kind of key first."""
+    try:
+        transport = paramiko.Transport(sock)
+    except BaseException:
+        sock.close()
+        raise
+    transport.daemon = True
+    options = transport.get_security_options()
+    options.ciphers = CIPHERS
+    options.digests = MACS
+    options.kex = [name for name in KEX if name in options.kex]
+    options.compression = ["none"]
+    wanted = pinned.type if pinned else ""
+    family = "rsa-sha2-" if wanted == "ssh-rsa" else wanted
+    first = [name for name in HOST_KEYS if family and name.startswith(family)]
+    options.key_types = first + [name for name in HOST_KEYS if name not in first]
+    # The watchdog is earlier than these; they are only kept from being earlier than it.
+    transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = step_s * 2
+    transport.channel_timeout = step_s * 2
+    return transport
+
+
+def _wait(transport: paramiko.Transport, done: Callable[[], bool]) -> None:
+    while not done():
+        if not transport.is_alive():
+            raise transport.get_exception() or EOFError("closed by the peer")
+        time.sleep(0.002)
+    error = transport.get_exception() if not transport.is_active() else None
+    if error is not None:
+        raise error
+
+
+def _log_in(transport: paramiko.Transport, login: Login) -> None:
+    """Offers what the login holds and nothing else; raises SshError or AuthenticationException."""
+    if login.kind == "password":
+        left = transport.auth_password(login.username, login.secret)
+    elif login.kind == "agent":
+        left = _offer_agent(transport, login)
+    else:
+        left = transport.auth_publickey(login.username, private_key(login))
+    if left or not transport.is_authenticated():
+        raise SshError("auth_failed", user=login.username, reason="more than one method is asked for")
+
+
+def _offer_agent(transport: paramiko.Transport, login: Login) -> list[str]:
+    agent = paramiko.Agent()
+    try:
+        keys = [
+            key for key in agent.get_keys()
+            if not login.key_fingerprint or PublicKey("", key.asbytes()).fingerprint == login.key_fingerprint
+        ]  # fmt: skip
+        if not keys:
+            raise SshError("no_agent", fingerprint=login.key_fingerprint or "any")
+        refusal: paramiko.AuthenticationException | None = None
+        for key in keys[:5]:
+            try:
+                return transport.auth_publickey(login.username, key)
+            except paramiko.AuthenticationException as error:
+                refusal = error
+        assert refusal is not None
+        raise refusal
+    finally:
+        agent.close()

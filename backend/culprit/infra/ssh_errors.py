@@ -1,0 +1,65 @@
+"""What can go wrong between us and a host, as one type with a kind.
+
+Every kind has a sentence under the key `ssh.<kind>` that says what happened and what to do next. The
+world not being as hoped is no bug: callers store the sentence as the outcome of a run.
+
+    resolve   dns, not_allowed
+    connect   connect_timeout, refused, unreachable
+    banner    banner_timeout, not_ssh
+    kex       kex_timeout, kex
+    host key  host_key_missing, host_key_changed
+    auth      auth_timeout, auth_failed, bad_key, no_agent
+    channel   channel_timeout, channel
+    exec      exec_timeout, exec, sudo_missing, sudo_password, sudo_denied
+    stream    no_answer, no_shell, silent, cut, flood, deadline, killed
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+Stage = Literal["resolve", "connect", "banner", "kex", "auth", "channel", "exec", "hello", "stream"]
+
+TIMEOUT_KIND: dict[Stage, str] = {
+    "resolve": "dns",
+    "connect": "connect_timeout",
+    "banner": "banner_timeout",
+    "kex": "kex_timeout",
+    "auth": "auth_timeout",
+    "channel": "channel_timeout",
+    "exec": "exec_timeout",
+    "hello": "no_answer",
+    "stream": "silent",
+}
+
+# A second try by itself cannot help with these, and a wrong password tried again locks accounts.
+FINAL = frozenset(
+    {
+        "not_allowed", "host_key_missing", "host_key_changed", "auth_failed", "bad_key", "no_agent", "kex",
+        "not_ssh", "no_shell", "flood", "sudo_missing", "sudo_password", "sudo_denied",
+    }
+)  # fmt: skip
+
+
+class SshError(Exception):
+    """A step towards or with a host failed. `params` are short, safe to show and to store."""
+
+    def __init__(self, kind: str, **params: str | int | float) -> None:
+        super().__init__(kind, params)
+        self.kind = kind
+        self.params = params
+
+    @property
+    def sentence(self) -> dict[str, Any]:
+        """What a person reads, as key and parameters: what happened, and what to do next."""
+        return {"key": f"ssh.{self.kind}", "params": self.params}
+
+    @property
+    def final(self) -> bool:
+        """Whether trying again by itself is pointless or harmful."""
+        return self.kind in FINAL
+
+
+def printable(text: str, limit: int = 120) -> str:
+    """Text that a peer sent, cut and stripped of control characters, so that it can be shown and logged."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])

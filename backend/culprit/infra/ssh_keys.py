@@ -1,0 +1,91 @@
+"""Keys: the pinned host key, fingerprints, and what a login is made with.
+
+Nothing here touches the network. Secrets pass through and are never part of an exception's text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import paramiko
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+    load_ssh_private_key,
+)
+
+from culprit.infra.ssh_errors import SshError
+
+LoginKind = Literal["key", "generated_key", "certificate", "agent", "password"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Login:
+    """How we prove who we are: `secret` is a private key or a password, `certificate` as OpenSSH writes it.
+
+    For kind `agent`, `key_fingerprint` may name the one key of the agent to offer.
+    """
+
+    kind: LoginKind
+    username: str
+    secret: str = ""
+    certificate: str = ""
+    key_fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A host's public key: OpenSSH type name and the key's wire bytes."""
+
+    type: str
+    blob: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """As ssh prints it: `SHA256:` and the unpadded base64 of the digest."""
+        return fingerprint(self.blob)
+
+    @property
+    def line(self) -> str:
+        """As in known_hosts, without the host names."""
+        return f"{self.type} {base64.b64encode(self.blob).decode()}"
+
+
+def fingerprint(blob: bytes) -> str:
+    """SHA256:… of a public key's wire bytes."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+_CLASSES: Mapping[type, type[paramiko.PKey]] = {
+    ed25519.Ed25519PrivateKey: paramiko.Ed25519Key,
+    ec.EllipticCurvePrivateKey: paramiko.ECDSAKey,
+    rsa.RSAPrivateKey: paramiko.RSAKey,
+}
+
+
+def private_key(login: Login) -> paramiko.PKey:
+    """The key of a login of kind key, generated_key or certificate; raises SshError `bad_key`."""
+    text = login.secret.strip() + "\n"
+    load = load_ssh_private_key if "OPENSSH PRIVATE KEY" in text else load_pem_private_key
+    try:
+        loaded = load(text.encode(), password=None)
+        wanted = next(key for base, key in _CLASSES.items() if isinstance(loaded, base))
+        # paramiko does not read PKCS 8, so every key takes the road over OpenSSH's own format
+        openssh = loaded.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+        key = wanted.from_private_key(io.StringIO(openssh))
+    except (ValueError, TypeError, StopIteration, paramiko.SSHException) as error:
+        raise SshError("bad_key", reason=type(error).__name__) from None
+    if login.kind == "certificate":
+        try:
+            key.load_certificate(login.certificate.strip())
+        except (ValueError, TypeError, paramiko.SSHException) as error:
+            raise SshError("bad_key", reason=type(error).__name__) from None
+    return key

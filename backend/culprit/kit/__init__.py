@@ -1,0 +1,1 @@
+"""What knows no word of the domain."""

@@ -1,0 +1,78 @@
+"""Pages of a list by cursor: the next page begins after the last row of this one, whatever was added."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, TypeVar
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from culprit.kit.errors import Invalid
+
+Row = TypeVar("Row")
+Item = TypeVar("Item")
+MAX_LIMIT = 200
+
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many items at most")]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the previous page")]
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page; `next` is null on the last."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+def encode(value: str | int) -> str:
+    """The opaque form of a sort key."""
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def decode(cursor: str, kind: type[UUID] | type[int] | type[str]) -> UUID | int | str:
+    """The sort key in a cursor. Raises Invalid for anything that `encode` did not make."""
+    try:
+        value = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if kind is int:
+            if type(value) is not int or abs(value) >= 1 << 63:
+                raise ValueError
+            return value
+        if not isinstance(value, str) or "\0" in value:
+            raise ValueError
+        return UUID(value) if kind is UUID else value
+    except (binascii.Error, ValueError, RecursionError):
+        raise Invalid("request.cursor_unreadable") from None
+
+
+def page(
+    session: Session,
+    query: Select[Row],
+    key: InstrumentedAttribute[UUID] | InstrumentedAttribute[int] | InstrumentedAttribute[str],
+    *,
+    limit: int,
+    cursor: str | None,
+    read: Callable[[Sequence[Row]], list[Item]],
+    kind: type[UUID] | type[int] | type[str] = UUID,
+    newest_first: bool = True,
+) -> Page[Item]:
+    """One page of `query`, ordered by the unique column `key`; `read` turns its rows into what is sent."""
+    column: ColumnElement[object] = key  # type: ignore[assignment]
+    if cursor is not None:
+        value = decode(cursor, kind)
+        query = query.where(column < value if newest_first else column > value)
+    query = query.order_by(column.desc() if newest_first else column.asc()).limit(limit + 1)
+    rows = list(session.scalars(query))
+    more = len(rows) > limit
+    rows = rows[:limit]
+    following = None
+    if more:
+        last = getattr(rows[-1], key.key)
+        following = encode(last if isinstance(last, int) else str(last))
+    return Page(items=read(rows), next=following)

@@ -1,0 +1,129 @@
+"""What every answer and every request body go through: security headers, a size limit, counted requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from culprit.kit.problem import problem
+
+# Mantine sets style attributes, hence unsafe-inline for styles; never for scripts.
+CSP = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class SecurityHeaders:
+    """Adds the headers that an answer does not set itself; answers of the API are not cached."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with headers added to the answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        api = scope["path"].startswith("/api/")
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if api:
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+class BodyLimit:
+    """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it."""
+
+    def __init__(self, app: ASGIApp, *, limit: int, larger: Mapping[str, int]) -> None:
+        self.app = app
+        self.limit = limit
+        self.larger = larger
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, counting."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = self.larger.get(scope["path"], self.limit)
+        stated = dict(scope["headers"]).get(b"content-length", b"0")
+        if stated.isdigit() and int(stated) > limit:
+            answer = problem(
+                413, "request.too_large", {"limit_bytes": limit}, headers={"Connection": "close"}
+            )
+            await answer(scope, receive, send)
+            return
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > limit:
+                    raise HTTPException(413)
+            return message
+
+        await self.app(scope, counted, send)
+
+
+def _template(scope: Scope) -> str:
+    """The template of the route that answered; a route of an included router knows only its own part."""
+    path = str(getattr(scope.get("route"), "path", "other"))
+    return "/api/v1" + path if scope["path"].startswith("/api/v1/") and path != "other" else path
+
+
+class Metrics:
+    """Counts and times requests by route template, so that ids never become labels."""
+
+    def __init__(self, app: ASGIApp, *, registry: CollectorRegistry) -> None:
+        self.app = app
+        labels = ("method", "route", "status")
+        self.requests = Counter("culprit_http_requests", "Answered requests", labels, registry=registry)
+        self.seconds = Histogram(
+            "culprit_http_request_seconds", "Time to the whole answer", ("method", "route"), registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, timing."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 500
+        begun = time.monotonic()
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            route = _template(scope)
+            method = scope["method"] if scope["method"] in {"GET", "POST", "PATCH", "DELETE"} else "other"
+            self.requests.labels(method, route, str(status)).inc()
+            self.seconds.labels(method, route).observe(time.monotonic() - begun)

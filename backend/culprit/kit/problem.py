@@ -1,0 +1,146 @@
+"""Every error answer is application/problem+json (RFC 9457) with the sentence's key and parameters in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+
+from culprit.kit.errors import CulpritError, FieldError, TooMany
+from culprit.kit.sentences import say
+
+MEDIA_TYPE = "application/problem+json"
+MAX_FIELD_ERRORS = 50
+log = structlog.get_logger("culprit.http")
+
+
+def problem(
+    status: int,
+    key: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    errors: tuple[FieldError, ...] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """One problem as an answer; `detail` is the English text, for people at a terminal."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": say(key, params),
+        "key": key,
+        "params": dict(params or {}),
+    }
+    if errors:
+        body["errors"] = [error.as_dict() for error in errors]
+    return JSONResponse(body, status, headers, media_type=MEDIA_TYPE)
+
+
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "key", "params"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "key": {"type": "string"},
+        "params": {"type": "object"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["at", "key", "detail"],
+                "properties": {name: {"type": "string"} for name in ("at", "key", "detail")},
+            },
+        },
+    },
+}
+
+# For every route in the OpenAPI document.
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "Refused", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA}}},
+    "5XX": {
+        "description": "A part of the platform is away",
+        "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA}},
+    },
+}
+
+
+def install(app: FastAPI) -> None:
+    """Make the application answer errors as problems."""
+    app.add_exception_handler(CulpritError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(DataError, _not_storable)
+    app.add_exception_handler(IntegrityError, _collision)
+    app.add_exception_handler(OperationalError, _database_away)
+    app.add_exception_handler(PoolTimeout, _database_away)
+    app.add_exception_handler(DBAPIError, _database)
+
+
+def _ours(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, CulpritError)
+    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else None
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        headers = {"WWW-Authenticate": "Bearer"}
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers = {"Retry-After": "5"}
+    return problem(error.status, error.key, error.params, errors=error.errors, headers=headers)
+
+
+def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """What pydantic refused. The input itself is not repeated: it may be a secret."""
+    assert isinstance(error, RequestValidationError)
+    found = tuple(
+        FieldError(
+            ".".join(str(part) for part in item["loc"][1:]) or str(item["loc"][0]),
+            f"request.{item['type']}",
+            str(item["msg"]),
+        )
+        for item in error.errors()[:MAX_FIELD_ERRORS]
+    )
+    return problem(422, "request.invalid", {"fields": ", ".join(sorted({e.at for e in found}))}, errors=found)
+
+
+def _http(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    keys = {404: "request.no_such_path", 405: "request.method_not_allowed", 413: "request.too_large"}
+    return problem(error.status_code, keys.get(error.status_code, "request.refused"), headers=error.headers)
+
+
+def _not_storable(_: Request, error: Exception) -> JSONResponse:
+    """A text with a NUL, a number beyond its column: nothing that the database could hold."""
+    return problem(422, "request.not_storable")
+
+
+def _collision(_: Request, error: Exception) -> JSONResponse:
+    """Somebody else was faster; services say so themselves where a name is taken."""
+    log.info("integrity_error", constraint=_constraint(error))
+    return problem(409, "request.collision", {"constraint": _constraint(error)})
+
+
+def _constraint(error: Exception) -> str:
+    diagnosis = getattr(getattr(error, "orig", None), "diag", None)
+    return str(getattr(diagnosis, "constraint_name", None) or "unknown")
+
+
+def _database_away(_: Request, error: Exception) -> JSONResponse:
+    log.warning("database_away", error=type(error).__name__)
+    return problem(503, "platform.database_away", headers={"Retry-After": "5"})
+
+
+def _database(request: Request, error: Exception) -> JSONResponse:
+    """Lost connections look like several kinds of errors; anything else is a bug of ours and is raised."""
+    assert isinstance(error, DBAPIError)
+    if error.connection_invalidated:
+        return _database_away(request, error)
+    raise error

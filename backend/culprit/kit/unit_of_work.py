@@ -1,0 +1,37 @@
+"""One transaction around one piece of work, and what may only happen once it is committed.
+
+Nobody else commits. A task message that is sent before the commit may be worked on before its row can be
+seen, and a message about a rolled-back row is a lie: hence `after_commit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.orm import Session, sessionmaker
+
+_AFTER = "culprit.after_commit"
+
+
+def after_commit(session: Session, action: Callable[[], object]) -> None:
+    """Do `action` once the unit of work has committed; dropped where it rolls back.
+
+    The action must be able to fail without harm: whatever it announces is found by the sweeper anyway.
+    """
+    session.info.setdefault(_AFTER, []).append(action)
+
+
+@contextmanager
+def unit_of_work(factory: sessionmaker[Session]) -> Iterator[Session]:
+    """A session that commits at the end of the block, and rolls back where the block raises."""
+    with factory() as session:
+        try:
+            yield session
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+        actions = session.info.pop(_AFTER, [])
+    for action in actions:
+        action()

@@ -1,0 +1,116 @@
+"""The second stage of `./culprit test`, under .venv's Python: run the phases, print the table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from culprit.launch import warden
+from culprit.launch.checks import status
+from culprit.launch.checks.outcome import Outcome
+from culprit.launch.checks.phases import PHASES, run_phase
+from culprit.launch.checks.round import Round
+from culprit.launch.paths import ROOT
+from culprit.launch.progress import Progress
+
+RESULTS = ROOT / ".test-results"
+TAIL_LINES = 60
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0 where everything passed, 1 where anything failed."""
+    parser = argparse.ArgumentParser(prog="culprit test", description="Prove that all of it works.")
+    parser.add_argument(
+        "--full", action="store_true", help="with all rounds and journeys, and docs/status.md"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=list(PHASES), metavar="PHASE",
+        help=f"run only this phase (may be repeated): {', '.join(PHASES)}",
+    )  # fmt: skip
+    given = parser.parse_args(arguments)
+    names = given.only or list(PHASES)
+    if not given.only:
+        shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(exist_ok=True)
+    progress = Progress()
+    round_ = Round(RESULTS, given.full, progress)
+    outcomes: dict[str, Outcome] = {}
+    for name in names:
+        progress.say(f"{name} …")
+        started = time.monotonic()
+        outcome = run_phase(name, round_)
+        outcome.seconds = time.monotonic() - started
+        outcomes[name] = outcome
+        report(name, outcome, progress)
+    write(RESULTS / "summary.json", outcomes, full=given.full)
+    if given.full and not given.only:
+        status.generate(RESULTS)
+    return conclude(outcomes, progress)
+
+
+def report(name: str, outcome: Outcome, progress: Progress) -> None:
+    """How a phase went, and the end of its log where it failed."""
+    word = "passed" if outcome.failed == 0 else "FAILED"
+    progress.say(f"{name}: {word} in {outcome.seconds:.1f} s")
+    if outcome.refused:
+        sys.stdout.write(f"  {outcome.refused}\n")
+    for case in outcome.cases:
+        if case.state == "failed":
+            sys.stdout.write(f"  failed: {case.id}\n")
+    for log in outcome.logs:
+        lines = log.read_text("utf-8", "replace").splitlines()
+        sys.stdout.write(f"  {log.relative_to(ROOT)} ({len(lines)} lines) ends:\n")
+        sys.stdout.write("".join(f"  | {line}\n" for line in lines[-TAIL_LINES:]))
+    sys.stdout.flush()
+
+
+def write(path: Path, outcomes: dict[str, Outcome], *, full: bool) -> None:
+    """The table for machines: counts, seconds and every case."""
+    phases = {
+        name: {
+            "passed": one.passed,
+            "failed": one.failed,
+            "skipped": one.skipped,
+            "seconds": round(one.seconds, 1),
+            "refused": one.refused,
+            "cases": {case.id: [case.state, case.reason] for case in one.cases},
+        }
+        for name, one in outcomes.items()
+    }
+    path.write_text(json.dumps({"full": full, "phases": phases}, indent=1) + "\n", "utf-8")
+
+
+def conclude(outcomes: dict[str, Outcome], progress: Progress) -> int:
+    """The table for people, and the one line that says how it went."""
+    sys.stdout.write(f"\n{'phase':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>10}\n")
+    for name, one in outcomes.items():
+        sys.stdout.write(f"{name:<12}{one.passed:>8}{one.failed:>8}{one.skipped:>9}{one.seconds:>10.1f}\n")
+    total = time.monotonic() - progress.began
+    passed = sum(one.passed for one in outcomes.values())
+    failed = sum(one.failed for one in outcomes.values())
+    sys.stdout.write(f"{'all':<12}{passed:>8}{failed:>8}{'':>9}{total:>10.1f}\n\n")
+    sys.stdout.write(f"{passed} passed, {failed} failed\n")
+    return int(failed > 0)
+
+
+def interrupted(number: int, _: FrameType | None) -> None:
+    """SIGTERM ends the phase that runs, like Ctrl-C."""
+    raise KeyboardInterrupt(number)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupted)
+    warden.adopt_orphans()
+    try:
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        warden.sweep(grace_s=1.0)
+    sys.exit(code)

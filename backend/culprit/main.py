@@ -1,0 +1,71 @@
+"""The web process: `uvicorn culprit.main:app`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from culprit import health, ui
+from culprit.api import api_router
+from culprit.config import Settings, settings
+from culprit.hosts.demo import Busy
+from culprit.infra.db import Database
+from culprit.kit import logs, problem
+from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
+from culprit.kit.version import VERSION
+
+JSON_LIMIT = 2 << 20
+UPLOAD_PATH = "/api/v1/imports"
+DESCRIPTION = (
+    "Log in with a session cookie (and its CSRF token in X-CSRF-Token), or send an API token as "
+    "'Authorization: Bearer culprit_…'. Errors are application/problem+json; lists are pages by cursor; "
+    "POSTs that create take an Idempotency-Key."
+)
+
+
+def operation_id(route: APIRoute) -> str:
+    """Names of generated client functions: the function and its router's first tag."""
+    return f"{str(route.tags[0]).replace(' ', '_')}_{route.name}" if route.tags else route.name
+
+
+def create_app(given: Settings | None = None) -> FastAPI:
+    """The application over one database. Tests make several."""
+    config = given or settings()
+    database = Database(config.sqlalchemy_url)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if given is None:
+            logs.configure(config.log_level)
+        yield
+        app.state.busy.stop()
+        database.close()
+
+    app = FastAPI(
+        title="Culprit",
+        version=VERSION,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        lifespan=lifespan,
+        generate_unique_id_function=operation_id,
+    )
+    app.state.settings = config
+    app.state.database = database
+    app.state.busy = Busy()
+    app.state.registry = health.registry(database)
+    problem.install(app)
+    app.include_router(health.router)
+    app.include_router(api_router())
+    ui.install(app, config.ui_dir)
+    app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
+    app.add_middleware(Metrics, registry=app.state.registry)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+app = create_app()

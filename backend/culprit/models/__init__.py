@@ -1,0 +1,53 @@
+"""Every table, one file each. Import tables from here."""
+
+from culprit.models.api_token import ApiToken
+from culprit.models.artifact import Artifact
+from culprit.models.audit_entry import AuditEntry
+from culprit.models.base import Base
+from culprit.models.capture import Capture
+from culprit.models.credential import Credential
+from culprit.models.event import Event
+from culprit.models.host import Host
+from culprit.models.idempotency_key import IdempotencyKey
+from culprit.models.login_attempt import LoginAttempt
+from culprit.models.login_link import LoginLink
+from culprit.models.login_session import LoginSession
+from culprit.models.network_rule import NetworkRule
+from culprit.models.preflight import Preflight
+from culprit.models.profile import Profile
+from culprit.models.profile_diff import ProfileDiff
+from culprit.models.result_table import ResultTable
+from culprit.models.run import Run
+from culprit.models.run_collector import RunCollector
+from culprit.models.series import Series
+from culprit.models.series_chunk import SeriesChunk
+from culprit.models.series_day import SeriesDay
+from culprit.models.user_account import UserAccount
+from culprit.models.worker_state import WorkerState
+
+__all__ = [
+    "ApiToken",
+    "Artifact",
+    "AuditEntry",
+    "Base",
+    "Capture",
+    "Credential",
+    "Event",
+    "Host",
+    "IdempotencyKey",
+    "LoginAttempt",
+    "LoginLink",
+    "LoginSession",
+    "NetworkRule",
+    "Preflight",
+    "Profile",
+    "ProfileDiff",
+    "ResultTable",
+    "Run",
+    "RunCollector",
+    "Series",
+    "SeriesChunk",
+    "SeriesDay",
+    "UserAccount",
+    "WorkerState",
+]

@@ -1,0 +1,37 @@
+"""The table of raw bytes that came home."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, CreatedAt, Id, one_of
+
+ENCODINGS = ("identity", "gzip", "zstd")
+
+
+class Artifact(Base):
+    """One part of what one collector left; the bytes are in the artifact store under `sha256`.
+
+    `size` counts the bytes as read, `stored_size` as stored in `encoding`; `sha256` is of the latter.
+    """
+
+    __tablename__ = "artifact"
+    __table_args__ = (one_of("encoding", ENCODINGS), Index(None, "sha256"))
+
+    id: Mapped[Id]
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
+    run_collector_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("run_collector.id", ondelete="CASCADE"), index=True
+    )
+    part: Mapped[str]
+    sha256: Mapped[str]
+    size: Mapped[int] = mapped_column(BigInteger)
+    stored_size: Mapped[int] = mapped_column(BigInteger)
+    encoding: Mapped[str] = mapped_column(default="identity")
+    media_type: Mapped[str] = mapped_column(default="application/octet-stream")
+    complete: Mapped[bool] = mapped_column(default=True)
+    attempt: Mapped[int] = mapped_column(default=1)
+    created_at: Mapped[CreatedAt]

@@ -1,0 +1,50 @@
+"""The table of profiles."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+
+JOB_STATES = ("queued", "running", "ready", "failed")
+UNITS = ("samples", "ns")
+
+
+class Profile(Base):
+    """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
+
+    `source` says which artifact's part is read how. `attempts` and `started_at` are of building it: whoever
+    comes back with an older attempt is refused, and one that takes too long is tried again.
+    """
+
+    __tablename__ = "profile"
+    __table_args__ = (one_of("state", JOB_STATES), one_of("unit", UNITS))
+
+    id: Mapped[Id]
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
+    host_id: Mapped[UUID | None] = mapped_column(ForeignKey("host.id"), index=True)
+    run_collector_id: Mapped[UUID | None] = mapped_column(ForeignKey("run_collector.id", ondelete="CASCADE"))
+    kind: Mapped[str]
+    event: Mapped[str] = mapped_column(default="")
+    unit: Mapped[str] = mapped_column(default="samples")
+    state: Mapped[str] = mapped_column(default="queued")
+    failure: Mapped[Json | None]
+    source: Mapped[Json | None]
+    samples: Mapped[int | None] = mapped_column(BigInteger)
+    weight: Mapped[float | None]
+    lost: Mapped[int | None] = mapped_column(BigInteger)
+    unknown_share: Mapped[float | None]
+    truncated_share: Mapped[float | None]
+    t0_ns: Mapped[int | None] = mapped_column(BigInteger)
+    t1_ns: Mapped[int | None] = mapped_column(BigInteger)
+    store_key: Mapped[str | None]
+    tree_key: Mapped[str | None]
+    way: Mapped[str | None]
+    parser_version: Mapped[int | None]
+    attempts: Mapped[int] = mapped_column(default=0)
+    started_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]

@@ -1,0 +1,32 @@
+"""The table of comparisons of two profiles."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.models.profile import JOB_STATES
+
+
+class ProfileDiff(Base):
+    """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` holds the tree."""
+
+    __tablename__ = "profile_diff"
+    __table_args__ = (one_of("state", JOB_STATES),)
+
+    id: Mapped[Id]
+    a: Mapped[Json]
+    b: Mapped[Json]
+    normalise: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[str] = mapped_column(default="queued")
+    failure: Mapped[Json | None]
+    result_key: Mapped[str | None]
+    requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    attempts: Mapped[int] = mapped_column(default=0)
+    started_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]
+    ended_at: Mapped[datetime | None]

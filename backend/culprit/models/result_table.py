@@ -1,0 +1,24 @@
+"""The table of small tables that parsers made."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, Id, JsonList
+
+
+class ResultTable(Base):
+    """A result that is no series: `columns` [{id, unit}], `rows` lists in that order."""
+
+    __tablename__ = "result_table"
+
+    id: Mapped[Id]
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
+    run_collector_id: Mapped[UUID | None] = mapped_column(ForeignKey("run_collector.id", ondelete="CASCADE"))
+    kind: Mapped[str]
+    columns: Mapped[JsonList]
+    rows: Mapped[JsonList]
+    artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifact.id", ondelete="SET NULL"))

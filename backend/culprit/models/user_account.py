@@ -1,0 +1,31 @@
+"""The table of accounts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+
+ROLES = ("viewer", "investigator", "oncall", "admin")  # each may what those before it may
+LOCALES = ("en", "zh")
+
+
+class UserAccount(Base):
+    """A person. `label_scope` limits the hosts: every label named there must have one of its values.
+
+    `{}` is all hosts; `{"role": ["feed", "ads"], "dc": ["ix1"]}` those that match both.
+    """
+
+    __tablename__ = "user_account"
+    __table_args__ = (one_of("role", ROLES), one_of("locale", LOCALES))
+
+    id: Mapped[Id]
+    name: Mapped[str] = mapped_column(unique=True)
+    password_hash: Mapped[str | None]
+    role: Mapped[str]
+    label_scope: Mapped[Json] = mapped_column(default=dict)
+    locale: Mapped[str] = mapped_column(default="en")
+    disabled_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]

@@ -1,0 +1,69 @@
+"""Profiles and comparisons that are open in this process.
+
+A brush asks the same profile many times a second. Opened files stay mapped, the ones used longest ago go
+first when together they are larger than MAX_BYTES. Files are content-addressed, so nothing open is ever
+stale.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from collectors.samples import SampleTable
+from collectors.sched import SchedTable
+from culprit.core.diff import Diff
+from culprit.core.stacks import Profile
+
+MAX_BYTES = 1 << 30
+# What is derived of a table (names, masks) and kept with it, as a share of the size of its file.
+DERIVED = 1.5
+
+Opened = TypeVar("Opened")
+
+
+class Shelf(Generic[Opened]):
+    """Opened files by content address, least recently used first. Safe to use from several threads."""
+
+    def __init__(self, load: Callable[[Path], Opened], max_bytes: int = MAX_BYTES) -> None:
+        self._load = load
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, tuple[Opened, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str, path: Callable[[str], Path]) -> Opened:
+        """The file `key`; `path` finds it where it is not open yet. Raises what either raises."""
+        with self._lock:
+            if key in self._open:
+                self._open.move_to_end(key)
+                return self._open[key][0]
+        place = path(key)
+        loaded = self._load(place)
+        size = int(place.stat().st_size * DERIVED)
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = (loaded, size)
+                self._bytes += size
+            while self._bytes > self._max_bytes and len(self._open) > 1:
+                _, (_, freed) = self._open.popitem(last=False)
+                self._bytes -= freed
+        return loaded
+
+    def clear(self) -> None:
+        """Close everything."""
+        with self._lock:
+            self._open.clear()
+            self._bytes = 0
+
+
+def _open_profile(path: Path) -> Profile:
+    return Profile(SampleTable.load(path, verify=False))
+
+
+PROFILES: Shelf[Profile] = Shelf(_open_profile)
+SCHEDS: Shelf[SchedTable] = Shelf(SchedTable.load, 512 << 20)
+DIFFS: Shelf[Diff] = Shelf(Diff.load, 256 << 20)

@@ -1,0 +1,71 @@
+"""The process that sweeps: `python -m culprit.scheduler`. Any number of them may run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+
+import structlog
+from redis import Redis
+from sqlalchemy.exc import DBAPIError
+
+from culprit.config import settings
+from culprit.infra.db import Database, database
+from culprit.infra.progress import publisher
+from culprit.kit import logs
+from culprit.workflows.sweep import sweep
+from culprit.workflows.worker_states import seen
+
+TICK_S = 2.0
+# After the database was away, workers that still hold a session get this long to renew their leases.
+GRACE_S = 15.0
+SEEN_EVERY_S = 10.0
+log = structlog.get_logger("culprit.scheduler")
+
+
+def main() -> None:
+    """Sweeps until SIGTERM or SIGINT."""
+    config = settings()
+    logs.configure(config.log_level)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    redis = Redis.from_url(config.redis_url, socket_connect_timeout=2, socket_timeout=2)
+    Scheduler(database(), redis).run(stop)
+
+
+class Scheduler:
+    """A loop with a memory: when the database was last away, and when it last said that it lives."""
+
+    def __init__(self, db: Database, redis: Redis) -> None:
+        self.db = db
+        self.redis = redis
+        self.name = f"scheduler@{socket.gethostname()}:{os.getpid()}"
+        self._patient_until = 0.0
+        self._seen_at = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        """Ticks until `stop`."""
+        log.info("scheduler_started", name=self.name)
+        while not stop.wait(TICK_S):
+            self.tick()
+
+    def tick(self) -> None:
+        """One round; a database that is away is waited for."""
+        now = time.monotonic()
+        try:
+            if now - self._seen_at > SEEN_EVERY_S:
+                seen(self.db, self.name, {})
+                self._seen_at = now
+            if now >= self._patient_until:
+                sweep(self.db, self.redis, publisher())
+        except DBAPIError as error:
+            log.warning("database_away", error=type(error).__name__)
+            self._patient_until = time.monotonic() + GRACE_S
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""The tasks of the platform by name. A message carries ids and nothing else; anything else is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import structlog
+from celery import Celery
+
+from culprit.workflows.build_diff import build_diff
+from culprit.workflows.build_profile import build_profile
+from culprit.workflows.check_host import check_host
+from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.run_capture import run_capture
+
+TASKS: dict[str, Callable[[UUID], object]] = {
+    "culprit.run_capture": run_capture,
+    "culprit.check_host": check_host,
+    "culprit.ingest_run": ingest_run,
+    "culprit.build_profile": build_profile,
+    "culprit.build_diff": build_diff,
+}
+log = structlog.get_logger("culprit.tasks")
+
+
+def install(app: Celery) -> None:
+    """Registers every task with an application."""
+    for name, work in TASKS.items():
+        app.task(name=name, ignore_result=True, acks_late=False, max_retries=0)(_task(name, work))
+
+
+def _task(name: str, work: Callable[[UUID], object]) -> Callable[..., None]:
+    def task(*arguments: object) -> None:
+        match arguments:
+            case [str() as text] if (one := _id(text)) is not None:
+                work(one)
+            case _:
+                log.warning("message_dropped", task=name)
+
+    task.__name__ = name.rpartition(".")[2]
+    return task
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,245 @@
+"""Captures over HTTP: previews, creation, scope, cancelling, and progress with resume."""
+
+import json
+import threading
+import uuid
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+from culprit.captures import leases
+from culprit.infra.artifacts import Space
+from culprit.infra.progress import Publisher, stream
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import AuditEntry, Capture, Preflight, Run
+from culprit.tests.support.sshd import free_port
+from redis import Redis
+from sqlalchemy import func, select
+
+
+def wanted(*hosts, **values):
+    return {
+        "host_ids": [str(host) for host in hosts],
+        "plan": "triage",
+        "reason": "slow since noon",
+        **values,
+    }
+
+
+def asked(*hosts, **values):
+    return {"host_ids": [str(host) for host in hosts], **values}
+
+
+def test_a_preview_shows_commands_cost_and_what_will_work(db, as_, make_host):
+    known, unknown = make_host("known"), make_host("unknown")
+    verdicts = [
+        {"id": "vmstat", "state": "works", "way": "vmstat", "reason": None, "mend": None},
+        {
+            "id": "perf_record",
+            "state": "does_not_work",
+            "way": "",
+            "reason": {"key": "reason.tool_missing", "params": {"tool": "perf"}},
+            "mend": {"key": "mend.install", "params": {"command": "apt-get install linux-perf"}},
+        },
+    ]
+    with unit_of_work(db.sessions) as session:
+        session.add(Preflight(host_id=known, state="done", collectors=verdicts))
+    answer = (
+        as_("investigator").post("/api/v1/captures/preview", json=asked(known, unknown, plan="cpu")).json()
+    )
+    assert (answer["tier"], answer["allowed"], answer["refusal"]) == ("standard", True, None)
+    collectors = {one["id"]: one for one in answer["collectors"]}
+    [on_known, on_unknown] = collectors["perf_record"]["hosts"]
+    assert (on_known["state"], on_known["reason"]["key"]) == ("does_not_work", "reason.tool_missing")
+    assert on_unknown["state"] == "unknown"
+    assert any("perf record" in command for command in collectors["perf_record"]["commands"])
+    assert not any("{seconds}" in command for one in answer["collectors"] for command in one["commands"])
+    assert set(collectors["vmstat"]["cost"]["note"]) == {"en", "zh"}
+    with db.sessions() as session:
+        assert session.scalar(select(func.count(Capture.id))) == 0
+
+
+@pytest.mark.parametrize(
+    ("person", "plan", "status", "key"),
+    [
+        ("viewer", "triage", 403, "auth.role_too_low"),
+        ("investigator", "sched", 403, "auth.role_too_low"),
+        ("investigator", "cpu", 201, None),
+        ("oncall", "sched", 201, None),
+        ("scoped", "triage", 404, "host.not_found"),
+        ("oncall", "no-such-plan", 422, "capture.plan_unknown"),
+    ],
+)
+def test_who_may_start_what(as_, make_host, person, plan, status, key):
+    answer = as_(person).post("/api/v1/captures", json=wanted(make_host(), plan=plan))
+    assert answer.status_code == status
+    assert answer.json().get("key") == key
+
+
+def test_a_preview_says_in_advance_what_would_be_refused(as_, make_host):
+    answer = (
+        as_("investigator").post("/api/v1/captures/preview", json=asked(make_host(), plan="sched")).json()
+    )
+    assert (answer["allowed"], answer["refusal"]["key"]) == (False, "auth.role_too_low")
+
+
+def test_a_capture_is_stored_with_runs_collectors_and_an_audit_entry(db, as_, make_host):
+    hosts = [make_host(f"web-{n}") for n in range(3)]
+    made = as_("oncall").post("/api/v1/captures", json=wanted(*hosts, seconds=7)).json()
+    assert (made["state"], made["plan"], made["source"], made["tier"]) == ("queued", "triage", "api", "light")
+    assert [run["host"]["name"] for run in made["runs"]] == ["web-0", "web-1", "web-2"]
+    assert {one["state"] for run in made["runs"] for one in run["collectors"]} == {"queued"}
+    assert as_("viewer").get(f"/api/v1/captures/{made['id']}").json() == made
+    listed = as_("viewer").get("/api/v1/captures", params={"host": str(hosts[1])}).json()
+    assert [one["id"] for one in listed["items"]] == [made["id"]]
+    with db.sessions() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "capture.create")).one()
+        assert (entry.detail["plan"], entry.detail["hosts"]) == ("triage", ["web-0", "web-1", "web-2"])
+
+
+def test_the_same_request_twice_makes_one_capture(as_, make_host):
+    body, key = wanted(make_host()), {"Idempotency-Key": "k1"}
+    first = as_("oncall").post("/api/v1/captures", json=body, headers=key).json()
+    assert as_("oncall").post("/api/v1/captures", json=body, headers=key).json()["id"] == first["id"]
+
+
+def test_what_is_out_of_scope_does_not_exist(as_, make_host):
+    feed, other = make_host("feed-1", {"role": "feed"}), make_host("other-1", {"role": "db"})
+    mixed = as_("admin").post("/api/v1/captures", json=wanted(feed, other)).json()
+    hidden = as_("admin").post("/api/v1/captures", json=wanted(other)).json()
+    seen = as_("scoped").get("/api/v1/captures").json()["items"]
+    assert [one["id"] for one in seen] == [mixed["id"]]
+    assert [run["host"]["name"] for run in seen[0]["runs"]] == ["feed-1"]
+    assert as_("scoped").get(f"/api/v1/captures/{hidden['id']}").status_code == 404
+    assert as_("scoped").get(f"/api/v1/captures/{hidden['id']}/progress").status_code == 404
+    assert as_("scoped").post(f"/api/v1/captures/{hidden['id']}/cancel").status_code == 404
+    assert as_("scoped").post(f"/api/v1/captures/{mixed['id']}/cancel").status_code == 404
+
+
+def test_cancelling_what_waits_ends_it_and_what_runs_is_told(db, as_, make_host):
+    hosts = [make_host(f"web-{n}") for n in range(2)]
+    made = as_("oncall").post("/api/v1/captures", json=wanted(*hosts)).json()
+    running = uuid.UUID(made["runs"][0]["id"])
+    with unit_of_work(db.sessions) as session:
+        leases.claim(session, running, "worker@x:1")
+    answer = as_("oncall").post(f"/api/v1/captures/{made['id']}/cancel").json()
+    assert [run["state"] for run in answer["runs"]] == ["running", "cancelled"]
+    assert answer["state"] == "running"
+    with db.sessions() as session:
+        assert session.get_one(Run, running).cancel_requested_at is not None
+    again = as_("oncall").post(f"/api/v1/captures/{made['id']}/cancel")
+    assert again.status_code == 200
+    assert as_("viewer").post(f"/api/v1/captures/{made['id']}/cancel").status_code == 403
+
+
+def test_a_full_disk_refuses_new_captures(app, as_, make_host):
+    class Full:
+        def space(self):
+            return Space(total=100 << 30, free=4 << 30)
+
+    app.state.artifact_store = Full()
+    answer = as_("oncall").post("/api/v1/captures", json=wanted(make_host()))
+    assert (answer.status_code, answer.json()["key"]) == (503, "capture.disk_full")
+
+
+def test_without_a_broker_captures_are_taken_all_the_same(config, as_, make_host, monkeypatch, tmp_path):
+    from culprit.infra import broker
+
+    monkeypatch.setenv("REDIS_URL", f"unix://{tmp_path}/nothing")
+    from culprit.config import settings
+
+    settings.cache_clear()
+    broker.celery.cache_clear()
+    assert as_("oncall").post("/api/v1/captures", json=wanted(make_host())).status_code == 201
+
+
+@pytest.fixture
+def served(app):
+    """The application behind a real server: test clients do not stream."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        pass
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+class Watcher:
+    """Reads events of one stream in a thread."""
+
+    def __init__(self, base, capture, headers):
+        self.events, self.ready = [], threading.Event()
+        self.thread = threading.Thread(
+            target=self.read, args=(f"{base}/api/v1/captures/{capture}/progress", headers)
+        )
+        self.thread.start()
+
+    def read(self, url, headers):
+        with httpx2.stream("GET", url, headers=headers, timeout=60) as answer:
+            event = {}
+            for line in answer.iter_lines():
+                name, _, value = line.partition(": ")
+                if line:
+                    event[name] = value
+                elif event.get("event"):
+                    self.events.append((event["event"], json.loads(event["data"]), event.get("id")))
+                    self.ready.set()
+                    event = {}
+
+    def states(self):
+        return [(kind, body.get("state")) for kind, body, _ in self.events]
+
+
+def advance(db, redis_url, run_id):
+    with unit_of_work(db.sessions) as session:
+        claim = leases.claim(session, run_id, "worker@x:1")
+    publisher = Publisher(redis_url)
+    publisher.publish(claim.capture_id, "run", {"run": str(run_id)})
+    return claim, publisher
+
+
+def test_progress_is_streamed_to_the_end_and_can_be_resumed(db, as_, people, served, make_run, redis_url):
+    run_id = make_run()
+    with db.sessions() as session:
+        capture = session.get_one(Run, run_id).capture_id
+    watcher = Watcher(served, capture, people["viewer"].headers)
+    assert watcher.ready.wait(30)
+    claim, publisher = advance(db, redis_url, run_id)
+    with unit_of_work(db.sessions) as session:
+        leases.leave(session, claim, "done")
+    publisher.publish(capture, "run", {"run": str(run_id)})
+    watcher.thread.join(60)
+    assert watcher.states()[0] == ("run", "queued")
+    assert watcher.states()[-2:] == [("run", "done"), ("capture", "done")]
+    with Redis.from_url(redis_url) as redis:
+        first = redis.xrange(stream(capture), count=1)[0][0].decode()
+    publisher.close()
+    resumed = Watcher(served, capture, {**people["viewer"].headers, "Last-Event-ID": first})
+    resumed.thread.join(60)
+    assert resumed.states() == [("run", "done"), ("capture", "done")]
+    tail = resumed.events[-1][2]
+    nothing_new = Watcher(served, capture, {**people["viewer"].headers, "Last-Event-ID": tail})
+    nothing_new.thread.join(60)
+    assert nothing_new.states() == [("capture", "done")]
+    rubbish = Watcher(served, capture, {**people["viewer"].headers, "Last-Event-ID": "'; DROP"})
+    rubbish.thread.join(60)
+    assert rubbish.states() == [("run", "done"), ("capture", "done")]
+
+
+def test_without_redis_the_database_is_watched(db, config, app, people, served, make_run, tmp_path):
+    app.state.settings = config.model_copy(update={"redis_url": f"unix://{Path(tmp_path)}/nothing"})
+    run_id = make_run()
+    with db.sessions() as session:
+        capture = session.get_one(Run, run_id).capture_id
+    watcher = Watcher(served, capture, people["viewer"].headers)
+    assert watcher.ready.wait(30)
+    with unit_of_work(db.sessions) as session:
+        claim = leases.claim(session, run_id, "worker@x:1")
+    with unit_of_work(db.sessions) as session:
+        leases.leave(session, claim, "failed", failure={"key": "ssh.refused", "params": {}})
+    watcher.thread.join(60)
+    assert watcher.states()[-2:] == [("run", "failed"), ("capture", "failed")]

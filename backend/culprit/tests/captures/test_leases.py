@@ -1,0 +1,144 @@
+"""Claims, leases and fences on a real database, with real concurrency."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from culprit.captures import leases
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Capture, Run
+from sqlalchemy import func, update
+
+
+@pytest.fixture
+def claim(db):
+    def one(run_id, worker="worker@here:1"):
+        with unit_of_work(db.sessions) as session:
+            return leases.claim(session, run_id, worker)
+
+    return one
+
+
+def read(db, run_id):
+    with db.sessions() as session:
+        run = session.get_one(Run, run_id)
+        return run, session.get_one(Capture, run.capture_id)
+
+
+def change(db, run_id, **values):
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Run).where(Run.id == run_id).values(**values))
+
+
+def test_a_claim_takes_the_run_and_moves_its_capture(db, make_run, claim):
+    run_id = make_run()
+    mine = claim(run_id)
+    run, capture = read(db, run_id)
+    assert (run.state, run.attempt, run.fence, capture.state) == ("running", 1, 1, "running")
+    assert (mine.fence, mine.attempt, mine.capture_id) == (1, 1, capture.id)
+    assert abs(run.lease_until - run.heartbeat_at - leases.lease()) < timedelta(milliseconds=5)
+
+
+def test_of_fifty_deliveries_at_once_one_works(db, make_run, claim):
+    run_id = make_run()
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(claim(run_id))) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len([one for one in got if one is not None]) == 1
+    assert read(db, run_id)[0].attempt == 1
+
+
+def test_one_run_per_host(db, make_host, make_run, claim):
+    host = make_host()
+    first, second = make_run(host), make_run(host)
+    assert claim(first) is not None
+    assert claim(second) is None
+    run, _ = read(db, second)
+    assert (run.state, run.attempt, run.waiting["key"]) == ("queued", 0, "run.host_busy_here")
+    assert run.not_before is not None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"not_before": func.now() + timedelta(minutes=1)},
+        {"cancel_requested_at": func.now()},
+        {"state": "done"},
+        {"state": "ingesting"},
+    ],
+)
+def test_what_is_not_due_cannot_be_claimed(db, make_run, claim, values):
+    run_id = make_run()
+    change(db, run_id, **values)
+    assert claim(run_id) is None
+
+
+def test_the_holder_renews_and_hears_of_a_cancellation(db, make_run, claim):
+    run_id = make_run()
+    mine = claim(run_id)
+    with unit_of_work(db.sessions) as session:
+        assert leases.renew(session, mine, bytes=7).cancel_requested is False
+    change(db, run_id, cancel_requested_at=func.now())
+    with unit_of_work(db.sessions) as session:
+        assert leases.renew(session, mine).cancel_requested is True
+    assert read(db, run_id)[0].bytes == 7
+
+
+def test_a_stale_fence_is_refused_everywhere(db, make_run, claim):
+    run_id = make_run()
+    stale = claim(run_id)
+    change(db, run_id, state="queued")
+    fresh = claim(run_id, "worker@there:2")
+    with unit_of_work(db.sessions) as session:
+        assert leases.renew(session, stale) is None
+        assert not leases.holds(session, stale)
+        assert not leases.leave(session, stale, "done")
+        assert not leases.put_back(session, stale, timedelta(0), None)
+    run, _ = read(db, run_id)
+    assert (run.state, run.fence, run.worker) == ("running", fresh.fence, "worker@there:2")
+    with unit_of_work(db.sessions) as session:
+        assert leases.holds(session, fresh)
+
+
+def test_leaving_ends_the_run_and_its_capture(db, make_run, claim):
+    run_id = make_run()
+    mine = claim(run_id)
+    with unit_of_work(db.sessions) as session:
+        assert leases.leave(session, mine, "failed", failure={"key": "x", "params": {}})
+    run, capture = read(db, run_id)
+    assert (run.state, capture.state) == ("failed", "failed")
+    assert run.ended_at and capture.ended_at and run.lease_until is None
+
+
+def test_putting_back_keeps_the_reason(db, make_run, claim):
+    run_id = make_run()
+    mine = claim(run_id)
+    with unit_of_work(db.sessions) as session:
+        leases.put_back(session, mine, timedelta(seconds=60), {"key": "run.host_busy", "params": {}})
+    run, capture = read(db, run_id)
+    assert (run.state, capture.state, run.waiting["key"]) == ("queued", "queued", "run.host_busy")
+    assert claim(run_id) is None
+
+
+def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, claim):
+    runs = [make_run() for _ in range(2)]
+    with unit_of_work(db.sessions) as session:
+        first = session.get_one(Run, runs[0])
+        session.get_one(Run, runs[1]).capture_id = first.capture_id
+    claims = [claim(run_id) for run_id in runs]
+    barrier = threading.Barrier(2)
+
+    def end(one):
+        barrier.wait()
+        with unit_of_work(db.sessions) as session:
+            leases.leave(session, one, "done")
+
+    threads = [threading.Thread(target=end, args=(one,)) for one in claims]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert read(db, runs[0])[1].state == "done"

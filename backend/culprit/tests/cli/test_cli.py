@@ -1,0 +1,278 @@
+"""The command line as its own process, against a real server process."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from culprit.config import REPOSITORY, Settings
+from culprit.infra.db import Database
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Capture, Credential, Host, NetworkRule, Run, RunCollector
+from culprit.tests.support.sshd import Sshd, sshd
+from sqlalchemy import update
+
+DONE, USAGE, PARTIAL, FAILED, REFUSED, UNREACHABLE, CANCELLED, NOT_LOGGED_IN, TIMED_OUT = (
+    0,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+)
+PYTHON = {"PYTHONPATH": f"{REPOSITORY / 'backend'}:{REPOSITORY}"}
+
+
+@dataclass
+class Cli:
+    """Runs commands with an environment of its own."""
+
+    environment: dict[str, str]
+    last: subprocess.CompletedProcess[str] | None = field(default=None)
+
+    def __call__(self, *arguments: str, status: int = DONE, stdin: str = "", **environment: str) -> str:
+        """Standard output of a command that ends with `status`."""
+        self.last = subprocess.run(
+            [sys.executable, "-m", "culprit.cli", *arguments],
+            env={**self.environment, **environment}, input=stdin, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert self.last.returncode == status, (arguments, self.last.returncode, self.last.stderr[-2000:])
+        assert "Traceback" not in self.last.stderr
+        return self.last.stdout
+
+    def json(self, *arguments: str, status: int = DONE, **environment: str) -> Any:
+        """What a command prints with --json."""
+        return json.loads(self(*arguments, "--json", status=status, **environment))
+
+
+@pytest.fixture
+def server_url(config: Settings) -> Iterator[str]:
+    """A real uvicorn process on the test's database."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uvicorn", "culprit.main:app", "--port", str(port), "--log-level", "warning"],
+        env={**os.environ, **PYTHON},
+    )
+    try:
+        for _ in range(1200):
+            assert process.poll() is None
+            with socket.socket() as knock:
+                if knock.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture
+def cli(server_url: str, people, tmp_path: Path) -> Cli:
+    """As admin."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return Cli(
+        {
+            **kept, **PYTHON, "HOME": str(tmp_path), "CULPRIT_HOME": str(tmp_path / "none"),
+            "CULPRIT_URL": server_url, "CULPRIT_TOKEN": people["admin"].token,
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture
+def target(db: Database, tmp_path: Path) -> Iterator[Sshd]:
+    with unit_of_work(db.sessions) as session:
+        session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
+    with sshd(tmp_path / "sshd") as running:
+        (running.directory / "key").write_text(running.client_key)
+        yield running
+
+
+def add(cli: Cli, target: Sshd, name: str = "web1", *more: str) -> Any:
+    return cli.json(
+        "host", "add", "--name", name, "--address", target.address, "--port", str(target.port),
+        "--user", target.username, "--key-file", str(target.directory / "key"),
+        "--host-key", target.host_key.fingerprint, "--label", "role=feed", *more,
+    )  # fmt: skip
+
+
+def test_hosts(cli: Cli, target: Sshd, tmp_path: Path) -> None:
+    made = add(cli, target)
+    assert made["name"] == "web1" and made["host_key"] == target.host_key.fingerprint
+    assert set(made) == {
+        "id", "name", "address", "port", "user", "state", "host_key", "labels", "facts", "paste",
+    }  # fmt: skip
+    assert cli.json("host", "list") == [made]
+    assert cli.json("host", "list", "--label", "role=ads") == []
+    assert "web1" in cli("host", "list") and "role=feed" in cli("host", "list", "--label", "role=feed")
+    again = ["--name", "web1", "--address", target.address, "--port", str(target.port), "--user", "root"]
+    cli("host", "add", *again, "--agent", "--host-key", target.host_key.fingerprint, status=REFUSED)
+    assert "already an active host" in cli.last.stderr
+    cli("host", "add", *again, "--agent", status=REFUSED)
+    assert target.host_key.fingerprint in cli.last.stderr, "shown, and nobody there to confirm it"
+    cli("host", "add", *again, status=USAGE)
+    cli("host", "add", *again, "--agent", "--generate-key", status=USAGE)
+    cli("host", "add", *again, "--key-file", str(tmp_path / "missing"), status=USAGE)
+    wrong = "SHA256:" + "A" * 43
+    cli("host", "add", "--name", "x", *again[2:], "--agent", "--host-key", wrong, status=REFUSED)
+    assert target.host_key.fingerprint in cli.last.stderr
+    generated = cli.json(
+        "host",
+        "add",
+        "--name",
+        "gen",
+        *again[2:],
+        "--generate-key",
+        "--host-key",
+        target.host_key.fingerprint,
+    )
+    assert generated["paste"].startswith("restrict ssh-ed25519 ")
+    cli("host", "check", "web1", "--timeout", "1", status=TIMED_OUT)
+    cli("host", "check", "nobody", status=REFUSED)
+
+
+def test_lists_of_hosts(cli: Cli, target: Sshd, tmp_path: Path) -> None:
+    text = f"name,address,port,user\ngood,127.0.0.1,{target.port},root\nbad,192.0.2.1,22,root\n"
+    file = tmp_path / "hosts.csv"
+    file.write_text(text)
+    add(cli, target, "other")
+    dry = cli.json(
+        "host", "import", str(file), "--format", "csv", "--credential", "other", "--dry-run", status=PARTIAL
+    )
+    assert [row["verdict"] for row in dry["rows"]] == ["exists", "refused"] and dry["added"] == 0
+    assert dry["rows"][1]["reason"] and "{" not in dry["rows"][1]["reason"]
+    line = f"[127.0.0.2]:22 {target.host_key.line}\n"
+    done = cli("host", "import", "-", "--format", "known_hosts", stdin=line, status=PARTIAL)
+    assert "incomplete" in done
+    cli("host", "import", str(tmp_path / "none"), "--format", "csv", status=USAGE)
+
+
+def finish(db: Database, capture_id: str, state: str) -> None:
+    """What a worker would have written."""
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Capture).where(Capture.id == capture_id).values(state=state))
+        session.execute(update(Run).where(Run.capture_id == capture_id).values(state=state))
+
+
+def test_captures_and_their_exit_status(cli: Cli, target: Sshd, db: Database) -> None:
+    add(cli, target)
+    asked = cli.json("capture", "web1", "--plan", "triage", "--reason", "slow")
+    assert set(asked) == {"capture", "state", "runs"} and asked["state"] == "queued"
+    run = asked["runs"][0]
+    assert set(run) == {"id", "host", "state", "seconds", "collectors"} and run["host"] == "web1"
+    assert {"id", "state", "reason", "bytes"} == set(run["collectors"][0])
+    cli("capture", "web1", "--plan", "triage", "--wait", "--timeout", "1", status=TIMED_OUT)
+    listed = cli.json("captures", "--host", "web1")
+    assert [one["state"] for one in listed] == ["queued", "queued"] and listed[1] == asked
+    assert "triage" in cli("captures")
+    for state, status in (("done", DONE), ("partial", PARTIAL), ("failed", FAILED), ("expired", FAILED)):
+        waiting = subprocess.Popen(
+            [sys.executable, "-m", "culprit.cli", "capture", "web1", "--plan", "triage", "--wait", "--json"],
+            env=cli.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        before = {one["capture"] for one in listed}
+        while not (new := {one["capture"] for one in cli.json("captures")} - before):
+            assert waiting.poll() is None
+        finish(db, new.pop(), state)
+        out, _ = waiting.communicate(timeout=120)
+        assert waiting.returncode == status and json.loads(out)["state"] == state
+        listed = cli.json("captures")
+    cancelled = cli.json("cancel", asked["capture"])
+    assert cancelled["capture"] == asked["capture"]
+    cli("capture", "nobody", "--plan", "triage", status=REFUSED)
+    cli("capture", "web1", "--plan", "no-such-plan", status=REFUSED)
+    cli("capture", "web1", status=USAGE)
+
+
+def test_a_run_is_shown(cli: Cli, db: Database) -> None:
+    with unit_of_work(db.sessions) as session:
+        credential = Credential(name="c", kind="agent")
+        session.add(credential)
+        session.flush()
+        host = Host(
+            name="h\x1b[31m", address="a", username="u", credential_id=credential.id, facts={"kernel": "6.1"}
+        )
+        capture = Capture(plan="cpu", state="done")
+        session.add_all([host, capture])
+        session.flush()
+        run = Run(capture_id=capture.id, host_id=host.id, state="done")
+        session.add(run)
+        session.flush()
+        session.add(RunCollector(run_id=run.id, collector="vmstat", state="done"))
+        run_id, capture_id = str(run.id), str(capture.id)
+    shown = cli.json("show", run_id)
+    assert set(shown) == {"run", "host", "facts", "series", "profiles", "sched", "events"}
+    assert shown["run"] == run_id and shown["facts"] == {"kernel": "6.1"} and shown["sched"] == []
+    assert cli.json("show", capture_id) == shown
+    assert "\x1b" not in cli("show", run_id), "a host's name is no command for a terminal"
+    cli("show", "nonsense", status=USAGE)
+    cli("show", "018f0000-0000-7000-8000-000000000000", status=REFUSED)
+    cli("export", run_id, status=REFUSED)
+
+
+def test_files(cli: Cli, tmp_path: Path) -> None:
+    folded = tmp_path / "stacks.folded"
+    folded.write_text("main;work 10\nmain;idle 5\n")
+    read = cli.json("import", str(folded), "--kind", "folded", "--name", "brought")
+    assert set(read) == {"capture", "state", "runs"} and len(read["runs"]) == 1
+    cli("import", str(tmp_path / "none"), status=USAGE)
+    (tmp_path / "junk").write_bytes(b"\0\1\2")
+    cli("import", str(tmp_path / "junk"), status=REFUSED)
+    script = cli("bundle", "--plan", "triage", "--seconds", "2")
+    assert (
+        script.startswith("#!/bin/sh")
+        and subprocess.run(["sh", "-n"], check=False, input=script, text=True).returncode == 0
+    )
+    cli("bundle", "--plan", "nonsense", status=REFUSED)
+
+
+def test_where_url_and_token_come_from(
+    cli: Cli, server_url: str, people, tmp_path: Path, db: Database
+) -> None:
+    bare = Cli({k: v for k, v in cli.environment.items() if k not in {"CULPRIT_URL", "CULPRIT_TOKEN"}})
+    bare("host", "list", status=NOT_LOGGED_IN)
+    bare("host", "list", status=NOT_LOGGED_IN, CULPRIT_URL=server_url)
+    bare("host", "list", status=NOT_LOGGED_IN, CULPRIT_URL=server_url, CULPRIT_TOKEN="culprit_wrong")
+    bare("host", "list", status=UNREACHABLE, CULPRIT_URL="http://127.0.0.1:9", CULPRIT_TOKEN="x")
+    bare("host", "list", status=USAGE, CULPRIT_URL="ftp://x", CULPRIT_TOKEN="x")
+    home = tmp_path / "left-by-up"
+    home.mkdir()
+    (home / "cli.json").write_text(json.dumps({"url": server_url, "token": people["viewer"].token}))
+    assert bare.json("host", "list", CULPRIT_HOME=str(home)) == []
+    bare("login", server_url, "--token", people["oncall"].token)
+    kept = tmp_path / ".config" / "culprit" / "cli.json"
+    assert (
+        kept.stat().st_mode & 0o777 == 0o600
+        and json.loads(kept.read_text())["token"] == people["oncall"].token
+    )
+    assert bare.json("captures") == []
+    bare("host", "list", status=UNREACHABLE, CULPRIT_URL="http://127.0.0.1:9")
+    bare("login", server_url, "--token", "culprit_wrong", status=NOT_LOGGED_IN)
+    body = {"name": "ada", "role": "viewer", "password": "a long password"}
+    made = httpx2.post(f"{server_url}/api/v1/users", json=body, headers=people["admin"].headers)
+    assert made.status_code == 201
+    bare("login", server_url, "--name", "ada", stdin="a long password\n")
+    assert json.loads(kept.read_text())["token"].startswith("culprit_")
+    assert bare.json("host", "list") == []
+    bare("login", server_url, "--name", "ada", stdin="wrong\n", status=NOT_LOGGED_IN)
+
+
+def test_help_and_wrong_usage(cli: Cli) -> None:
+    for words in (("--help",), ("host", "--help"), ("capture", "--help")):
+        assert "Usage" in cli(*words)
+    assert cli("version").strip()
+    cli("nonsense", status=USAGE)
+    cli("host", "add", status=USAGE)

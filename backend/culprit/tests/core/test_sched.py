@@ -1,0 +1,279 @@
+"""The scheduler's raw events: equal to perf sched timehist, to counting by hand, and safe on rubbish."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from culprit.core.sched import delay_histogram, lanes, run_queue
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.columns import DamagedFile
+from collectors.parse import perf_sched
+from collectors.parse.limits import ImportRefused, LimitExceeded
+from collectors.sched import CUT_END, CUT_START, PREEMPTED, WOKEN, SchedTable, build
+from collectors.tests.profiles import captured, source
+
+_TIMEHIST = re.compile(r"^\s*(.*?)\[(-?\d+)(?:/-?\d+)?\]\s+-?\d+\s+(\d+)\s+([\d.]+)\s", re.MULTILINE)
+
+
+def table_of(text: bytes) -> SchedTable:
+    return build(perf_sched.read(source(text)))
+
+
+def timehist(text: str) -> dict[int, tuple[int, float]]:
+    """tid → (switches, runtime in ms) as `perf sched timehist -s` says."""
+    return {int(tid): (int(n), float(ms)) for _, tid, n, ms in _TIMEHIST.findall(text)}
+
+
+def agree(table: SchedTable, said: dict[int, tuple[int, float]]) -> None:
+    """Switches and runtime of each task are equal.
+
+    timehist files the last slice of a task that is just dying under tid -1, because perf's sample has no task
+    any more; the event itself still names it. So there a task of ours may have more, by as much as -1 has in all.
+    """
+    ours = {row.tid: (row.switches, row.runtime_ns / 1e6) for row in table.tasks() if row.switches}
+    dying, dying_ms = said.pop(-1, (0, 0.0))
+    assert said.keys() <= ours.keys() and (dying or said.keys() == ours.keys())
+    more, more_ms = 0, 0.0
+    for tid, (switches, runtime) in ours.items():
+        n, ms = said.get(tid, (0, 0.0))
+        if switches == n:
+            assert -1e-9 <= runtime - ms < 0.001 + 1e-9  # it cuts off below a microsecond
+        else:
+            more, more_ms = more + switches - n, more_ms + runtime - ms
+    assert more == dying and more_ms == pytest.approx(dying_ms, abs=0.002 * (dying + 1))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return table_of(captured("sched.txt"))
+
+
+def test_a_capture_agrees_with_timehist(table):
+    text = captured("sched_timehist.txt").decode()
+    total = int(re.search(r"Total number of context switches: (\d+)", text)[1])
+    assert total == captured("sched.txt").count(b"sched:sched_switch:")
+    agree(table, timehist(text))
+    assert table.lost == table.inconsistent == table.unreadable == 0
+
+
+def test_every_nanosecond_of_a_cpu_is_counted_once(table):
+    for cpu in table.cpus:
+        own = np.flatnonzero(table.cpu == cpu)
+        own = own[np.argsort(table.t_ns[own])]
+        stop = table.t_ns[own] + table.len_ns[own]
+        assert (table.t_ns[own][1:] >= stop[:-1]).all() and stop[-1] <= table.t1_ns
+
+
+def test_lanes_show_what_ran_and_no_more(table):
+    for width in (10, 300, 8000):
+        drawn = lanes(table, table.t0_ns, table.t1_ns, width)
+        assert sum(s[1] for lane in drawn for s in lane.segments) == table.len_ns.sum()
+        for lane in drawn:
+            assert len(lane.segments) <= 2 * width + 2
+            assert sum(s[3] for s in lane.segments) == int(
+                ((table.cpu == lane.cpu) & (table.len_ns > 0)).sum()
+            )
+            assert all(0 <= s[2] < len(table.tid) for s in lane.segments)
+    middle = (table.t0_ns + table.t1_ns) // 2
+    halves = [lanes(table, table.t0_ns, middle), lanes(table, middle, table.t1_ns)]
+    assert sum(s[1] for half in halves for lane in half for s in lane.segments) == table.len_ns.sum()
+
+
+def test_histogram_and_queue_hold_every_wait(table):
+    histogram = delay_histogram(table)
+    waits = int((table.delay_ns >= 0).sum())
+    assert sum(histogram.counts) == waits == sum(row.waits for row in table.tasks())
+    assert len(histogram.counts) == len(histogram.edges_us)
+    queue = run_queue(table, 50)
+    area = sum(m * queue.bin_ns for m in queue.mean)
+    assert area == pytest.approx(table.delay_ns[table.delay_ns > 0].sum(), rel=0.01)
+    assert max(queue.peak) >= max(queue.mean)
+
+
+def switch(t: int, cpu: int, prev: str, state: str, following: str) -> str:
+    (a, i), (b, j) = prev.split(":"), following.split(":")
+    return (
+        f"  {a} {i}/{i} [{cpu:03}] {t // 10**9}.{t % 10**9:09}: sched:sched_switch: prev_comm={a} prev_pid={i} "
+        f"prev_prio=120 prev_state={state} ==> next_comm={b} next_pid={j} next_prio=120\n"
+    )
+
+
+def waking(t: int, tid: str) -> str:
+    a, i = tid.split(":")
+    head = f"  x 9/9 [000] {t // 10**9}.{t % 10**9:09}: sched:sched_waking:"
+    return f"{head} comm={a} pid={i} prio=120 target_cpu=000\n"
+
+
+def test_waits_begin_with_waking_or_preemption():
+    text = (
+        switch(1_000, 0, "a:1", "S", "b:2")
+        + waking(1_500, "a:1")
+        + waking(1_700, "a:1")
+        + switch(2_000, 0, "b:2", "R", "a:1")
+        + switch(5_000, 0, "a:1", "S", "b:2")
+        + waking(5_500, "a:1")
+        + switch(6_000, 0, "b:2", "R+", "swapper/0:0")
+    )
+    table = table_of(text.encode())
+    rows = {row.comm: row for row in table.tasks()}
+    assert set(rows) == {"a", "b"}
+    a, b = rows["a"], rows["b"]
+    assert (a.switches, a.runtime_ns, a.waits, a.delay_max_ns, a.delay_max_at_ns) == (2, 3_000, 1, 500, 1_500)
+    assert (b.switches, b.runtime_ns, b.waits, b.delay_max_ns, b.delay_max_at_ns) == (
+        2,
+        2_000,
+        1,
+        3_000,
+        2_000,
+    )
+    assert (a.woken_sum_ns, b.woken_sum_ns) == (500, 0)
+    assert (a.open_wait_ns, b.open_wait_ns) == (500, 0)
+    assert a.cut_ns == 0 and table.cut.tolist().count(CUT_START) == 1 and CUT_END not in table.cut
+    assert table.origin[(table.task == 0) & (table.cut == 0)].tolist() == [WOKEN]
+    assert PREEMPTED in table.origin.tolist()
+
+
+def test_both_ways_of_printing_and_hostile_names():
+    named = switch(1_000, 0, "a b 1 [001]:1", "S", "x prev_pid=7:2").replace(
+        "a b 1 [001] 1/1", "a b 1 [001] 1/1"
+    )
+    short = (
+        "  a 1 [000] 0.000002: sched:sched_switch: x ==> y:2 [120] R ==> a: 5:1 [120]\n"
+        "  a 1 [000] 0.000003: sched:sched_wakeup: k:w:7 [120] success=1 CPU:000\n"
+    )
+    table = table_of((named + short).encode())
+    assert table.events == 3 and table.unreadable == 0
+    assert sorted(table.tid.tolist()) == [1, 2]
+    events = perf_sched.read(source((named + short).encode()))
+    assert events.comm[7] == "k:w" and events.comm[1] == "a: 5" and events.prio[1] == 120
+    assert events.pid == {1: 1}
+
+
+def test_lost_events_and_contradictions_are_said():
+    text = (
+        switch(1_000, 0, "a:1", "S", "b:2")
+        + "  x 9/9 [000] 0.000001500: PERF_RECORD_LOST lost 12\n"
+        + switch(2_000, 0, "c:3", "S", "d:4")
+        + "  y 1/1 [000] broken sched:sched_switch: nothing\n"
+    )
+    table = table_of(text.encode())
+    assert (table.lost, table.inconsistent, table.unreadable) == (12, 1, 1)
+    assert table.lost_share == pytest.approx(12 / 14)
+
+
+def test_other_text_is_refused():
+    for text in (b"", b"hello\n", captured("cpu.txt")[:5000]):
+        with pytest.raises(ImportRefused) as refused:
+            table_of(text)
+        assert refused.value.sentence.key == "import.not_sched"
+    with pytest.raises(LimitExceeded):
+        table_of(b"x" * (3 << 20))
+
+
+def test_the_file_gives_back_the_table(tmp_path, table):
+    table.save(tmp_path / "s")
+    assert SchedTable.load(tmp_path / "s").tasks() == table.tasks()
+    data = (tmp_path / "s").read_bytes()
+    (tmp_path / "s").write_bytes(data[:-100])
+    with pytest.raises(DamagedFile):
+        SchedTable.load(tmp_path / "s")
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(1, 40),
+        st.integers(0, 1),
+        st.integers(0, 3),
+        st.sampled_from("SRD"),
+        st.booleans(),
+        st.integers(1, 3),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(EVENTS)
+def test_vectors_agree_with_a_walk(events):
+    """A slow walk over the events in order, one task at a time."""
+    now, running, text, ready = 1000, {0: 0, 1: 0}, "", {}
+    left: dict[int, str] = {}
+    delays, runtime, since = defaultdict(list), defaultdict(int), {}
+    for step, cpu, to, state, wake, woken in events:
+        now += step
+        if wake:
+            text += waking(now, f"t:{woken}")
+            if woken not in running.values() and left.get(woken) != "R":
+                ready.setdefault(woken, now)
+            now += 1
+        elsewhere = running[1 - cpu]
+        if to in (running[cpu], elsewhere) and to != 0:
+            continue
+        if to == running[cpu]:
+            continue
+        prev = running[cpu]
+        text += switch(now, cpu, f"t:{prev}", state, f"t:{to}")
+        if prev:
+            ready.pop(prev, None)
+            left[prev] = state
+            if state == "R":
+                ready[prev] = now
+            if cpu in since:
+                runtime[prev] += now - since[cpu]
+        if to:
+            if to in ready:
+                delays[to].append(now - ready.pop(to))
+            left.pop(to, None)
+        running[cpu], since[cpu] = to, now
+    if "sched_switch" not in text:
+        return
+    rows = {row.tid: row for row in table_of(text.encode()).tasks()}
+    assert {t: n for t, n in runtime.items() if n} == {
+        t: r.runtime_ns for t, r in rows.items() if r.runtime_ns
+    }
+    assert {t: (len(d), sum(d), max(d)) for t, d in delays.items()} == {
+        t: (r.waits, r.delay_sum_ns, r.delay_max_ns) for t, r in rows.items() if r.waits
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 2500))
+def test_rubbish_never_raises_anything_else(noise, at):
+    text = captured("sched.txt")[:2500]
+    try:
+        found = table_of(text[:at] + noise + text[at + len(noise) :])
+    except ImportRefused:
+        return
+    found.tasks()
+    lanes(found, found.t0_ns, found.t1_ns)
+
+
+@pytest.mark.skipif(not shutil.which("perf"), reason="perf is not installed")
+def test_a_fresh_capture_agrees_with_timehist(tmp_path):
+    data = tmp_path / "perf.data"
+    made = subprocess.run(
+        ["perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "2048", "-o", data, "--", "sleep", "0.2"],
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"perf may not record here: {made.stderr[-200:]!r}")
+    fields = "comm,pid,tid,cpu,time,event,trace"
+    text = subprocess.run(
+        ["perf", "script", "-i", data, "-F", fields, "--ns", "--show-lost-events"],
+        capture_output=True,
+        check=True,
+    ).stdout
+    said = subprocess.run(
+        ["perf", "sched", "timehist", "-s", "-i", data], capture_output=True, check=True
+    ).stdout
+    table = table_of(text)
+    agree(table, timehist(said.decode()))

@@ -1,0 +1,158 @@
+"""Files become runs and profiles through the same path as captures; what is wrong is said with its line."""
+
+import gzip
+import shutil
+import subprocess
+from uuid import UUID
+
+import pytest
+import zstandard
+from culprit.models import Capture, Profile, Run
+from culprit.workflows.build_profile import build_profile
+from culprit.workflows.ingest_run import ingest_run
+from sqlalchemy import select
+
+FOLDED = b"web;main;parse 30\nweb;main;render 10\nweb;main 2\nkworker;kthread 1\n"
+SCRIPT = b"""web 41/42 [001] 100.000000001: 1 cpu-clock:
+\tffff1234 do_syscall_64+0x1 ([kernel.kallsyms])
+\t    5678 handle+0x10 (/usr/bin/web)
+\t    9abc main+0x1 (/usr/bin/web)
+
+web 41/42 [000] 100.500000000: 1 cpu-clock:
+\t    5678 handle+0x10 (/usr/bin/web)
+\t    9abc main+0x1 (/usr/bin/web)
+
+db 7/7 [000] 101.000000000: 1 cpu-clock:
+\t    1111 [unknown] (/usr/bin/db)
+
+"""
+
+
+def bring(client, data, **form):
+    return client.post("/api/v1/imports", files={"file": ("f", data)}, data=form)
+
+
+def finish(session, made):
+    run_id = UUID(made["runs"][0]["id"])
+    assert ingest_run(run_id) == "done"
+    profile = session.scalars(select(Profile).where(Profile.run_id == run_id)).one()
+    state = build_profile(profile.id)
+    session.refresh(profile)
+    return profile, state
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_folded_stacks(as_, session, pack):
+    client = as_("investigator")
+    answer = bring(client, pack(FOLDED), name="from the lab")
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    assert (made["kind"], made["source"], made["reason"]) == ("folded", "import", "from the lab")
+    profile, state = finish(session, made)
+    assert state == "ready", profile.failure
+    tree = client.get(f"/api/v1/profiles/{profile.id}/tree").json()
+    assert tree["total"] == 43
+    assert sum(child["value"] for child in tree["tree"]["children"]) == 43
+    again = client.get(f"/api/v1/profiles/{profile.id}/tree?width=1201").json()
+    assert again["tree"] == tree["tree"], "the stored first tree is the tree"
+    rows = client.get(f"/api/v1/profiles/{profile.id}/table").json()["rows"]
+    assert {row["frame"]: (row["self"], row["total"]) for row in rows}["main"] == (2, 42)
+    found = client.get(f"/api/v1/profiles/{profile.id}/search?q=REND").json()
+    assert found["weight"] == 10
+    assert found["share"] == pytest.approx(10 / 43)
+    capture = client.get(f"/api/v1/captures/{made['id']}").json()
+    assert capture["state"] == "done"
+
+
+def test_perf_script_text_with_filters(as_, session):
+    client = as_("investigator")
+    made = bring(client, SCRIPT).json()
+    assert made["kind"] == "perf_script"
+    profile, state = finish(session, made)
+    assert state == "ready", profile.failure
+    read = client.get(f"/api/v1/profiles/{profile.id}").json()
+    assert (read["samples"], read["weight"], read["event"]) == (3, 3, "cpu-clock")
+    assert read["unknown_share"] == pytest.approx(1 / 3)
+    get = lambda query: client.get(f"/api/v1/profiles/{profile.id}/tree?{query}").json()["total"]  # noqa: E731
+    assert get("cpu=0") == 2
+    assert get("cpu=0,1") == 3
+    assert get("pid=41&cpu=1") == 1
+    assert get("comm=web") == 2
+    assert get("thread=db") == 1
+    t0 = read["t0_ns"]
+    assert get(f"from_ns={t0}&to_ns={t0 + 400_000_000}") == 1
+    facets = client.get(f"/api/v1/profiles/{profile.id}/facets").json()
+    assert facets["cpus"] == [{"cpu": 0, "weight": 2}, {"cpu": 1, "weight": 1}]
+    heat = client.get(f"/api/v1/profiles/{profile.id}/heat?bins=2&rows=5").json()
+    assert sum(map(sum, heat["rows"])) == 3
+    inverted = client.get(f"/api/v1/profiles/{profile.id}/tree?inverted=true").json()
+    assert inverted["total"] == 3
+
+
+def test_perf_data_is_read_by_perf_in_its_child(as_, session, tmp_path):
+    if shutil.which("perf") is None:
+        pytest.skip("no perf")
+    data = tmp_path / "perf.data"
+    record = ["perf", "record", "-q", "-F", "499", "-e", "cpu-clock", "-g", "-o", str(data), "--", "sh", "-c"]
+    subprocess.run([*record, "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"], check=True)
+    told = subprocess.run(
+        ["perf", "report", "--stdio", "-i", str(data), "-q", "--stats"], capture_output=True, check=True
+    ).stdout.decode()
+    samples = int(next(line for line in told.splitlines() if "SAMPLE events" in line).split()[2])
+    client = as_("investigator")
+    answer = bring(client, gzip.compress(data.read_bytes()))
+    assert answer.status_code == 201, answer.text
+    profile, state = finish(session, answer.json())
+    assert state == "ready", profile.failure
+    assert profile.samples == samples
+    raw = client.get(f"/api/v1/profiles/{profile.id}/export?format=raw")
+    assert gzip.decompress(raw.content) == data.read_bytes()
+    assert raw.headers["content-disposition"].startswith("attachment")
+    for form in ("folded", "speedscope", "svg"):
+        made = client.get(f"/api/v1/profiles/{profile.id}/export?format={form}")
+        assert made.status_code == 200
+        assert made.headers["x-content-type-options"] == "nosniff"
+        assert "sandbox" in made.headers["content-security-policy"]
+    folded = client.get(f"/api/v1/profiles/{profile.id}/export?format=folded").text
+    assert sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()) == samples
+
+
+@pytest.mark.parametrize(
+    ("data", "form", "status", "key"),
+    [
+        (b"", {}, 422, "import.empty"),
+        (b"one line that is nothing\nanother\n", {}, 422, "import.not_perf_script"),
+        (b"a;b 1\nthis line has no count\n", {"kind": "folded"}, 422, "import.not_folded"),
+        (b"PERFILE2" + b"\1" * 500, {}, 422, "import.not_perf_data"),
+        (b"no perf data at all", {"kind": "perf_data"}, 422, "import.not_perf_data"),
+        (gzip.compress(b"a;b 1\n", mtime=0)[:-9], {}, 422, "import.not_gzip"),
+        (gzip.compress(b"a;b 1\n" * 4_000_000), {}, 413, "import.limit_ratio"),
+        (b"x" * (2 << 20) + b" 1\n", {"kind": "folded"}, 413, "import.limit_line_at"),
+    ],
+)
+def test_what_is_wrong_is_named(as_, session, data, form, status, key):
+    answer = bring(as_("investigator"), data, **form)
+    assert (answer.status_code, answer.json()["key"]) == (status, key), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert session.scalars(select(Run)).all() == []
+    assert session.scalars(select(Capture)).all() == []
+
+
+def test_the_line_is_in_the_answer(as_):
+    body = bring(as_("investigator"), b"a;b 1\na;c 2\nno count here\n", kind="folded").json()
+    assert body["params"]["line"] == 3
+    assert "3" in body["detail"]
+
+
+def test_viewers_may_not(as_):
+    assert bring(as_("viewer"), FOLDED).status_code == 403
+
+
+def test_an_import_is_its_owners_where_scopes_are_narrow(as_, session):
+    made = bring(as_("investigator"), FOLDED).json()
+    profile, _ = finish(session, made)
+    scoped = as_("scoped")
+    for path in (f"profiles/{profile.id}", f"profiles/{profile.id}/tree", f"runs/{profile.run_id}"):
+        assert scoped.get(f"/api/v1/{path}").status_code == 404
+    assert scoped.get("/api/v1/profiles").json()["items"] == []
+    assert len(as_("viewer").get("/api/v1/profiles").json()["items"]) == 1

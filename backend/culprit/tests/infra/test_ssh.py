@@ -1,0 +1,304 @@
+"""Connections to a real sshd, and to servers that misbehave in every way that was thought of."""
+
+import dataclasses
+import gc
+import shutil
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import paramiko
+import pytest
+from culprit.infra.addresses import Rule
+from culprit.infra.ssh import CIPHERS, Hop, Patience, connect, scan
+from culprit.infra.ssh_errors import SshError
+from culprit.infra.ssh_exec import Bounds, converse, start
+from culprit.infra.ssh_keys import Login, PublicKey
+from culprit.tests.support.rude_server import AFTER_LOGIN, BEFORE_LOGIN, RudeServer
+from culprit.tests.support.sshd import LOOPBACK, free_port, make_key, public_key, sshd
+
+SOON = Patience(connect_s=5, step_s=20)
+SHORT = Patience(connect_s=2, step_s=2)
+BOUNDS = Bounds(silence_s=20, total_s=60, stdout_bytes=1 << 20, stderr_bytes=1 << 20)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with sshd(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+class Gather:
+    """A conversation that keeps everything and says what it is told to say."""
+
+    def __init__(self, words: bytes = b"", hang_up: bool = True):
+        self.out, self.err, self.words, self.wants_to_hang_up = b"", b"", words, hang_up
+
+    def stdout(self, data):
+        self.out += data
+
+    def stderr(self, data):
+        self.err += data
+
+    def turn(self, now):
+        words, self.words = self.words, b""
+        return words
+
+    def hang_up(self):
+        return self.wants_to_hang_up
+
+
+def run(hops, command, talk=None, bounds=BOUNDS, patience=SOON):
+    hops = hops if isinstance(hops, list) else [hops]
+    talk = talk or Gather()
+    connection = connect(hops, [LOOPBACK], patience)
+    try:
+        channel = start(connection, hops[-1], command, patience)
+        return converse(connection, channel, talk, bounds), talk, connection
+    finally:
+        connection.close()
+
+
+def kind_of(action) -> str:
+    with pytest.raises(SshError) as caught:
+        action()
+    return caught.value.kind
+
+
+def test_a_command_runs_and_both_streams_come_back(server):
+    status, talk, connection = run(server.hop(), "cat; echo out; echo err >&2; exit 3", Gather(b"in\n"))
+    assert (status, talk.out, talk.err) == (3, b"in\nout\n", b"err\n")
+    assert {"resolve_ms", "connect_ms", "banner_ms", "kex_ms", "auth_ms", "channel_ms", "exec_ms"} <= set(
+        connection.timings
+    )
+
+
+def test_binary_output_arrives_as_it_was(server):
+    _, talk, _ = run(server.hop(), "head -c 700000 /dev/zero | tr '\\0' '\\377'; printf '\\0\\r\\n'")
+    assert talk.out == b"\xff" * 700_000 + b"\0\r\n"
+
+
+def test_the_connection_uses_gcm(server):
+    connection = connect([server.hop()], [LOOPBACK], SOON)
+    try:
+        assert connection.transport.remote_cipher == CIPHERS[0]
+    finally:
+        connection.close()
+
+
+def test_nothing_weak_is_offered(tmp_path):
+    with sshd(tmp_path / "sshd", options=("LogLevel DEBUG2",)) as verbose:
+        run(verbose.hop(), "true")
+        offered = verbose.log.partition("peer client KEXINIT proposal")[2].partition("reserved")[0]
+    assert "aes128-gcm@openssh.com" in offered
+    assert [w for w in ("sha1", "md5", "cbc", "3des", "arcfour", "group1-", "ssh-rsa") if w in offered] == []
+
+
+@pytest.mark.parametrize("kind", ["rsa", "ecdsa", "ed25519"])
+def test_every_usual_kind_of_key_logs_in(tmp_path, server, kind):
+    key = make_key(tmp_path / "key", kind)
+    with (server.directory / "authorized_keys").open("a") as authorized:
+        authorized.write((tmp_path / "key.pub").read_text())
+    assert run(server.hop(login=Login("key", "root", key)), "true")[0] == 0
+
+
+def test_a_certificate_logs_in(tmp_path):
+    make_key(tmp_path / "ca")
+    key = make_key(tmp_path / "user")
+    subprocess.run(
+        ["ssh-keygen", "-q", "-s", tmp_path / "ca", "-I", "id", "-n", "root", tmp_path / "user.pub"],
+        check=True,
+    )
+    options = (f"TrustedUserCAKeys {tmp_path}/ca.pub", "AuthorizedKeysFile none")
+    with sshd(tmp_path / "sshd", options=options) as server:
+        certificate = (tmp_path / "user-cert.pub").read_text()
+        assert run(server.hop(login=Login("certificate", "root", key, certificate)), "true")[0] == 0
+        assert kind_of(lambda: run(server.hop(login=Login("key", "root", key)), "true")) == "auth_failed"
+
+
+def test_an_agent_logs_in_with_the_key_that_was_named(tmp_path, server, monkeypatch):
+    sock = str(tmp_path / "agent")
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", sock], stdout=subprocess.DEVNULL)
+    try:
+        while not Path(sock).exists():
+            time.sleep(0.01)
+        monkeypatch.setenv("SSH_AUTH_SOCK", sock)
+        make_key(tmp_path / "other")
+        for path in (tmp_path / "other", server.directory / "client"):
+            subprocess.run(["ssh-add", "-q", path], check=True)
+        named = public_key(server.directory / "client").fingerprint
+        assert run(server.hop(login=Login("agent", "root", key_fingerprint=named)), "true")[0] == 0
+        assert run(server.hop(login=Login("agent", "root")), "true")[0] == 0
+        missing = Login("agent", "root", key_fingerprint="SHA256:none")
+        assert kind_of(lambda: run(server.hop(login=missing), "true")) == "no_agent"
+    finally:
+        agent.kill()
+        agent.wait()
+
+
+def test_a_rubbish_key_is_said_to_be_one(server):
+    for text in (
+        "",
+        "rubbish",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----",
+    ):
+        assert kind_of(lambda t=text: run(server.hop(login=Login("key", "root", t)), "true")) == "bad_key"
+
+
+def test_a_changed_host_key_is_a_hard_stop_without_any_login(tmp_path, server):
+    make_key(tmp_path / "other")
+    before = server.log.count("Accepted") + server.log.count("Failed")
+    with pytest.raises(SshError) as caught:
+        run(server.hop(host_key=public_key(tmp_path / "other")), "true")
+    assert caught.value.kind == "host_key_changed"
+    assert caught.value.params["shown"] == server.host_key.fingerprint
+    assert caught.value.final
+    rsa = PublicKey("ssh-rsa", b"\0\0\0\7ssh-rsa")
+    assert kind_of(lambda: run(server.hop(host_key=rsa), "true")) == "host_key_changed"
+    assert kind_of(lambda: run(server.hop(host_key=None), "true")) == "host_key_missing"
+    assert server.log.count("Accepted") + server.log.count("Failed") == before
+
+
+def test_no_login_is_tried_on_a_wrong_key(tmp_path):
+    rude = RudeServer("mute", paramiko.RSAKey.generate(2048))
+    make_key(tmp_path / "pinned")
+    key = make_key(tmp_path / "client")
+    hop = Hop("lab", "127.0.0.1", rude.port, Login("key", "root", key), public_key(tmp_path / "pinned"))
+    try:
+        for _ in range(5):
+            assert kind_of(lambda: run(hop, "true")) == "host_key_changed"
+        assert rude.counts == {"auth": 0, "connections": 5}
+    finally:
+        rude.close()
+
+
+def test_scanning_shows_the_key_and_logs_in_nowhere(server):
+    before = server.log.count("Accepted")
+    hop = dataclasses.replace(server.hop(), login=Login("key", "root", "none"), host_key=None)
+    assert scan([hop], [LOOPBACK], SOON) == server.host_key
+    assert server.log.count("Accepted") == before
+
+
+def test_a_refused_login_is_told_apart(tmp_path, server):
+    stranger = Login("key", "root", make_key(tmp_path / "stranger"))
+    assert kind_of(lambda: run(server.hop(login=stranger), "true")) == "auth_failed"
+    assert kind_of(lambda: run(server.hop(login=Login("password", "root", "guess")), "true")) == "auth_failed"
+
+
+def test_through_a_jump_host_both_keys_are_checked(tmp_path, server):
+    make_key(tmp_path / "other")
+    with sshd(tmp_path / "behind") as behind:
+        jump = server.hop(name="jump")
+        status, talk, connection = run([jump, behind.hop()], "echo $SSH_CONNECTION")
+        assert status == 0
+        assert talk.out.split()[3] == str(behind.port).encode()
+        assert "jump_auth_ms" in connection.timings
+        wrong = dataclasses.replace(jump, host_key=public_key(tmp_path / "other"))
+        with pytest.raises(SshError) as caught:
+            run([wrong, behind.hop()], "true")
+        assert (caught.value.kind, caught.value.params["host"]) == ("host_key_changed", "jump")
+        logins = behind.log.count("Accepted")
+        hop = behind.hop(host_key=public_key(tmp_path / "other"))
+        assert kind_of(lambda: run([jump, hop], "true")) == "host_key_changed"
+        assert behind.log.count("Accepted") == logins
+        only_jump = [Rule("127.0.0.1/32", server.port, server.port)]
+        assert kind_of(lambda: connect([jump, behind.hop()], only_jump, SOON)) == "not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("address", "rules"),
+    [
+        ("127.0.0.1", []),
+        ("127.0.0.1", [Rule("10.0.0.0/8", 1, 65535)]),
+        ("127.0.0.1", [Rule("127.0.0.0/8", 1, 21)]),
+        ("localhost", [Rule("10.0.0.0/8", 1, 65535)]),
+        ("::ffff:127.0.0.1", [Rule("::/0", 1, 65535)]),
+        ("0x7f000001", [Rule("10.0.0.0/8", 1, 65535)]),
+        ("2130706433", [Rule("10.0.0.0/8", 1, 65535)]),
+        ("0.0.0.0", [Rule("0.0.0.0/0", 1, 65535)]),
+        ("::", [Rule("::/0", 1, 65535)]),
+    ],
+)
+def test_what_no_rule_names_is_not_dialled(server, address, rules):
+    hop = server.hop(address=address)
+    assert kind_of(lambda: connect([hop], rules, SHORT)) in ("not_allowed", "dns")
+
+
+def test_a_name_that_leads_nowhere(server):
+    assert kind_of(lambda: connect([server.hop(address="no.such.host.invalid")], [LOOPBACK], SHORT)) == "dns"
+
+
+def test_a_closed_port_is_refused(server):
+    assert kind_of(lambda: connect([server.hop(port=free_port())], [LOOPBACK], SHORT)) == "refused"
+
+
+def test_a_port_that_never_answers_times_out(server):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        port = full.getsockname()[1]
+        fillers = [socket.socket() for _ in range(3)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+        hop = server.hop(port=port)
+        assert kind_of(lambda: connect([hop], [LOOPBACK], SHORT)) == "connect_timeout"
+        for filler in fillers:
+            filler.close()
+
+
+@pytest.fixture(scope="module")
+def rude_key():
+    return paramiko.RSAKey.generate(2048)
+
+
+RIGHT_KIND = {
+    "silent": "banner_timeout",
+    "banner_drip": "banner_timeout",
+    "banner_junk": "banner_timeout not_ssh",
+    "not_ssh": "not_ssh kex",
+    "close_at_once": "cut",
+    "kex_hang": "kex_timeout",
+    "old_kex": "kex",
+    "auth_hang": "auth_timeout",
+    "channel_hang": "channel_timeout",
+    "channel_refused": "channel",
+    "exec_hang": "exec_timeout",
+    "exec_refused": "exec",
+    "mute": "silent",
+    "no_exit_status": "cut",
+    "drip": "deadline",
+    "stdout_flood": "flood",
+    "stderr_flood": "flood",
+    "hangs_after_some": "silent",
+    "reset": "cut",
+}
+
+
+@pytest.mark.parametrize("how", BEFORE_LOGIN + AFTER_LOGIN)
+def test_a_misbehaving_server_ends_in_its_own_error_and_leaves_nothing(tmp_path, rude_key, how):
+    rude = RudeServer(how, rude_key)
+    key = make_key(tmp_path / "client")
+    pinned = PublicKey("ssh-rsa", rude_key.asbytes())
+    hop = Hop("lab", "127.0.0.1", rude.port, Login("key", "root", key), pinned)
+    bounds = Bounds(silence_s=2, total_s=4, stdout_bytes=1 << 20, stderr_bytes=1 << 20)
+    gc.collect()
+    open_before = len([*Path("/proc/self/fd").iterdir()])
+    ours_before = set(threading.enumerate())
+    try:
+        kind = kind_of(lambda: run(hop, "true", Gather(hang_up=False), bounds, SHORT))
+        assert kind in RIGHT_KIND[how].split()
+    finally:
+        rude.close()
+    gc.collect()
+    left = [t for t in set(threading.enumerate()) - ours_before if t.is_alive()]
+    assert left == []
+    assert len([*Path("/proc/self/fd").iterdir()]) <= open_before
+
+
+@pytest.mark.skipif(shutil.which("sudo") is None, reason="sudo is not installed")
+def test_sudo_is_there():
+    assert shutil.which("sudo")

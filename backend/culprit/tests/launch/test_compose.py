@@ -1,0 +1,82 @@
+"""The compose file keeps its rules, names commands that exist, and the rules catch what they are for."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from culprit.config import Settings
+from culprit.launch.checks import compose
+from culprit.launch.paths import ROOT
+
+FILE = ROOT / "docker-compose.yml"
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return dict(yaml.safe_load(FILE.read_text()))
+
+
+def test_keeps_its_rules() -> None:
+    assert compose.faults(FILE) == []
+
+
+BREAKS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
+    "root": ("runs as root", lambda s: s["api"].pop("user")),
+    "writable": ("writable", lambda s: s["redis"].update(read_only=False)),
+    "capabilities": ("capabilities", lambda s: s["s3"].pop("cap_drop")),
+    "privileges": ("privileges", lambda s: s["api"].pop("security_opt")),
+    "host": ("into the host", lambda s: s["worker-ssh"].update(network_mode="host")),
+    "latest": ("no version", lambda s: s["postgres"].update(image="postgres:latest")),
+    "open": ("open to others", lambda s: s["api"].update(ports=["8040:8040"])),
+    "no check": ("health check", lambda s: s["redis"].pop("healthcheck")),
+    "secret": (
+        "REDIS_URL is not asked",
+        lambda s: s["api"]["environment"].update(REDIS_URL="redis://:pw@redis"),
+    ),
+    "gone": ("scheduler: the service is missing", lambda s: s.pop("scheduler")),
+    "images": ("2 images", lambda s: s["api"].update(image="other:1")),
+    "depends": ("which is not there", lambda s: s["api"].update(depends_on={"mysql": {}})),
+    "again": ("started again", lambda s: s["migrate"].update(restart="always")),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_rules_catch(name: str, document: dict[str, Any], tmp_path: Path) -> None:
+    words, break_it = BREAKS[name]
+    break_it(document["services"])
+    (tmp_path / "c.yml").write_text(yaml.safe_dump(document))
+    assert any(words in fault for fault in compose.faults(tmp_path / "c.yml"))
+
+
+def test_commands_exist(document: dict[str, Any]) -> None:
+    """Modules and files that the containers start, as the image lays them out."""
+    for name in compose.OURS:
+        command = document["services"][name]["command"]
+        if command[0] == "python":
+            assert importlib.util.find_spec(command[2]) is not None
+        elif command[0] == "uvicorn":
+            assert importlib.util.find_spec(command[1].partition(":")[0]) is not None
+        elif command[0] == "alembic":
+            assert (ROOT / command[2]).is_file()
+        else:
+            assert name == "bucket"
+
+
+def test_settings_of_the_containers_are_settings(document: dict[str, Any]) -> None:
+    known = {str(field.validation_alias) for field in Settings.model_fields.values()}
+    given = set(document["services"]["api"]["environment"])
+    assert given <= known
+
+
+def test_the_image_copies_what_there_is() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    for line in re.findall(r"^COPY (?!--from)(.+)$", text, re.M):
+        for source in line.split()[:-1]:
+            assert (ROOT / source).exists(), source
+    assert re.search(r"^USER 10001", text, re.M)

@@ -1,0 +1,207 @@
+"""Whoever dies, nothing is left: the warden, the supervisor, both, a service; asked or killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from culprit.launch import warden
+from culprit.launch.paths import python_path
+from culprit.launch.supervisor import listens
+
+# A platform of three services. `nest` has a child that left its session and a grandchild that was orphaned,
+# as login sessions and pool processes do; `deaf` ignores SIGTERM; `plain` does neither.
+PLATFORM = """
+import json, os, signal, sys
+from pathlib import Path
+from culprit.launch import warden
+from culprit.launch.services import Service
+from culprit.launch.supervisor import Died, Stopped, Supervisor
+
+home = Path(sys.argv[1])
+NEST = "(setsid sleep 987654 & setsid sh -c 'sleep 987655 & sleep 987656' &); exec sleep 987657"
+DEAF = "trap '' TERM; while :; do sleep 1; done"
+TABLE = (
+    Service("plain", ("sleep", "987658")),
+    Service("nest-a", ("sh", "-c", NEST)),
+    Service("deaf", ("sh", "-c", DEAF), stop=((signal.SIGTERM, 0.3),), death_signal=signal.SIGKILL),
+)
+
+def supervise():
+    supervisor = Supervisor(home, os.environ)
+    supervisor.listen_to_signals()
+    code = 1
+    try:
+        for service in TABLE:
+            supervisor.start(service)
+        document = {"supervisor": os.getpid(), "warden": os.getppid(), "services": supervisor.pids()}
+        (home / "new").write_text(json.dumps(document))
+        (home / "new").rename(home / "running")
+        supervisor.watch({signal.SIGUSR1: TABLE[:1], signal.SIGUSR2: TABLE[:1]})
+    except Stopped:
+        code = 0
+    except Died as error:
+        print(error, flush=True)
+    finally:
+        supervisor.stop_all(["nest"])
+    print("ended", flush=True)
+    return code
+
+sys.exit(warden.watch_over(supervise))
+"""
+
+
+class Platform:
+    """A running one, and every process that was ever below it."""
+
+    def __init__(self, home: Path) -> None:
+        env = dict(os.environ) | {"PYTHONPATH": python_path()}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PLATFORM, str(home)],
+            env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not (home / "running").exists():
+            assert time.monotonic() < deadline
+            assert self.process.poll() is None, self.process.stdout and self.process.stdout.read()
+            time.sleep(0.02)
+        self.facts = json.loads((home / "running").read_text())
+        while len(self.seen()) < 9:  # 5 sleeps, 2 shells, the deaf one's sleep, the supervisor
+            assert time.monotonic() < deadline, self.seen()
+            time.sleep(0.02)
+        self.ever = {self.process.pid, *self.seen()}
+
+    def seen(self) -> list[int]:
+        """All that is below the warden now."""
+        return warden.descendants(self.process.pid)
+
+    def left(self, within_s: float = 20.0) -> list[str]:
+        """What of it is still there after some seconds."""
+        deadline = time.monotonic() + within_s
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0)
+            living = [pid for pid in self.ever if is_running(pid)]
+            if not living or time.monotonic() > deadline:
+                return [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in living]
+            time.sleep(0.05)
+
+    def output(self) -> str:
+        """What it printed, once it ended."""
+        return self.process.communicate(timeout=20)[0].decode()
+
+
+def is_running(pid: int) -> bool:
+    """Neither gone nor a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Iterator[Platform]:
+    made = Platform(tmp_path)
+    yield made
+    for pid in made.ever:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    made.process.communicate()
+
+
+def term_warden(platform: Platform) -> None:
+    platform.process.terminate()
+
+
+def interrupt_group(platform: Platform) -> None:
+    os.killpg(platform.process.pid, signal.SIGINT)  # what Ctrl-C in a terminal does
+
+
+def kill_service(platform: Platform) -> None:
+    os.kill(platform.facts["services"]["nest-a"], signal.SIGKILL)
+
+
+def kill_supervisor(platform: Platform) -> None:
+    os.kill(platform.facts["supervisor"], signal.SIGKILL)
+
+
+def kill_warden(platform: Platform) -> None:
+    platform.process.kill()
+
+
+CODES: list[tuple[Callable[[Platform], None], int]] = [
+    (term_warden, 0),
+    (interrupt_group, 0),
+    (kill_service, 1),
+    (kill_supervisor, 128 + 9),
+    (kill_warden, -9),
+]
+
+
+@pytest.mark.parametrize(("strike", "code"), CODES, ids=[strike.__name__ for strike, _ in CODES])
+def test_nothing_is_left(platform: Platform, strike: Callable[[Platform], None], code: int) -> None:
+    strike(platform)
+    assert platform.left() == []
+    assert platform.process.wait(5) == code
+
+
+def test_both_killed_at_once_takes_direct_children_along(platform: Platform) -> None:
+    direct = set(platform.facts["services"].values())
+    os.kill(platform.facts["supervisor"], signal.SIGSTOP)  # it cannot act on the death of the warden
+    platform.process.kill()
+    os.kill(platform.facts["supervisor"], signal.SIGKILL)
+    platform.ever = direct | {platform.process.pid, platform.facts["supervisor"]}
+    assert platform.left() == []
+
+
+def test_a_crash_is_told_by_name(platform: Platform) -> None:
+    kill_service(platform)
+    assert platform.left() == []
+    assert "nest-a ended by itself (signal 9)" in platform.output()
+
+
+def test_a_second_interrupt_does_not_disturb_the_stop(platform: Platform) -> None:
+    for _ in range(3):
+        interrupt_group(platform)
+        time.sleep(0.05)
+    assert platform.left() == []
+    assert "ended" in platform.output()
+
+
+def test_services_are_stopped_and_started_on_request(platform: Platform) -> None:
+    plain = platform.facts["services"]["plain"]
+    os.kill(platform.facts["supervisor"], signal.SIGUSR1)
+    deadline = time.monotonic() + 10
+    while is_running(plain):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(platform.facts["supervisor"], signal.SIGUSR2)
+    while not (new := [pid for pid in platform.seen() if pid not in platform.ever]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    platform.ever |= set(new)
+    platform.process.terminate()
+    assert platform.left() == []
+    assert platform.process.wait(5) == 0
+
+
+def test_another_server_on_the_port_is_not_taken_for_ours() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert listens(os.getpid(), port)
+        other = subprocess.Popen(["sleep", "100"], start_new_session=True)
+        try:
+            assert not listens(other.pid, port)
+        finally:
+            other.kill()
+            other.wait()
+    assert not listens(os.getpid(), port)

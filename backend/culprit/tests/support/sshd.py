@@ -1,0 +1,118 @@
+"""Real sshd instances on loopback, each with its own host key, authorized key and directory."""
+
+import base64
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from culprit.infra.addresses import Rule
+from culprit.infra.ssh import Hop
+from culprit.infra.ssh_keys import Login, PublicKey
+
+SSHD = "/usr/sbin/sshd"
+LOOPBACK = Rule("127.0.0.0/8", 1, 65535)
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return probe.getsockname()[1]
+
+
+def make_key(path: Path, kind: str = "ed25519") -> str:
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path], check=True)
+    return path.read_text()
+
+
+def public_key(path: Path) -> PublicKey:
+    kind, blob, *_ = path.with_suffix(".pub").read_text().split()
+    return PublicKey(kind, base64.b64decode(blob))
+
+
+def children(pid: int) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(pid)], check=False, capture_output=True, text=True)
+    return [int(child) for child in found.stdout.split()]
+
+
+@dataclass
+class Sshd:
+    address: str
+    port: int
+    directory: Path
+    process: subprocess.Popen
+    client_key: str
+    host_key: PublicKey
+    username: str = "root"
+
+    @property
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+    def login(self) -> Login:
+        return Login("key", self.username, self.client_key)
+
+    def hop(self, **changes) -> Hop:
+        settings = {
+            "name": "lab",
+            "address": self.address,
+            "port": self.port,
+            "login": self.login(),
+            "host_key": self.host_key,
+        }
+        return Hop(**(settings | changes))
+
+    def sessions(self) -> list[int]:
+        """The processes of this sshd that hold a connection."""
+        return [one for child in children(self.process.pid) for one in (child, *children(child))]
+
+
+@contextmanager
+def sshd(directory: Path, *, address: str = "127.0.0.1", options: tuple[str, ...] = ()) -> Iterator[Sshd]:
+    directory.mkdir(parents=True, exist_ok=True)
+    Path("/run/sshd").mkdir(exist_ok=True)
+    client_key = make_key(directory / "client")
+    make_key(directory / "host")
+    authorized = directory / "authorized_keys"
+    authorized.write_text((directory / "client.pub").read_text())
+    port = free_port(address)
+    lines = [
+        *options,
+        f"ListenAddress {address}:{port}",
+        f"HostKey {directory}/host",
+        f"AuthorizedKeysFile {authorized}",
+        "PidFile none",
+        "UsePAM no",
+        "StrictModes no",
+        "PasswordAuthentication no",
+        "MaxStartups 500",
+        "LogLevel VERBOSE",
+    ]
+    (directory / "config").write_text("\n".join(lines) + "\n")
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(
+            # a mount namespace of its own makes it another host to the lease that the runner holds
+            ["unshare", "--mount", SSHD, "-D", "-e", "-f", str(directory / "config")],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        for _ in range(400):
+            assert process.poll() is None, (directory / "log").read_text()
+            with socket.socket() as probe:
+                if probe.connect_ex((address, port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield Sshd(address, port, directory, process, client_key, public_key(directory / "host"))
+    finally:
+        for pid in [*children(process.pid), process.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()

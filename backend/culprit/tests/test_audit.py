@@ -1,0 +1,100 @@
+"""The audit log cannot be changed without that being found."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from culprit.auth import audit
+from culprit.infra.db import Database
+from culprit.kit.unit_of_work import unit_of_work
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+LOOSE = "ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only"
+
+
+def write(db: Database, count: int) -> None:
+    for n in range(count):
+        with unit_of_work(db.sessions) as session:
+            audit.record(session, None, "test.done", "thing", str(n), n=n, share=0.25, name="a\0b")
+
+
+def verdict(db: Database) -> audit.Verdict:
+    with db.sessions() as session:
+        return audit.verify(session)
+
+
+def test_an_honest_chain_holds(db: Database) -> None:
+    write(db, 5)
+    found = verdict(db)
+    assert found.entries == 5 and found.broken_at is None and len(found.head) == 64
+
+
+def test_the_database_itself_refuses_changes(db: Database) -> None:
+    write(db, 1)
+    for statement in (
+        "UPDATE audit_entry SET action = 'x'",
+        "DELETE FROM audit_entry",
+        "TRUNCATE audit_entry",
+    ):
+        with pytest.raises(DBAPIError, match="append-only"), db.engine.begin() as connection:
+            connection.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        "UPDATE audit_entry SET actor_name = 'mallory' WHERE seq = 3",
+        "UPDATE audit_entry SET detail = detail || '{\"n\": 99}' WHERE seq = 3",
+        "UPDATE audit_entry SET at = at - interval '1 microsecond' WHERE seq = 3",
+        "UPDATE audit_entry SET address = '203.0.113.9' WHERE seq = 3",
+        "UPDATE audit_entry SET prev_hash = hash WHERE seq = 3",
+        "UPDATE audit_entry SET hash = sha256(hash) WHERE seq = 3",
+        "DELETE FROM audit_entry WHERE seq = 3",
+        "UPDATE audit_entry SET seq = CASE seq WHEN 3 THEN 1004 ELSE 1003 END WHERE seq IN (3, 4)",
+    ],
+)
+def test_an_edit_a_gap_and_a_swap_are_found(db: Database, tamper: str) -> None:
+    write(db, 6)
+    with db.engine.begin() as connection:
+        connection.execute(text(LOOSE))
+        connection.execute(text(tamper))
+    found = verdict(db)
+    assert found.broken_at is not None and found.broken_at >= 3
+
+
+def test_a_cut_end_changes_the_head(db: Database) -> None:
+    write(db, 4)
+    before = verdict(db)
+    with db.engine.begin() as connection:
+        connection.execute(text(LOOSE))
+        connection.execute(text("DELETE FROM audit_entry WHERE seq = 4"))
+    after = verdict(db)
+    assert after.broken_at is None and after.head != before.head
+
+
+def test_many_writers_make_one_chain(db: Database) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: write(db, 5), range(6)))
+    found = verdict(db)
+    assert found.entries == 30 and found.broken_at is None
+
+
+def test_what_is_rolled_back_was_not_done(db: Database) -> None:
+    with pytest.raises(RuntimeError), unit_of_work(db.sessions) as session:
+        audit.record(session, None, "test.undone", "thing", "1")
+        raise RuntimeError
+    write(db, 2)
+    assert verdict(db) == audit.Verdict(2, verdict(db).head, None)
+
+
+def test_it_is_read_by_admins_with_its_head(as_, db: Database) -> None:
+    write(db, 3)
+    assert as_("oncall").get("/api/v1/audit").status_code == 403
+    page = as_("admin").get("/api/v1/audit", params={"limit": 2}).json()
+    assert [one["seq"] for one in page["items"]] == [3, 2]
+    assert page["head"] == verdict(db).head == page["items"][0]["hash"]
+    rest = as_("admin").get("/api/v1/audit", params={"limit": 2, "cursor": page["next"]}).json()
+    assert [one["seq"] for one in rest["items"]] == [1] and rest["next"] is None
+    assert as_("admin").get("/api/v1/audit/chain").json()["broken_at"] is None

@@ -1,0 +1,285 @@
+"""Every route × every principal. A route that is not in the table below fails: decide who may, and add it.
+
+For each route the lowest role is named; whoever is below it gets 403 (nobody at all: 401), everybody from it
+on gets in, which is any answer but 401 and 403. On a host out of the principal's scope every answer is 404.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from culprit.auth.actor import Actor, rank
+from culprit.auth.policy import ACTIONS, allowed, in_scope, policy, visible
+from culprit.config import Settings
+from culprit.infra.artifacts import make_store
+from culprit.infra.db import Database
+from culprit.kit.errors import CulpritError
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.kit.uuid7 import uuid7
+from culprit.models import (
+    Artifact,
+    Capture,
+    Credential,
+    Host,
+    Preflight,
+    Profile,
+    ProfileDiff,
+    Run,
+    RunCollector,
+)
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+API = "/api/v1"
+PRINCIPALS = ("nobody", "viewer", "investigator", "oncall", "admin")
+PUBLIC = {
+    ("POST", "/session"): {"name": "x", "password": "y"},
+    ("POST", "/session/link"): {"token": "x"},
+}
+FINGERPRINT = "SHA256:" + "A" * 43
+CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
+# (method, path): (lowest role, body, query, whether it is about one host)
+TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
+    ("DELETE", "/session"): ("viewer", None, "", False),
+    ("GET", "/me"): ("viewer", None, "", False),
+    ("PATCH", "/me"): ("viewer", {}, "", False),
+    ("GET", "/users"): ("admin", None, "", False),
+    ("POST", "/users"): ("admin", {"name": "new", "role": "viewer"}, "", False),
+    ("PATCH", "/users/{user_id}"): ("admin", {}, "", False),
+    ("GET", "/tokens"): ("viewer", None, "", False),
+    ("POST", "/tokens"): ("viewer", {"name": "t"}, "", False),
+    ("DELETE", "/tokens/{token_id}"): ("viewer", None, "", False),
+    ("GET", "/audit"): ("admin", None, "", False),
+    ("GET", "/audit/chain"): ("admin", None, "", False),
+    ("GET", "/hosts"): ("viewer", None, "", False),
+    ("POST", "/hosts"): (
+        "admin",
+        {"name": "n", "address": "10.0.0.1", "username": "u", "credential": {"kind": "agent"}},
+        "",
+        False,
+    ),
+    ("POST", "/hosts/scan-key"): ("admin", {"address": "10.0.0.1"}, "", False),
+    ("POST", "/hosts/import"): ("admin", {"format": "csv", "text": ""}, "", False),
+    ("GET", "/hosts/{host_id}"): ("viewer", None, "", True),
+    ("PATCH", "/hosts/{host_id}"): ("admin", {}, "", True),
+    ("DELETE", "/hosts/{host_id}"): ("admin", None, "", True),
+    ("POST", "/hosts/{host_id}/pin"): ("admin", {"fingerprint": FINGERPRINT, "reason": "because"}, "", True),
+    ("POST", "/hosts/{host_id}/check"): ("investigator", None, "", True),
+    ("GET", "/hosts/{host_id}/preflight"): ("viewer", None, "", True),
+    ("GET", "/hosts/{host_id}/timeline"): ("viewer", None, "?from_ns=0&to_ns=1000000000", True),
+    ("GET", "/hosts/{host_id}/timeline/overview"): ("viewer", None, "", True),
+    ("GET", "/cite"): ("investigator", None, "?host_id={host}&metric=cpu.busy&t_ns=1", True),
+    ("GET", "/credentials"): ("admin", None, "", False),
+    ("POST", "/credentials"): ("admin", {"name": "c", "kind": "agent"}, "", False),
+    ("DELETE", "/credentials/{credential_id}"): ("admin", None, "", False),
+    ("GET", "/network-rules"): ("admin", None, "", False),
+    ("POST", "/network-rules"): ("admin", {"cidr": "10.0.0.0/8"}, "", False),
+    ("DELETE", "/network-rules/{rule_id}"): ("admin", None, "", False),
+    ("POST", "/demo/busy"): ("investigator", {"seconds": 1}, "", False),
+    ("POST", "/captures/preview"): ("viewer", CAPTURE, "", True),
+    ("POST", "/captures"): ("investigator", CAPTURE, "", True),
+    ("GET", "/captures"): ("viewer", None, "", False),
+    ("GET", "/captures/{capture_id}"): ("viewer", None, "", True),
+    ("POST", "/captures/{capture_id}/cancel"): ("investigator", None, "", True),
+    ("GET", "/captures/{capture_id}/progress"): ("viewer", None, "", True),
+    ("GET", "/collectors"): ("viewer", None, "", False),
+    ("GET", "/metric-catalogue"): ("viewer", None, "", False),
+    ("GET", "/plans"): ("viewer", None, "", False),
+    ("GET", "/runs/{run_id}"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/series"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/events"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/sched"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
+    ("GET", "/artifacts/{artifact_id}/content"): ("investigator", None, "", True),
+    ("GET", "/artifacts/{artifact_id}/lines"): ("investigator", None, "", True),
+    ("GET", "/profiles"): ("viewer", None, "", False),
+    ("GET", "/profiles/{profile_id}"): ("viewer", None, "", True),
+    ("GET", "/profiles/{profile_id}/tree"): ("viewer", None, "", True),
+    ("GET", "/profiles/{profile_id}/table"): ("viewer", None, "", True),
+    ("GET", "/profiles/{profile_id}/search"): ("viewer", None, "?q=x", True),
+    ("GET", "/profiles/{profile_id}/heat"): ("viewer", None, "", True),
+    ("GET", "/profiles/{profile_id}/facets"): ("viewer", None, "", True),
+    ("GET", "/profiles/{profile_id}/export"): ("viewer", None, "?format=folded", True),
+    ("POST", "/diffs"): (
+        "investigator",
+        {"a": {"profile_id": "{profile}"}, "b": {"profile_id": "{profile}"}},
+        "",
+        True,
+    ),
+    ("GET", "/diffs/{diff_id}"): ("viewer", None, "", True),
+    ("GET", "/diffs/{diff_id}/tree"): ("viewer", None, "", True),
+    ("POST", "/imports"): ("investigator", {"kind": "folded"}, "", False),
+    ("POST", "/imports/example"): ("investigator", None, "", False),
+    ("GET", "/bundle"): ("investigator", None, "", False),
+}
+
+
+@dataclass
+class Seeds:
+    """Ids of one host and of everything that hangs on it."""
+
+    ids: dict[str, str]
+
+    def fill(self, value: Any) -> Any:
+        """Ids in place of {names}, however deep."""
+        if isinstance(value, str):
+            for name, one in self.ids.items():
+                value = value.replace("{" + name + "}", one).replace("{" + name + "_id}", one)
+            return value
+        if isinstance(value, dict):
+            return {name: self.fill(one) for name, one in value.items()}
+        return [self.fill(one) for one in value] if isinstance(value, list) else value
+
+
+def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) -> Seeds:
+    """A host with a finished capture, a running one, an artifact, a profile and a diff."""
+    sha256 = make_store(config).put([b"some bytes\n"], 1000).sha256
+    with unit_of_work(db.sessions) as session:
+        credential = Credential(name=f"c {labels}", kind="agent")
+        session.add(credential)
+        session.flush()
+        host = Host(name="h-" + labels["role"], address="10.9.9.9", username="u", labels=labels,
+                    credential_id=credential.id)  # fmt: skip
+        capture = Capture(plan="triage", state="done", requested_by=owner)
+        session.add_all([host, capture])
+        session.flush()
+        run = Run(capture_id=capture.id, host_id=host.id, state="done")
+        session.add_all([run, Preflight(host_id=host.id, state="done")])
+        session.flush()
+        collector = RunCollector(run_id=run.id, collector="vmstat", state="done")
+        session.add(collector)
+        session.flush()
+        artifact = Artifact(run_id=run.id, run_collector_id=collector.id, part="stdout", sha256=sha256,
+                            size=11, stored_size=11)  # fmt: skip
+        profile = Profile(run_id=run.id, host_id=host.id, kind="on_cpu", state="queued")
+        session.add_all([artifact, profile])
+        session.flush()
+        side = {"profile_id": str(profile.id), "filter": {}}
+        diff = ProfileDiff(a=side, b=side, requested_by=owner)
+        session.add(diff)
+        session.flush()
+        rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
+                "diff": diff}  # fmt: skip
+        ids = {name: str(row.id) for name, row in rows.items()}
+    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule")}
+    return Seeds(ids)
+
+
+def ask(client: TestClient, seeds: Seeds, route: tuple[str, str]) -> int:
+    """The status of a route, asked with a body that makes sense."""
+    method, path = route
+    _, body, query, _ = TABLE.get(route, ("", PUBLIC.get(route), "", False))
+    url = API + seeds.fill(path) + seeds.fill(query)
+    if route == ("POST", "/imports"):
+        return client.post(url, data=body, files={"file": ("x.folded", b"a;b 1\n")}).status_code
+    return client.request(method, url, **({} if body is None else {"json": seeds.fill(body)})).status_code
+
+
+@pytest.fixture
+def clients(as_: Callable[[str], TestClient], client: TestClient) -> Callable[[str], TestClient]:
+    return lambda name: client if name == "nobody" else as_(name)
+
+
+def routes(app: FastAPI) -> set[tuple[str, str]]:
+    """What the application really serves."""
+    return {
+        (method.upper(), path.removeprefix(API))
+        for path, methods in app.openapi()["paths"].items()
+        for method in methods
+    }
+
+
+def test_every_route_is_in_the_table(app: FastAPI) -> None:
+    listed = set(TABLE) | set(PUBLIC)
+    assert routes(app) - listed == set(), "decide who may use these, and add them to TABLE"
+    assert listed - routes(app) == set(), "these are not served any more"
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS)
+def test_who_may_what(
+    app: FastAPI, config: Settings, db: Database, people, clients: Callable[[str], TestClient], principal: str
+) -> None:
+    seeds = seed(config, db, people["admin"].id, {"role": "feed"})
+    wrong = {}
+    for route in sorted(TABLE.keys() & routes(app), key=lambda one: (one[0] == "DELETE", one)):
+        status = ask(clients(principal), seeds, route)
+        lowest = TABLE[route][0]
+        if principal == "nobody":
+            right = status == 401
+        elif rank(principal) < rank(lowest):
+            right = status == 403
+        else:
+            right = status not in {401, 403} and status < 500
+        if not right:
+            wrong[route] = status
+    assert wrong == {}
+
+
+def test_a_scope_hides_everything_that_hangs_on_a_host(
+    app: FastAPI, config: Settings, db: Database, people, clients: Callable[[str], TestClient]
+) -> None:
+    own = seed(config, db, people["admin"].id, {"role": "feed"})
+    other = seed(config, db, people["admin"].id, {"role": "ads"})
+    scoped = clients("scoped")
+    wrong = {}
+    for route, (lowest, _, _, about_host) in TABLE.items():
+        if not about_host or route not in routes(app) or rank(lowest) > rank("oncall"):
+            continue
+        hidden, seen = ask(scoped, other, route), ask(scoped, own, route)
+        if hidden != 404 or seen in {401, 403} or seen >= 500:
+            wrong[route] = (hidden, seen)
+    assert wrong == {}
+    for path, names in (("/hosts", ["h-feed"]), ("/captures", None), ("/profiles", None)):
+        items = scoped.get(API + path).json()["items"]
+        assert len(items) >= 1
+        assert other.ids["host"] not in str(items) and other.ids["run"] not in str(items)
+        assert names is None or [one["name"] for one in items] == names
+
+
+def test_public_routes_ask_for_no_session(client: TestClient) -> None:
+    for (method, path), body in PUBLIC.items():
+        answer = client.request(method, API + path, json=body)
+        assert answer.status_code == 401 and answer.json()["key"] in {"auth.wrong_password", "auth.link_over"}
+
+
+def test_the_table_of_actions_is_deny_by_default() -> None:
+    actors = {role: Actor(uuid7(), role, role) for role in PRINCIPALS[1:]}
+    for actor in actors.values():
+        assert not allowed(actor, "no.such.action")
+        with pytest.raises(CulpritError):
+            policy(actor, "no.such.action")
+    for action, (low, high) in itertools.product(ACTIONS, itertools.pairwise(PRINCIPALS[1:])):
+        assert not allowed(actors[low], action) or allowed(actors[high], action), (
+            "each may what the lower may"
+        )
+    expected = {"capture.light": "investigator", "capture.standard": "investigator", "capture.deep": "oncall",
+                "capture.ptrace": "admin", "host.enrol": "admin"}  # fmt: skip
+    assert expected.items() <= dict(ACTIONS).items()
+
+
+SCOPES = [
+    {}, {"role": ["feed"]}, {"role": ["feed", "ads"]}, {"role": ["feed"], "dc": ["a"]}, {"missing": ["x"]},
+    {"role": ["' OR 1=1 --"]}, {"role'": ["x"]}, {"role": [""]},
+]  # fmt: skip
+
+
+def test_the_list_clause_and_the_function_agree(db: Database) -> None:
+    labels = [{}, {"role": "feed"}, {"role": "ads"}, {"role": "feed", "dc": "a"}, {"role": "feed", "dc": "b"},
+              {"role": ""}, {"dc": "a"}]  # fmt: skip
+    with unit_of_work(db.sessions) as session:
+        credential = Credential(name="c", kind="agent")
+        session.add(credential)
+        session.flush()
+        for n, one in enumerate(labels):
+            session.add(
+                Host(name=f"h{n}", address="a", username="u", credential_id=credential.id, labels=one)
+            )
+    with db.sessions() as session:
+        for scope in SCOPES:
+            actor = Actor(uuid7(), "x", "viewer", scope)
+            listed = {host.name for host in session.query(Host).where(visible(actor))}
+            assert listed == {f"h{n}" for n, one in enumerate(labels) if in_scope(actor, one)}, scope

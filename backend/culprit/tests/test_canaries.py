@@ -1,0 +1,149 @@
+"""Secrets that were put in come out nowhere: no dump, log, answer, audit entry or task message has them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import secrets
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+from culprit.config import Settings
+from culprit.hosts.access import hops_to, open_secret, sudo_password
+from culprit.hosts.credentials import rewrap_all
+from culprit.infra.db import Database
+from culprit.infra.secrets import SecretUnreadable, Vault
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Credential, Host, NetworkRule
+from redis import Redis
+
+API = "/api/v1"
+
+
+def key_with_canary(path: Path) -> str:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path, "-C", "c"], check=True)
+    return path.read_text()
+
+
+def forms(secret: str) -> set[bytes]:
+    """A secret in the spellings in which it could lie about."""
+    raw = secret.encode()
+    return {raw, base64.b64encode(raw).rstrip(b"="), raw.hex().encode(), json.dumps(secret)[1:-1].encode()}
+
+
+def dump(url: str) -> bytes:
+    """Every row of every table, as text and with bytes in hex."""
+    out = []
+    with psycopg.connect(url) as connection:
+        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        for (name,) in names:
+            for (row,) in connection.execute(f'SELECT t::text FROM "{name}" t').fetchall():
+                out.append(row)
+    return "\n".join(out).encode()
+
+
+def test_no_canary_comes_out(
+    as_, client, db: Database, config: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.DEBUG)
+    admin = as_("admin")
+    with unit_of_work(db.sessions) as session:
+        session.add(NetworkRule(cidr="10.0.0.0/8"))
+    private = key_with_canary(tmp_path / "key")
+    body_line = private.splitlines()[2]
+    canaries = {
+        "host password": "canary-" + secrets.token_urlsafe(18),
+        "sudo password": "canary-" + secrets.token_urlsafe(18),
+        "account password": "canary-" + secrets.token_urlsafe(18),
+        "wrong password": "canary-" + secrets.token_urlsafe(18),
+        "passphrase": "canary-" + secrets.token_urlsafe(18),
+        "private key": body_line,
+        "key-encryption key": base64.b64encode(config.key_ring()[1]).decode(),
+    }
+    answers = []
+
+    def ask(who, method: str, path: str, **more):
+        answer = who.request(method, API + path, **more)
+        answers.append(answer.text + str(dict(answer.headers)))
+        return answer
+
+    host = {
+        "name": "h", "address": "10.0.0.1", "username": "root", "sudo": "password",
+        "sudo_password": canaries["sudo password"],
+        "credential": {"kind": "password", "password": canaries["host password"]},
+    }  # fmt: skip
+    once = {"Idempotency-Key": "k"}
+    made = ask(admin, "POST", "/hosts", json=host, headers=once)
+    assert made.status_code == 201
+    ask(admin, "POST", "/hosts", json=host, headers=once)
+    ask(admin, "POST", "/hosts", json=host | {"port": "x"})
+    ask(admin, "POST", "/credentials", json={"name": "k", "kind": "key", "private_key": private})
+    bad = {"name": "p", "kind": "key", "private_key": private + "x", "passphrase": canaries["passphrase"]}
+    ask(admin, "POST", "/credentials", json=bad)
+    ask(
+        admin, "POST", "/credentials", json={"name": "p", "kind": "agent", "password": canaries["passphrase"]}
+    )
+    user = {"name": "bob", "role": "viewer", "password": canaries["account password"]}
+    ask(admin, "POST", "/users", json=user)
+    for password in (canaries["account password"], canaries["wrong password"]):
+        ask(client, "POST", "/session", json={"name": "bob", "password": password})
+        ask(client, "POST", "/session", json={"name": password, "password": password})
+    token = ask(admin, "POST", "/tokens", json={"name": "t"}).json()["token"]
+    answers.pop()
+    canaries["api token"] = token
+    for path in ("/hosts", "/credentials", "/users", "/tokens", "/audit", "/network-rules", "/me"):
+        ask(admin, "GET", path)
+    ask(admin, "POST", f"/hosts/{made.json()['id']}/check")
+    assert host["credential"]["password"] and len(answers) > 15
+
+    with db.sessions() as session:
+        stored = session.get_one(Host, made.json()["id"])
+        hop = hops_to(session, stored)[0]
+        assert hop.login.secret == canaries["host password"]
+        assert sudo_password(stored) == canaries["sudo password"]
+        shown = repr((hop, hop.login, stored, session.get_one(Credential, stored.credential_id)))
+
+    with Redis.from_url(config.redis_url) as redis:
+        queued = b"".join(
+            b"".join(redis.lrange(key, 0, -1)) for key in redis.keys("*") if redis.type(key) == b"list"
+        )
+    output = capfd.readouterr()
+    places = {
+        "database": dump(config.database_url),
+        "answers": "\n".join(answers).encode(),
+        "logs": (caplog.text + output.out + output.err).encode(),
+        "messages": queued,
+        "repr": shown.encode() + repr(config).encode(),
+    }
+    hits = [
+        (what, where)
+        for what, secret in canaries.items()
+        for where, content in places.items()
+        if any(form in content for form in forms(secret))
+    ]
+    assert hits == []
+    assert b"check_host" in queued, "the message was really sent"
+
+
+def test_ten_thousand_would_be_rotated_and_nothing_opens_with_the_old_key_alone(
+    as_, db: Database, config: Settings
+) -> None:
+    admin = as_("admin")
+    for n in range(5):
+        body = {"name": f"c{n}", "kind": "password", "password": f"secret {n}"}
+        assert admin.post(f"{API}/credentials", json=body).status_code == 201
+    old, new = config.key_ring()[1], secrets.token_bytes(32)
+    with unit_of_work(db.sessions) as session:
+        assert rewrap_all(session, Vault({1: old, 2: new}, 2)) == 5
+        assert rewrap_all(session, Vault({1: old, 2: new}, 2)) == 0
+    with db.sessions() as session:
+        rows = session.query(Credential).order_by(Credential.name).all()
+        assert [open_secret(row, Vault({2: new}, 2))["secret"] for row in rows] == [
+            f"secret {n}" for n in range(5)
+        ]
+        with pytest.raises(SecretUnreadable, match="version 2"):
+            open_secret(rows[0], Vault({1: old}, 1))

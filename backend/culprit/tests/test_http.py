@@ -1,0 +1,172 @@
+"""What goes around every answer: headers, limits, problems, health, the interface, the page at /docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from alembic import command
+from culprit.config import Settings
+from culprit.infra.db import Database
+from culprit.kit.clock import now
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.main import JSON_LIMIT, create_app
+from culprit.models import WorkerState
+from culprit.tests.conftest import alembic_config
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+API = "/api/v1"
+
+
+@pytest.fixture
+def ui(config: Settings) -> Path:
+    """A built interface."""
+    (config.ui_dir / "assets").mkdir(parents=True)
+    (config.ui_dir / "index.html").write_text("<!doctype html><title>Culprit</title>")
+    (config.ui_dir / "favicon.svg").write_text("<svg/>")
+    (config.ui_dir / "assets" / "app-1a2b.js").write_text("1")
+    (config.ui_dir.parent / "secret.txt").write_text("not yours")
+    return config.ui_dir
+
+
+def test_every_answer_has_the_headers(client: TestClient, ui: Path) -> None:
+    for path in ("/", "/hosts/1", "/docs", "/healthz", "/metrics", f"{API}/me", "/assets/none.js", "/api/x"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "script-src 'self'" in policy and "unsafe-eval" not in policy
+        assert "unsafe-inline" not in policy.split("style-src")[0], "no inline scripts"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY" and headers["referrer-policy"] == "no-referrer"
+    assert client.get(f"{API}/me").headers["cache-control"] == "no-store"
+
+
+def test_the_interface_is_served_with_the_right_lifetimes(client: TestClient, ui: Path) -> None:
+    for address in ("/", "/hosts/018f", "/profiles/x?from_ns=1", "/login"):
+        page = client.get(address)
+        assert page.status_code == 200 and "<title>Culprit" in page.text
+        assert page.headers["cache-control"] == "no-cache"
+    script = client.get("/assets/app-1a2b.js")
+    assert "immutable" in script.headers["cache-control"] and "javascript" in script.headers["content-type"]
+    assert client.get("/favicon.svg").headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/..%2f..%2fsecret.txt", "/%00",
+     "/..%5csecret.txt", "/%2fetc%2fh.conf", "/assets/missing.js", "/api/v1/none", "/api/", "/robots.txt"],
+)  # fmt: skip
+def test_nothing_beside_the_interface_is_served(client: TestClient, ui: Path, path: str) -> None:
+    answer = client.get(path)
+    assert "not yours" not in answer.text and "root:" not in answer.text
+    assert answer.status_code == 404
+
+
+def test_a_link_out_of_the_folder_is_not_followed(client: TestClient, ui: Path) -> None:
+    (ui / "assets" / "out.js").symlink_to(ui.parent / "secret.txt")
+    assert client.get("/assets/out.js").status_code == 404
+
+
+def test_without_a_build_it_says_so(client: TestClient) -> None:
+    answer = client.get("/")
+    assert answer.status_code == 503 and "./culprit up" in answer.text
+
+
+def test_docs_need_no_other_server_and_no_script(client: TestClient) -> None:
+    page = client.get("/docs")
+    assert page.status_code == 200
+    assert "<script" not in page.text and not re.search(r"(src|href)=.?(https?:)?//", page.text)
+    document = client.get("/openapi.json").json()
+    for path in document["paths"]:
+        assert path in page.text
+    assert all(
+        "summary" in operation for methods in document["paths"].values() for operation in methods.values()
+    )
+
+
+def test_errors_are_problems(client: TestClient, as_) -> None:
+    for answer, status, key in (
+        (client.get(f"{API}/nothing"), 404, "request.no_such_path"),
+        (client.put(f"{API}/me"), 405, "request.method_not_allowed"),
+        (client.get(f"{API}/me"), 401, "auth.needed"),
+        (as_("admin").get(f"{API}/hosts/no-id"), 422, "request.invalid"),
+        (as_("admin").get(f"{API}/hosts", params={"q": "\0"}), 422, "request.not_storable"),
+        (as_("admin").post(f"{API}/network-rules", content=b"{"), 422, "request.invalid"),
+        (as_("admin").post(f"{API}/network-rules", content=b"\xff\xfe"), None, None),
+        (as_("admin").post(f"{API}/network-rules", content=b"[" * 100_000), None, None),
+    ):
+        assert answer.headers["content-type"] == "application/problem+json"
+        body = answer.json()
+        assert {"type", "title", "status", "detail", "key", "params"} <= set(body)
+        assert body["status"] == answer.status_code and 400 <= answer.status_code < 500
+        assert status in {None, answer.status_code} and key in {None, body["key"]}
+        assert body["detail"] != body["key"], "every key has a text"
+
+
+def test_a_body_above_the_limit_is_refused_stated_or_not(as_) -> None:
+    big = b'{"cidr": "' + b"x" * JSON_LIMIT + b'"}'
+
+    def drip():
+        for at in range(0, len(big), 65536):
+            yield big[at : at + 65536]
+
+    headers = {"Content-Type": "application/json"}
+    for content in (big, drip()):
+        answer = as_("admin").post(f"{API}/network-rules", content=content, headers=headers)
+        assert answer.status_code == 413 and answer.json()["key"] == "request.too_large"
+
+
+def test_healthy_ready_degraded_and_not(client: TestClient, db: Database, database_url: str) -> None:
+    assert client.get("/healthz").text == "ok\n"
+    seen = client.get("/readyz")
+    assert seen.status_code == 200 and seen.json()["state"] == "degraded"
+    assert seen.json()["checks"] == {
+        "database": "ok", "migrations": "ok", "worker": "not_seen", "scheduler": "not_seen", "broker": "ok",
+    }  # fmt: skip
+    with unit_of_work(db.sessions) as session:
+        for kind in ("worker", "scheduler"):
+            session.add(WorkerState(name=f"{kind}@here:1", seen_at=now()))
+    assert client.get("/readyz").json()["state"] == "ready"
+    with db.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    behind = client.get("/readyz")
+    assert behind.status_code == 503 and behind.json()["checks"]["migrations"].startswith("at 0001")
+    with db.engine.begin() as connection:
+        connection.execute(text("DROP TABLE alembic_version"))
+    assert client.get("/readyz").json()["checks"]["migrations"] == "missing"
+
+
+def test_with_the_database_away_it_says_so_and_lives(config: Settings, tmp_path: Path) -> None:
+    away = config.model_copy(update={"database_url": f"postgresql://nobody@/none?host={tmp_path}"})
+    with TestClient(create_app(away)) as client:
+        assert client.get("/healthz").status_code == 200
+        ready = client.get("/readyz")
+        assert ready.status_code == 503 and ready.json()["checks"]["database"] == "away"
+        answer = client.post(f"{API}/session", json={"name": "a", "password": "b"})
+        assert answer.status_code == 503 and answer.json()["key"] == "platform.database_away"
+        assert answer.headers["retry-after"] == "5"
+        assert "culprit_database_up 0.0" in client.get("/metrics").text
+
+
+def test_with_the_broker_away_requests_are_still_served(config: Settings, tmp_path: Path, people) -> None:
+    away = config.model_copy(update={"redis_url": f"unix://{tmp_path}/none"})
+    with TestClient(create_app(away), headers=people["admin"].headers) as client:
+        assert client.get("/readyz").json()["checks"]["broker"] == "away"
+        assert client.get(f"{API}/hosts").status_code == 200
+
+
+def test_figures_know_routes_and_no_ids(app: FastAPI, as_) -> None:
+    as_("admin").get(f"{API}/hosts/018f0000-0000-7000-8000-000000000000")
+    as_("admin").get("/some/018f/page")
+    figures = as_("admin").get("/metrics").text
+    assert (
+        'culprit_http_requests_total{method="GET",route="/api/v1/hosts/{host_id}",status="404"} 1.0'
+        in figures
+    )
+    assert "018f" not in figures and "culprit_database_up 1.0" in figures
+
+
+def test_the_schema_that_is_served_is_migrated_by_alembic(database_url: str) -> None:
+    command.check(alembic_config(database_url))

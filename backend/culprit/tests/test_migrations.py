@@ -1,0 +1,112 @@
+"""Every migration up, down and up again, on a database that has something in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from culprit import health
+from culprit.models import Base
+from culprit.tests.conftest import alembic_config
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import Engine
+
+SEED = """
+INSERT INTO user_account (id, name, role, label_scope, locale, created_at)
+  SELECT gen_random_uuid(), 'user ' || n, 'viewer', '{}', 'en', now() FROM generate_series(1, 50) n;
+INSERT INTO credential (id, name, kind, public, created_at)
+  SELECT gen_random_uuid(), 'key ' || n, 'agent', '{}', now() FROM generate_series(1, 20) n;
+INSERT INTO host (id, name, address, port, username, credential_id, sudo, labels, state, max_silence_s,
+    created_at)
+  SELECT gen_random_uuid(), 'host ' || n, '10.0.0.' || n, 22, 'root', (SELECT id FROM credential LIMIT 1),
+    'none', '{"role": "feed"}', 'active', 90, now() FROM generate_series(1, 200) n;
+INSERT INTO capture (id, plan, collectors, scope, reason, source, state, created_at)
+  SELECT gen_random_uuid(), 'cpu', '[]', '{}', '', 'manual', 'done', now() FROM generate_series(1, 500) n;
+INSERT INTO run (id, capture_id, host_id, state, attempt, fence, queued_at, bytes)
+  SELECT gen_random_uuid(), id, (SELECT id FROM host LIMIT 1), 'done', 1, 1, now(), 0 FROM capture;
+INSERT INTO event (id, run_id, t_ns, uncertainty_ns, kind, severity, title, detail)
+  SELECT gen_random_uuid(), id, 1, 0, 'oom', 'warn', '{"key": "x", "params": {}}', '' FROM run;
+"""
+TABLES = ("user_account", "credential", "host", "capture", "run", "event")
+
+
+@pytest.fixture
+def empty(
+    make_database: Callable[[str | None], str], drop_database: Callable[[str], None]
+) -> Iterator[tuple[str, Engine]]:
+    url = make_database(None)
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
+    yield url, engine
+    engine.dispose()
+    drop_database(url)
+
+
+def contents(engine: Engine) -> dict[str, str]:
+    """A digest per table, over the columns that the first migration made."""
+    with engine.connect() as connection:
+        return {
+            table: str(
+                connection.execute(
+                    text(f"SELECT count(*) || md5(string_agg(id::text, ',' ORDER BY id)) FROM {table}")
+                ).scalar()
+            )
+            for table in TABLES
+        }
+
+
+def tables(engine: Engine) -> set[str]:
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    with engine.connect() as connection:
+        return set(connection.execute(text(query)).scalars())
+
+
+def test_each_revision_goes_up_down_and_up_without_losing_a_row(empty: tuple[str, Engine]) -> None:
+    url, engine = empty
+    config = alembic_config(url)
+    revisions = [one.revision for one in ScriptDirectory.from_config(config).walk_revisions()][::-1]
+    command.upgrade(config, revisions[0])
+    with engine.begin() as connection:
+        connection.execute(text(SEED))
+    before = contents(engine)
+    for revision in revisions[1:]:
+        command.upgrade(config, revision)
+        command.downgrade(config, "-1")
+        assert contents(engine) == before
+        command.upgrade(config, revision)
+        assert contents(engine) == before
+    command.downgrade(config, revisions[0])
+    assert contents(engine) == before
+
+
+def test_down_to_nothing_leaves_nothing(empty: tuple[str, Engine]) -> None:
+    url, engine = empty
+    config = alembic_config(url)
+    command.upgrade(config, "head")
+    command.downgrade(config, "base")
+    assert tables(engine) == {"alembic_version"}
+    with engine.connect() as connection:
+        left = connection.execute(
+            text(
+                "SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace"
+                " WHERE nspname = 'public'"
+            )
+        ).scalar()
+    assert left == 0
+    command.upgrade(config, "head")
+
+
+def test_the_migrations_make_what_the_models_say(empty: tuple[str, Engine]) -> None:
+    url, engine = empty
+    command.upgrade(alembic_config(url), "head")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_there_is_one_line_of_revisions_and_health_knows_its_end() -> None:
+    script = ScriptDirectory.from_config(alembic_config("postgresql://nowhere"))
+    assert script.get_heads() == [health.head_revision()]

@@ -1,0 +1,213 @@
+"""Artifacts become lanes, events and tables; one bad artifact costs only its own collector."""
+
+import json
+import textwrap
+
+import numpy as np
+import pytest
+from culprit.core import chunks
+from culprit.infra import bounded
+from culprit.infra.artifacts import artifact_store
+from culprit.infra.bounded import Limits
+from culprit.models import (
+    Artifact,
+    Capture,
+    Event,
+    Profile,
+    Run,
+    RunCollector,
+    Series,
+    SeriesChunk,
+    SeriesDay,
+)
+from culprit.tests.support import runs
+from culprit.workflows import ingest_run as workflow
+from culprit.workflows.ingest_run import ingest_run
+from sqlalchemy import func, select, update
+
+T0 = 1_790_000_000 * 10**9
+BOOT = 500 * 10**9
+
+
+def load_samples(n: int = 30, boot: int = BOOT) -> dict[str, bytes]:
+    return {"samples": runs.sampled("/proc/loadavg", [runs.loadavg(i) for i in range(n)], boot)}
+
+
+def states(session, run_id):
+    session.expire_all()
+    found = session.scalars(select(RunCollector).where(RunCollector.run_id == run_id))
+    return {one.collector: (one.state, (one.reason or {}).get("key")) for one in found}
+
+
+def counted(session, run_id):
+    return {
+        table.__tablename__: session.scalar(
+            select(func.count()).select_from(table).where(table.run_id == run_id)
+        )
+        for table in (SeriesChunk, Event, Profile)
+    }
+
+
+def test_a_run_becomes_lanes_and_can_be_read_again(db, session, config):
+    waiting = runs.waiting_run(
+        db, artifact_store(), {"loadavg": load_samples()}, clock=runs.clock_now(BOOT, T0)
+    )
+    assert ingest_run(waiting.run_id) == "done"
+    run = session.get_one(Run, waiting.run_id)
+    assert session.get_one(Capture, waiting.capture_id).state == "done"
+    lanes = {one.metric: one for one in session.scalars(select(Series))}
+    assert lanes
+    chunk = session.scalars(select(SeriesChunk).where(SeriesChunk.level == 0)).first()
+    rows = chunks.decode(chunk.data)
+    assert (chunk.t0_ns, chunk.n) == (rows.start_ns[0], rows.n)
+    assert abs(int(rows.start_ns[0]) - T0) < 2 * 10**9
+    assert (run.t0_ns, run.t1_ns) == (chunk.t0_ns, chunk.t1_ns)
+    assert chunk.artifact_id == session.scalars(select(Artifact.id)).one()
+    assert ingest_run(waiting.run_id) is None, "a second message finds nothing to do"
+
+    before = counted(session, waiting.run_id)
+    days = session.scalar(select(func.count()).select_from(SeriesDay))
+    assert ingest_run(waiting.run_id, again=True) == "done"
+    assert counted(session, waiting.run_id) == before
+    assert session.scalar(select(func.count()).select_from(SeriesDay)) == days
+    assert len(session.scalars(select(Series)).all()) == len(lanes)
+
+
+def test_hours_of_a_host_add_up_over_its_runs(db, session, config):
+    host = runs.make_host(db)
+    for minute in (0, 10):
+        boot = BOOT + minute * 60 * 10**9
+        parts = {"loadavg": load_samples(10, boot)}
+        waiting = runs.waiting_run(
+            db, artifact_store(), parts, host_id=host, clock=runs.clock_now(boot, T0 + boot - BOOT)
+        )
+        assert ingest_run(waiting.run_id) == "done"
+    day, series = session.execute(select(SeriesDay, Series).join(Series)).first()
+    count = np.frombuffer(day.count, "<f4").reshape(24, -1)
+    per_chunk = session.scalars(
+        select(SeriesChunk).where(SeriesChunk.series_id == series.id, SeriesChunk.level == 0)
+    ).all()
+    assert count.sum() == sum(one.n for one in per_chunk)
+    assert len({one.run_id for one in per_chunk}) == 2
+
+
+def test_rubbish_and_damage_cost_one_collector_only(db, session, config):
+    store = artifact_store()
+    parts = {
+        "loadavg": load_samples(),
+        "meminfo": {"samples": b"\xff\x00 nothing of the kind"},
+        "psi": {"samples": b"@ 0 1 /proc/pressure/cpu\n"},
+    }
+    waiting = runs.waiting_run(db, store, parts, clock=runs.clock_now(BOOT, T0))
+    damaged = session.scalars(
+        select(Artifact)
+        .join(RunCollector, RunCollector.id == Artifact.run_collector_id)
+        .where(RunCollector.collector == "psi")
+    ).one()
+    path = store.path(damaged.sha256)
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-1] + b"\x55")
+    assert ingest_run(waiting.run_id) == "partial"
+    found = states(session, waiting.run_id)
+    assert found["loadavg"] == ("done", None)
+    assert found["meminfo"][0] == "unreadable"
+    assert found["psi"] == ("unreadable", "artifact.altered")
+    assert counted(session, waiting.run_id)["series_chunk"] > 0
+
+
+def test_bytes_that_are_gone_are_said(db, session, config):
+    store = artifact_store()
+    waiting = runs.waiting_run(db, store, {"loadavg": load_samples()})
+    store.delete(session.scalars(select(Artifact.sha256)).one())
+    assert ingest_run(waiting.run_id) == "failed"
+    assert states(session, waiting.run_id)["loadavg"] == ("unreadable", "artifact.missing")
+
+
+@pytest.fixture
+def bombs(monkeypatch, tmp_path):
+    """Collectors in the child whose parsers take all memory, never end, or have a bug."""
+    module = tmp_path / "bombs.py"
+    module.write_text(
+        textwrap.dedent("""
+        import time
+        from culprit.workflows import confined_ingest
+        from collectors.contract import Parsed
+
+        def bomb(parts, context):
+            what = parts["samples"].read(100).decode().split()[0]
+            if what == "memory":
+                kept = [bytearray(1 << 20) for _ in range(100_000)]
+            if what == "time":
+                time.sleep(60)
+            if what == "bug":
+                return Parsed(series=1 / 0)
+            return Parsed()
+
+        def main(request):
+            real = confined_ingest.parser
+            confined_ingest.parser = lambda name: bomb if name == "meminfo" else real(name)
+            confined_ingest.main(request)
+        """)
+    )
+    monkeypatch.setattr(workflow, "MODULE", "bombs")
+    monkeypatch.setattr(workflow, "LIMITS", Limits(address_space=700 << 20, cpu_s=20, wall_s=60))
+    environment = bounded._environment
+    monkeypatch.setattr(
+        bounded,
+        "_environment",
+        lambda directory: (
+            environment(directory) | {"PYTHONPATH": f"{environment(directory)['PYTHONPATH']}:{tmp_path}"}
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [("memory", "ingest.out_of_memory"), ("time", "ingest.too_slow"), ("bug", "ingest.crashed")],
+)
+def test_a_parser_that_takes_the_child_with_it(db, session, config, bombs, monkeypatch, what, key):
+    if what == "time":
+        monkeypatch.setattr(workflow, "LIMITS", Limits(wall_s=8))
+    parts = {"meminfo": {"samples": what.encode() + b" x\n"}, "loadavg": load_samples()}
+    waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT, T0))
+    assert ingest_run(waiting.run_id) == "partial"
+    found = states(session, waiting.run_id)
+    assert found["meminfo"] == ("unreadable", key)
+    assert found["loadavg"] == ("done", None)
+    reason = session.scalars(select(RunCollector).where(RunCollector.collector == "meminfo")).one().reason
+    assert reason["params"]["attempts"] == workflow.MAX_DEATHS <= 3
+
+
+def test_a_run_that_kills_its_workers_is_given_up(db, session, config):
+    waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
+    with db.sessions() as other:
+        other.execute(update(Run).values(ingest_attempts=workflow.MAX_ATTEMPTS))
+        other.commit()
+    assert ingest_run(waiting.run_id) == "failed"
+    assert states(session, waiting.run_id)["loadavg"] == ("unreadable", "ingest.worker_died")
+
+
+def test_a_stale_fence_writes_nothing(db, session, config, monkeypatch):
+    waiting = runs.waiting_run(db, artifact_store(), {"loadavg": load_samples()})
+    read = workflow.read_all
+
+    def meanwhile(work, directory, limits):
+        read(work, directory, limits)
+        with db.sessions() as other:
+            other.execute(update(Run).values(fence=2))
+            other.commit()
+
+    monkeypatch.setattr(workflow, "read_all", meanwhile)
+    assert ingest_run(waiting.run_id) is None
+    assert counted(session, waiting.run_id)["series_chunk"] == 0
+    assert session.get_one(Run, waiting.run_id).state == "ingesting"
+
+
+def test_hostile_texts_are_kept_but_storable(db, session, config):
+    name = "e\x00vil\x1b[31m<script>" + "x" * 9000
+    meminfo = f"MemTotal: 100 kB\nMemFree: 50 kB\nMemAvailable: 60 kB\n{name}: 1 kB\n"
+    parts = {"meminfo": {"samples": runs.sampled("/proc/meminfo", [meminfo] * 3, BOOT)}}
+    waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT, T0))
+    assert ingest_run(waiting.run_id) in {"done", "partial", "failed"}
+    for one in session.scalars(select(SeriesChunk)):
+        assert len(json.dumps(one.labels)) < 20_000

@@ -1,0 +1,1 @@
+"""The timeline of a host: lanes over all its captures on one clock."""

@@ -1,0 +1,133 @@
+"""What is said about a timeline. Times `*_ns` are int UTC nanoseconds; null in a value is no data."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+
+class Points(BaseModel):
+    """A lane without an axis. Lists of one length."""
+
+    t_ns: list[int]
+    min: list[float | None]
+    mean: list[float | None]
+    max: list[float | None]
+
+
+class Matrix(BaseModel):
+    """A lane with an axis: for every time one value per axis value."""
+
+    t_ns: list[int]
+    values: list[list[float | None]]
+
+
+class ChunkSource(BaseModel):
+    """Whose bytes a part of a lane was read from."""
+
+    run_id: UUID
+    collector: str | None
+    artifact_id: UUID | None
+
+
+class LaneRead(BaseModel):
+    """One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight."""
+
+    metric: str
+    labels: dict[str, str]
+    unit: str
+    axis: str | None
+    axis_values: list[str] | None
+    level: int | str
+    kind: str
+    points: Points | None = None
+    matrix: Matrix | None = None
+    gaps: list[tuple[int, int]]
+    chunks: list[ChunkSource]
+
+
+class CaptureBlock(BaseModel):
+    """One run as a block on the timeline."""
+
+    run_id: UUID
+    capture_id: UUID
+    number: int
+    plan: str
+    state: str
+    from_ns: int
+    to_ns: int
+    uncertainty_ns: int
+
+
+class EventRead(BaseModel):
+    """Something that happened. `title` is a sentence."""
+
+    id: UUID
+    t_ns: int
+    end_ns: int | None
+    uncertainty_ns: int
+    kind: str
+    severity: str
+    title: dict[str, Any]
+    detail: str
+    artifact_id: UUID | None
+    line: int | None
+    run_id: UUID | None
+
+
+class SpanRead(BaseModel):
+    """From the first to the last moment of which anything is known; null where nothing is."""
+
+    first_ns: int | None
+    last_ns: int | None
+
+
+class TimelineRead(BaseModel):
+    """What one view of a timeline shows. `…_total` counts what there is in the range, shown or not."""
+
+    from_ns: int
+    to_ns: int
+    lanes: list[LaneRead]
+    lanes_total: int
+    captures: list[CaptureBlock]
+    captures_total: int
+    events: list[EventRead]
+    events_total: int
+    range: SpanRead
+
+
+class LaneName(BaseModel):
+    """A lane that a host has, and when."""
+
+    metric: str
+    labels: dict[str, str]
+    unit: str
+    axis: str | None
+    kind: str
+    group: str
+    first_ns: int
+    last_ns: int
+
+
+class OverviewRead(BaseModel):
+    """What a host's timeline consists of; `runs` holds the newest ones."""
+
+    first_ns: int | None
+    last_ns: int | None
+    runs: list[CaptureBlock]
+    runs_total: int
+    lanes: list[LaneName]
+
+
+class CiteRead(BaseModel):
+    """The line of an artifact that a value was read from."""
+
+    artifact_id: UUID
+    part: str
+    line: int | None
+    text: str | None
+    run_id: UUID
+    t_ns: int
+    values: dict[str, float | None]

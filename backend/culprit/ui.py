@@ -1,0 +1,94 @@
+"""The built web interface, and the page at /docs. Everything comes from this server, nothing from others."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+IMMUTABLE = "public, max-age=31536000, immutable"
+NOT_BUILT = (
+    "<!doctype html><title>Culprit</title><p>The interface is not built. Run <code>./culprit up</code>."
+)
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#1a1b1e}
+code,pre{font:13px/1.45 ui-monospace,monospace}pre{background:#f3f4f6;padding:.6rem;overflow:auto}
+summary{cursor:pointer;padding:.25rem 0}summary b{display:inline-block;width:4.5rem}
+h2{margin-top:2rem;border-bottom:1px solid #d5d7db}details details{margin-left:1rem}
+@media(prefers-color-scheme:dark){body{background:#141517;color:#d7d9dd}pre{background:#22242a}a{color:#7db4ff}}
+"""
+
+
+def install(app: FastAPI, folder: Path) -> None:
+    """Serve `folder`: its files as they are, and index.html for every address of the interface."""
+    root = folder.resolve()
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> HTMLResponse:
+        return HTMLResponse(render(app.openapi()))
+
+    @app.get("/{path:path}", include_in_schema=False)
+    def interface(path: str, request: Request) -> Response:
+        if path.startswith("api/") or "\0" in path:
+            raise HTTPException(404)
+        wanted = (root / path).resolve()
+        if path and wanted.is_relative_to(root) and wanted.is_file():
+            hashed = path.startswith("assets/")
+            return FileResponse(wanted, headers={"Cache-Control": IMMUTABLE if hashed else "no-cache"})
+        if path.startswith("assets/") or "." in path.rsplit("/", 1)[-1]:
+            raise HTTPException(404)
+        index = root / "index.html"
+        if not index.is_file():
+            return HTMLResponse(NOT_BUILT, 503)
+        return FileResponse(index, media_type="text/html", headers={"Cache-Control": "no-cache"})
+
+
+def render(document: dict[str, Any]) -> str:
+    """The OpenAPI document as one plain page without scripts."""
+    groups: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            tag = (operation.get("tags") or ["other"])[0]
+            groups.setdefault(tag, []).append(_operation(method, path, operation))
+    schemas = document.get("components", {}).get("schemas", {})
+    shapes = "".join(
+        f"<details><summary><code>{escape(name)}</code></summary>{_json(schema)}</details>"
+        for name, schema in sorted(schemas.items())
+    )
+    body = "".join(f"<h2>{escape(tag)}</h2>{''.join(items)}" for tag, items in groups.items())
+    info = document["info"]
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(info["title"])}</title>'
+        f"<style>{STYLE}</style><h1>{escape(info['title'])} {escape(info['version'])}</h1>"
+        f"<p>{escape(info.get('description', ''))}</p>"
+        f'<p>As a document: <a href="/openapi.json">/openapi.json</a></p>{body}<h2>Shapes</h2>{shapes}</html>'
+    )
+
+
+def _json(value: object) -> str:
+    return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    parts = [f"<p>{escape(operation.get('description', ''))}</p>"]
+    if operation.get("parameters"):
+        rows = (
+            f"<li><code>{escape(one['name'])}</code> ({escape(one['in'])}"
+            f"{', required' if one.get('required') else ''}) {escape(one.get('description', ''))}</li>"
+            for one in operation["parameters"]
+        )
+        parts.append(f"<ul>{''.join(rows)}</ul>")
+    if "requestBody" in operation:
+        parts.append(f"<p>Request</p>{_json(operation['requestBody']['content'])}")
+    for status, answer in operation.get("responses", {}).items():
+        if not status.endswith("XX"):
+            parts.append(f"<p>Answer {escape(status)}</p>{_json(answer.get('content', {}))}")
+    return (
+        f"<details><summary><b>{escape(method.upper())}</b> <code>{escape(path)}</code> "
+        f"{escape(operation.get('summary', ''))}</summary>{''.join(parts)}</details>"
+    )

@@ -1,0 +1,218 @@
+"""The processes that work: `celery -A culprit.worker worker …`, or `python -m culprit.worker ssh|parse`.
+
+Two kinds, told apart by their queues. The one of queue `ssh` has a pool of threads, each of which watches
+over a session in a child of the fork server; the one of `parse` (and `default`) has a pool of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import structlog
+from celery import Celery, bootsteps
+from celery.concurrency.thread import TaskPool as ThreadPool
+from celery.signals import setup_logging, worker_process_init
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+
+from culprit import tasks
+from culprit.captures.leases import due
+from culprit.config import settings
+from culprit.infra.broker import celery
+from culprit.infra.db import Database, database
+from culprit.kit import logs
+from culprit.models import Run
+from culprit.workflows import recover
+from culprit.workflows.crew import crew
+from culprit.workflows.run_capture import run_capture
+from culprit.workflows.worker_states import gone, seen
+
+log = structlog.get_logger("culprit.worker")
+
+
+class SshCrew(bootsteps.StartStopStep):
+    """The fork server of a worker that serves the queue `ssh`; ends its sessions before the pool stops."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def include_if(self, worker: Any) -> bool:
+        """Only where the queue is served."""
+        return "ssh" in worker.app.amqp.queues.consume_from
+
+    def start(self, worker: Any) -> None:
+        """Before the first task; refuses a pool whose tasks could not be watched over."""
+        if not isinstance(worker.pool, ThreadPool):
+            raise SystemExit("the queue `ssh` needs a pool of threads: start the worker with `-P threads`")
+        crew().start()
+        recover.recover()
+
+    def stop(self, worker: Any) -> None:
+        """Sessions end, their runs go back into the queue."""
+        crew().stop()
+
+
+class Repeated(bootsteps.StartStopStep):
+    """Something done every few seconds in a thread of its own.
+
+    Not with the worker's timer: that one stands still while the broker is away.
+    """
+
+    abstract = True
+    every_s = 10.0
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._repeat, name=type(self).__name__, daemon=True)
+
+    def begin(self, worker: Any) -> None:
+        """Before the first time."""
+
+    def once(self) -> None:
+        """What is done."""
+
+    def start(self, worker: Any) -> None:
+        """Begins."""
+        self.begin(worker)
+        self.thread.start()
+
+    def stop(self, worker: Any) -> None:
+        """Ends, after what is just being done."""
+        self.stopping.set()
+        if self.thread.is_alive():
+            self.thread.join()
+
+    def _repeat(self) -> None:
+        while not self.stopping.wait(self.every_s):
+            try:
+                self.once()
+            except DBAPIError as error:
+                log.warning("database_away", error=type(error).__name__)
+
+
+class StandIn(Repeated):
+    """Starts due runs from the database while the broker is away; otherwise only looks whether it is."""
+
+    requires = ("celery.worker.components:Pool", SshCrew)
+    every_s = 3.0
+
+    def include_if(self, worker: Any) -> bool:
+        """Only where the queue `ssh` is served."""
+        return "ssh" in worker.app.amqp.queues.consume_from
+
+    def begin(self, worker: Any) -> None:
+        """As much at once as the worker's own pool would do."""
+        self.redis = Redis.from_url(settings().redis_url, socket_connect_timeout=1, socket_timeout=1)
+        self.room: int = worker.concurrency
+        self.pool = ThreadPoolExecutor(self.room, thread_name_prefix="stand-in")
+
+    def stop(self, worker: Any) -> None:
+        """The sessions are being ended at the same time."""
+        super().stop(worker)
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def once(self) -> None:
+        """One look."""
+        try:
+            self.redis.ping()
+            return
+        except (RedisError, OSError):
+            room = self.room - crew().busy
+        with database().sessions() as session:
+            query = select(Run.id).where(due()).order_by(Run.queued_at).limit(max(0, room))
+            found = session.scalars(query).all()
+        for run_id in found:
+            self.pool.submit(run_capture, run_id).add_done_callback(_tell_bug)
+
+
+def _tell_bug(done: Future[str | None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        log.error("run_failed", exc_info=error)
+
+
+class SignOfLife(Repeated):
+    """Notes in the database that this worker lives. Its connections are its own: pool children fork."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def begin(self, worker: Any) -> None:
+        """Once at the start."""
+        self.known_as = f"worker@{socket.gethostname()}:{os.getpid()}"
+        self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
+        self._note(seen, self.detail)
+
+    def once(self) -> None:
+        """Again."""
+        self._note(seen, self.detail)
+
+    def stop(self, worker: Any) -> None:
+        """It has ended properly."""
+        super().stop(worker)
+        self._note(gone)
+
+    def _note(self, what: Any, *arguments: Any) -> None:
+        db = Database(settings().sqlalchemy_url, pool_size=1)
+        try:
+            what(db, self.known_as, *arguments)
+        except DBAPIError as error:
+            log.warning("database_away", error=type(error).__name__)
+        finally:
+            db.close()
+
+
+@setup_logging.connect
+def _logging(**_: Any) -> None:
+    logs.configure(settings().log_level)
+
+
+@worker_process_init.connect
+def _own_connections(**_: Any) -> None:
+    """A forked child must not use the connections of its parent."""
+    if database.cache_info().currsize:
+        database().engine.dispose(close=False)
+        database.cache_clear()
+
+
+def make_app() -> Celery:
+    """The application with its tasks and steps."""
+    made = celery()
+    made.conf.update(
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_send_task_events=False,
+        worker_enable_remote_control=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_max_retries=None,
+        broker_connection_retry=True,
+        broker_heartbeat=0,
+    )
+    for step in (SshCrew, StandIn, SignOfLife):
+        made.steps["worker"].add(step)
+    tasks.install(made)
+    return made
+
+
+app = make_app()
+
+
+def arguments(kind: str) -> list[str]:
+    """What `celery worker` is started with for one kind."""
+    config = settings()
+    own = {
+        "ssh": ["-Q", "ssh", "-P", "threads", "-c", str(config.ssh_concurrency)],
+        "parse": ["-Q", "parse,default", "-P", "prefork", "-c", str(config.parse_concurrency)],
+    }[kind]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", config.log_level]
+    return ["worker", "-n", f"{kind}-{os.getpid()}@%h", *own, *quiet]
+
+
+if __name__ == "__main__":
+    app.worker_main(arguments(sys.argv[1]))

@@ -1,0 +1,88 @@
+"""A saved comparison: the task `culprit.build_diff`. Both profiles must be ready and visible by then."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session
+
+from collectors.columns import DamagedFile
+from collectors.samples import SampleTable
+from culprit.auth.actor import actor_by_id
+from culprit.auth.policy import policy
+from culprit.config import settings
+from culprit.core.diff import diff
+from culprit.core.stacks import Filter, View
+from culprit.core.stacks import Profile as Samples
+from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
+from culprit.infra.bounded import workspace
+from culprit.infra.db import database
+from culprit.kit.errors import CulpritError
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Profile, ProfileDiff
+from culprit.profiles import queries
+from culprit.profiles.schemas import FilterParams
+from culprit.workflows import builds
+from culprit.workflows.build_profile import Failed
+
+Json = dict[str, Any]
+
+
+def build_diff(diff_id: UUID) -> str | None:
+    """Build one comparison. Returns its state, None where there was nothing to do."""
+    db, store = database(), artifact_store()
+    with unit_of_work(db.sessions) as session:
+        attempt = builds.claim(session, ProfileDiff, diff_id)
+    if attempt is None:
+        return None
+    values: Json
+    try:
+        with unit_of_work(db.sessions) as session:
+            sides = _sides(session, diff_id)
+        # What is read here was made by us out of what a child has checked; nothing hostile is parsed.
+        a, b = (_view(store, key, chosen) for key, chosen in sides)
+        with workspace(settings().home / "work") as directory:
+            place = directory / "diff"
+            diff(a, b).save(place)
+            values = {"state": "ready", "result_key": _adopt(store, place), "failure": None}
+    except Failed as failed:
+        values = {"state": "failed", "failure": failed.sentence}
+    with unit_of_work(db.sessions) as session:
+        return values["state"] if builds.finish(session, ProfileDiff, diff_id, attempt, **values) else None
+
+
+def _sides(session: Session, diff_id: UUID) -> list[tuple[str, Filter]]:
+    """The samples and the filter of either side, as whoever asked for it may see them now."""
+    row = session.get_one(ProfileDiff, diff_id)
+    actor = actor_by_id(session, row.requested_by)
+    if actor is None:
+        raise Failed("auth.account_gone")
+    try:
+        policy(actor, "profile.diff")
+    except CulpritError as refused:
+        raise Failed(refused.key) from refused
+    sides: list[tuple[str, Filter]] = []
+    for side in (row.a, row.b):
+        profile: Profile | None = queries.profile(session, actor, UUID(side["profile_id"]))
+        if profile is None:
+            raise Failed("profile.not_found")
+        if profile.state != "ready" or profile.store_key is None:
+            raise Failed("profile.not_ready", state=profile.state)
+        sides.append((profile.store_key, FilterParams.model_validate(side["filter"]).chosen()))
+    return sides
+
+
+def _view(store: ArtifactStore, key: str, chosen: Filter) -> View:
+    try:
+        return Samples(SampleTable.load(store.path(key))).view(chosen)
+    except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError) as error:
+        raise Failed("profile.lost", why=str(error)[:200]) from error
+
+
+def _adopt(store: ArtifactStore, place: Path) -> str:
+    with place.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return store.adopt(place, digest).sha256

@@ -1,0 +1,107 @@
+"""What a run is about to do, checked once more at the moment it starts.
+
+Whoever asked for the capture may have lost the right since, the host may have been retired, its key unpinned:
+all of that is looked at again here, in the task, and not only where the request came in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from collectors import bundle
+from collectors.plans import PlannedCollector, tier_of
+from collectors.registry import COLLECTORS
+from culprit.auth.actor import actor_by_id
+from culprit.auth.policy import policy
+from culprit.hosts.access import hops_to, rules, sudo_password
+from culprit.infra.addresses import Rule
+from culprit.infra.secrets import SecretUnreadable
+from culprit.infra.ssh import Hop
+from culprit.kit.errors import CulpritError
+from culprit.models import Capture, Host, Preflight, Run
+
+Json = dict[str, Any]
+
+
+class Refused(Exception):
+    """The run must not start; `sentence` says why."""
+
+    def __init__(self, sentence: Json) -> None:
+        super().__init__(sentence["key"])
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Order:
+    """Everything that a session needs, out of the database at one moment. Holds secrets: has no repr."""
+
+    run_id: UUID
+    capture_id: UUID
+    host_id: UUID
+    hops: tuple[Hop, ...]
+    rules: tuple[Rule, ...]
+    sudo: bundle.Sudo
+    sudo_password: str | None
+    max_silence_s: float
+    last_timings: Json
+    tier: str
+    host_deadline_s: float
+    jobs: tuple[bundle.Job, ...]
+    max_bytes: int
+
+
+def capture_order(session: Session, run_id: UUID) -> Order:
+    """The order of a run; raises Refused."""
+    run = session.get_one(Run, run_id)
+    capture = session.get_one(Capture, run.capture_id)
+    host = run.host
+    if host is None or host.state != "active":
+        raise Refused({"key": "host.not_active", "params": {"host": host.name if host else "-"}})
+    items = [PlannedCollector(one["id"], int(one["seconds"])) for one in capture.collectors]
+    unknown = [one.id for one in items if one.id not in COLLECTORS]
+    if unknown:
+        raise Refused({"key": "capture.collector_unknown", "params": {"collector": ", ".join(unknown)}})
+    tier = tier_of(one.id for one in items)
+    actor = actor_by_id(session, capture.requested_by)
+    if actor is None:
+        raise Refused({"key": "run.requester_gone", "params": {}})
+    try:
+        policy(actor, f"capture.{tier}", host)
+        hops = hops_to(session, host)
+        password = sudo_password(host)
+    except CulpritError as error:
+        raise Refused(error.sentence) from error
+    except SecretUnreadable as error:
+        raise Refused({"key": "run.secret_unreadable", "params": {"host": host.name}}) from error
+    jobs = tuple(bundle.Job.of(COLLECTORS[one.id], seconds=one.seconds) for one in items)
+    return Order(
+        run_id=run_id,
+        capture_id=capture.id,
+        host_id=host.id,
+        hops=hops,
+        rules=rules(session),
+        sudo=cast(bundle.Sudo, host.sudo),
+        sudo_password=password,
+        max_silence_s=float(host.max_silence_s),
+        last_timings=last_timings(session, host),
+        tier=tier,
+        host_deadline_s=float(bundle.deadline_for(jobs)),
+        jobs=jobs,
+        max_bytes=sum(COLLECTORS[one.id].max_bytes for one in items),
+    )
+
+
+def last_timings(session: Session, host: Host) -> Json:
+    """How slow the host was when it was last checked."""
+    query = (
+        select(Preflight.timings)
+        .where(Preflight.host_id == host.id, Preflight.state == "done")
+        .order_by(Preflight.at.desc())
+        .limit(1)
+    )
+    return session.scalar(query) or {}

@@ -1,0 +1,188 @@
+"""Writes what was read of one run in the place of what was read of it before, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from collectors.clock import ClockMap
+from culprit.captures.leases import settle_capture
+from culprit.core.outcomes import run_state
+from culprit.infra.broker import announce
+from culprit.kit.uuid7 import uuid7
+from culprit.models import Event, Host, Profile, ResultTable, Run, RunCollector
+from culprit.workflows.parsed_form import events_form
+from culprit.workflows.store_series import BATCH, Lane, replace_series
+
+HOST_FACTS = "host_facts"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one collector's bytes yielded (`parsed`, see `parsed_form`), or why nothing."""
+
+    run_collector_id: UUID
+    parsed: Json
+    artifacts: Mapping[str, UUID]
+    blob: bytes
+    parser_version: int
+    failure: Json | None
+
+    @property
+    def reason(self) -> Json | None:
+        """Why it is unreadable, as a sentence; None where it could be read."""
+        if self.failure is not None:
+            return self.failure
+        if self.parsed["readable"]:
+            return None
+        warnings: list[Json] = self.parsed["warnings"]
+        return warnings[0] if warnings else {"key": "ingest.unreadable", "params": {}}
+
+
+def store(
+    session: Session, run_id: UUID, fence: int, readings: list[Reading], *, clock: Json | None, again: bool
+) -> str | None:
+    """Replace, and end the run where it was waiting for this. None where somebody else was faster."""
+    run = session.scalar(select(Run).where(Run.id == run_id, Run.fence == fence).with_for_update(of=Run))
+    if run is None or (run.state != "ingesting" and not again):
+        return None
+    run.clock = clock
+    good = [reading for reading in readings if reading.failure is None]
+    replace_series(session, run, [lane for reading in good for lane in _lanes(reading)])
+    _events(session, run, good)
+    _tables(session, run, good)
+    _profiles(session, run, good)
+    _facts(session, run, good)
+    _outcomes(session, run, readings)
+    session.flush()
+    if run.state == "ingesting":
+        states = session.scalars(select(RunCollector.state).where(RunCollector.run_id == run.id)).all()
+        cancelled = run.cancel_requested_at is not None
+        run.state = run_state(states, failed=run.failure is not None, cancelled=cancelled)
+        run.ended_at = func.clock_timestamp()
+        session.flush()
+        settle_capture(session, run.capture_id)
+    return run.state
+
+
+def _lanes(reading: Reading) -> list[Lane]:
+    return [
+        Lane(
+            run_collector_id=reading.run_collector_id,
+            artifact_id=reading.artifacts.get(one["part"]),
+            parser_version=reading.parser_version,
+            metric=one["metric"],
+            labels=one["labels"],
+            axis=one["axis"],
+            axis_values=one["axis_values"],
+            chunks=[_chunk(chunk, reading.blob) for chunk in one["chunks"]],
+        )
+        for one in reading.parsed["series"]
+    ]
+
+
+def _chunk(chunk: Json, blob: bytes) -> Json:
+    cut = dict(chunk)
+    for name in ("data", "summary", "lines"):
+        if chunk[name] is not None:
+            at, length = chunk[name]
+            cut[name] = blob[at : at + length]
+    return cut
+
+
+def _events(session: Session, run: Run, readings: list[Reading]) -> None:
+    """What the parsers found, and the steps of the wall clock."""
+    session.execute(delete(Event).where(Event.run_id == run.id))
+    clock = ClockMap.from_json(run.clock)
+    common = {
+        "host_id": run.host_id,
+        "run_id": run.id,
+        "uncertainty_ns": clock.uncertainty_ns if clock.known else 0,
+    }
+    rows = [
+        {**one, "artifact_id": reading.artifacts.get(one.pop("part"))}
+        for reading in readings
+        for one in reading.parsed["events"]
+    ]
+    rows += [{**one, "artifact_id": None} for one in events_form(clock.events())]
+    for row in rows:
+        row |= {**common, "id": uuid7()}
+        row.pop("part", None)
+    for at in range(0, len(rows), BATCH):
+        session.execute(insert(Event), rows[at : at + BATCH])
+
+
+def _tables(session: Session, run: Run, readings: list[Reading]) -> None:
+    session.execute(delete(ResultTable).where(ResultTable.run_id == run.id))
+    for reading in readings:
+        for one in reading.parsed["tables"]:
+            session.add(
+                ResultTable(
+                    run_id=run.id,
+                    run_collector_id=reading.run_collector_id,
+                    kind=one["kind"],
+                    columns=one["columns"],
+                    rows=one["rows"],
+                    artifact_id=reading.artifacts.get(one["part"]),
+                )
+            )
+
+
+def _profiles(session: Session, run: Run, readings: list[Reading]) -> None:
+    """Queue what has to be built. A profile keeps its id when read again: links and comparisons name it."""
+    known = {
+        (row.run_collector_id, row.kind): row
+        for row in session.scalars(
+            select(Profile).where(Profile.run_id == run.id).order_by(Profile.id.desc())
+        )
+    }
+    for reading in readings:
+        for source in reading.parsed["profiles"]:
+            kept = known.pop((reading.run_collector_id, source["kind"]), None)
+            profile = kept or Profile(run_id=run.id, run_collector_id=reading.run_collector_id)
+            profile.host_id, profile.kind, profile.unit = run.host_id, source["kind"], source["unit"]
+            profile.source = {**source, "artifacts": {n: str(i) for n, i in reading.artifacts.items()}}
+            profile.state, profile.failure = "queued", None
+            session.add(profile)
+            session.flush()
+            announce(session, "culprit.build_profile", profile.id)
+
+
+def _facts(session: Session, run: Run, readings: list[Reading]) -> None:
+    """The host as this run found it, and under each collector's name what else that found out.
+
+    An imported host is known by nothing else.
+    """
+    of_host: Json = {}
+    others: Json = {}
+    for reading in readings:
+        name = session.get_one(RunCollector, reading.run_collector_id).collector
+        if name == HOST_FACTS:
+            of_host = reading.parsed["facts"]
+        elif reading.parsed["facts"]:
+            others[name] = reading.parsed["facts"]
+    if of_host or others:
+        run.facts = {**of_host, **others}
+    host = session.get(Host, run.host_id) if run.host_id is not None else None
+    if of_host and host is not None and (host.state == "imported" or host.facts is None):
+        host.facts, host.facts_at = of_host, func.now()
+
+
+def _outcomes(session: Session, run: Run, readings: list[Reading]) -> None:
+    for reading in readings:
+        one = session.get_one(RunCollector, reading.run_collector_id)
+        one.parser_version = reading.parser_version or one.parser_version
+        one.warnings = reading.parsed.get("warnings", [])
+        if reading.reason is not None:
+            if one.state in {"done", "unreadable"}:
+                one.state = "unreadable"
+                one.reason = reading.reason
+        elif one.state == "unreadable":
+            one.state, one.reason = "done", None

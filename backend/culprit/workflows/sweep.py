@@ -1,0 +1,178 @@
+"""Finds what fell between the chairs: lost workers, lost messages, runs that waited too long.
+
+The broker may lose everything at any time; what is to be done stands in the database, and this rings for it
+again. Several sweepers at once do no harm: rows are taken with SKIP LOCKED, every change is by comparison,
+and a doorbell that rings twice is answered once.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from collectors.plans import tier_of
+from collectors.registry import COLLECTORS
+from culprit.captures.leases import due, settle_capture
+from culprit.core.retries import Tried, pause_s
+from culprit.infra.broker import QUEUES, send
+from culprit.infra.db import Database
+from culprit.infra.progress import Publisher
+from culprit.kit.unit_of_work import after_commit, unit_of_work
+from culprit.models import Capture, Preflight, Run, RunCollector
+from culprit.workflows import builds
+
+BATCH = 100
+RING_AGAIN_S = 8
+FULL_QUEUE = 200
+READ_AGAIN = timedelta(seconds=120)
+QUEUE_LIMIT = timedelta(hours=1)
+CHECK_LIMIT = timedelta(minutes=10)
+Json = dict[str, Any]
+log = structlog.get_logger("culprit.sweep")
+
+_now = func.clock_timestamp
+
+
+def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
+    """One round of everything. Raises DBAPIError while the database is away."""
+    with unit_of_work(db.sessions) as session:
+        expire_leases(session, publisher)
+    with unit_of_work(db.sessions) as session:
+        expire_waiting(session, publisher)
+        fail_stuck_checks(session)
+    with db.sessions() as session:
+        waiting = doorbells(session)
+    ring(redis, waiting)
+
+
+def expire_leases(session: Session, publisher: Publisher) -> int:
+    """Runs whose worker was not heard of for a whole lease: again into the queue, or to their end."""
+    query = (
+        select(Run)
+        .where(Run.state == "running", Run.lease_until < _now())
+        .order_by(Run.lease_until)
+        .limit(BATCH)
+        .with_for_update(of=Run, skip_locked=True)
+    )
+    lost = session.scalars(query).all()
+    for run in sorted(lost, key=lambda one: (one.capture_id, one.id)):
+        _take_from_the_lost(session, run)
+        settle_capture(session, run.capture_id)
+        _tell_later(session, publisher, run)
+    if lost:
+        log.warning("leases_expired", runs=[str(run.id) for run in lost])
+    return len(lost)
+
+
+def _take_from_the_lost(session: Session, run: Run) -> None:
+    capture = session.get_one(Capture, run.capture_id)
+    tier = tier_of(one["id"] for one in capture.collectors if one["id"] in COLLECTORS)
+    losses = run.worker_losses + 1
+    pause = pause_s(Tried("worker", tier, losses, run.host_failures, begun=True))
+    values: Json = {"fence": Run.fence + 1, "lease_until": None, "worker_losses": losses, "progress": None}
+    outcome = "queued"
+    if run.cancel_requested_at is not None:
+        values |= {"state": "cancelled", "ended_at": _now()}
+        outcome = "cancelled"
+    elif pause is None:
+        key = "run.worker_lost_expensive" if losses == 1 else "run.worker_lost"
+        failure = {"key": key, "params": {"tier": str(tier), "times": losses}}
+        values |= {"state": "failed", "ended_at": _now(), "failure": failure, "failure_side": "worker"}
+        outcome = "failed"
+    else:
+        waiting = {"key": "run.worker_lost_again", "params": {"times": losses}}
+        values |= {"state": "queued", "not_before": _now() + timedelta(seconds=pause), "waiting": waiting}
+    _update(session, run.id, **values)
+    session.execute(
+        update(RunCollector)
+        .where(RunCollector.run_id == run.id)
+        .values(state=outcome, reason=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def expire_waiting(session: Session, publisher: Publisher) -> int:
+    """Runs that nobody started in an hour: what they were wanted for is over."""
+    query = (
+        select(Run)
+        .where(Run.state == "queued", Run.queued_at < _now() - QUEUE_LIMIT)
+        .order_by(Run.queued_at)
+        .limit(BATCH)
+        .with_for_update(of=Run, skip_locked=True)
+    )
+    waited = session.scalars(query).all()
+    for run in sorted(waited, key=lambda one: (one.capture_id, one.id)):
+        minutes = int(QUEUE_LIMIT.total_seconds() // 60)
+        failure = run.failure or {"key": "run.expired", "params": {"minutes": minutes}}
+        _update(session, run.id, state="expired", ended_at=_now(), failure=failure, waiting=None)
+        session.execute(
+            update(RunCollector)
+            .where(RunCollector.run_id == run.id)
+            .values(state="cancelled")
+            .execution_options(synchronize_session=False)
+        )
+        settle_capture(session, run.capture_id)
+        _tell_later(session, publisher, run)
+    return len(waited)
+
+
+def fail_stuck_checks(session: Session) -> None:
+    """Checks of hosts have no lease; one that nobody finished in ten minutes was lost with its worker."""
+    session.execute(
+        update(Preflight)
+        .where(Preflight.state.in_(("queued", "running")), Preflight.at < _now() - CHECK_LIMIT)
+        .values(state="failed", ended_at=_now(), failure={"key": "preflight.lost", "params": {}})
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _update(session: Session, run_id: UUID, **values: Any) -> None:
+    session.execute(
+        update(Run).where(Run.id == run_id).values(**values).execution_options(synchronize_session=False)
+    )
+
+
+def _tell_later(session: Session, publisher: Publisher, run: Run) -> None:
+    capture_id, run_id = run.capture_id, run.id
+    after_commit(session, lambda: publisher.publish(capture_id, "run", {"run": str(run_id)}))
+
+
+def doorbells(session: Session) -> list[tuple[str, UUID]]:
+    """Everything that waits for a task, the oldest first."""
+    unread = or_(Run.ingest_attempts == 0, Run.heartbeat_at < _now() - READ_AGAIN)
+    queries = {
+        "culprit.run_capture": select(Run.id).where(due()).order_by(Run.queued_at),
+        "culprit.ingest_run": select(Run.id).where(Run.state == "ingesting", unread),
+        "culprit.check_host": select(Preflight.id).where(Preflight.state == "queued"),
+    }
+    for what, name in builds.TASKS.items():
+        abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)
+        queries[name] = select(what.id).where(or_(what.state == "queued", abandoned))
+    return [
+        (name, one) for name, query in queries.items() for one in session.scalars(query.limit(BATCH)).all()
+    ]
+
+
+def ring(redis: Redis, waiting: list[tuple[str, UUID]]) -> int:
+    """Rings for each that was not rung for lately; the note of that lies in the broker and is lost with it.
+
+    A queue that is long already is not made longer: its workers are busy, and what waits is not forgotten.
+    """
+    rung = 0
+    try:
+        room = {queue: FULL_QUEUE - int(str(redis.llen(queue))) for queue in set(QUEUES.values())}
+        for name, one in waiting:
+            queue = QUEUES[name]
+            if room[queue] > 0 and redis.set(f"rung:{name}:{one}", 1, nx=True, ex=RING_AGAIN_S):
+                room[queue] -= 1
+                rung += send(name, one)
+    except (RedisError, OSError) as error:
+        log.warning("broker_away", error=type(error).__name__)
+    return rung

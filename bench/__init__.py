@@ -1,0 +1,1 @@
+"""Figures: each module measures one promise and prints its table; run with `python -m bench.<name>`."""

@@ -1,0 +1,216 @@
+"""Captures on 20 and 50 hosts at once: wall time, CPU and proportional memory of the server.
+
+    python -m bench.fanout [--hosts 20 50] [--plan triage] [--seconds 10]
+
+Every host is an sshd of its own on this machine, with private /run and /var/tmp; so the CPU that the hosts
+themselves need is taken from the same cores, and the wall time is an upper bound. The server's CPU is that of
+the worker, its fork server and all its children; its memory is the sum of their PSS, sampled twice a second.
+For comparison the same run measures a child that imports everything for itself instead of being forked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import UUID
+
+from alembic import command
+from alembic.config import Config
+from culprit.auth.actor import actor_of
+from culprit.captures import service
+from culprit.captures.schemas import CaptureCreate
+from culprit.config import REPOSITORY, settings
+from culprit.hosts.credentials import seal
+from culprit.infra.artifacts import artifact_store
+from culprit.infra.db import Database
+from culprit.infra.secrets import vault
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.kit.uuid7 import uuid7
+from culprit.launch.engines import Postgres, Valkey
+from culprit.models import Credential, Host, NetworkRule, Run, UserAccount
+from sqlalchemy import select
+
+from e2e.lab.hosts import Lab, LabHost
+
+TICKS = os.sysconf("SC_CLK_TCK")
+CAME_HOME = ("ingesting", "done")
+OVER = (*CAME_HOME, "partial", "failed", "cancelled", "expired")
+
+
+def tree(pid: int) -> list[int]:
+    """A process and everything below it."""
+    found, new = [pid], [pid]
+    while new:
+        children = []
+        for one in new:
+            try:
+                text = Path(f"/proc/{one}/task/{one}/children").read_text()
+            except FileNotFoundError:
+                continue
+            children += [int(child) for child in text.split()]
+        found += children
+        new = children
+    return found
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process and of all children that it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return sum(int(fields[n]) for n in (11, 12, 13, 14)) / TICKS
+
+
+def pss_mb(pid: int) -> float:
+    """Proportional set size."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0.0
+    return 0.0
+
+
+def alone_mb() -> float:
+    """What a child would take that is no fork: a fresh interpreter with the same imports, waiting."""
+    code = "import culprit.workflows.session, sys; print(1, flush=True); sys.stdin.read()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdin is not None and child.stdout is not None
+    child.stdout.readline()
+    found = pss_mb(child.pid)
+    child.stdin.close()
+    child.wait()
+    return found
+
+
+def enrol(db: Database, hosts: Sequence[LabHost]) -> tuple[object, list[UUID]]:
+    """An account, and the hosts, in the database."""
+    with unit_of_work(db.sessions) as session:
+        user = UserAccount(name=f"bench-{secrets.token_hex(3)}", role="oncall", label_scope={})
+        session.add(user)
+        session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
+        credential = Credential(id=uuid7(), name=f"bench {secrets.token_hex(3)}", kind="key", public={})
+        seal(credential, {"secret": hosts[0].key.read_text()}, vault())
+        session.add(credential)
+        session.flush()
+        ids = []
+        for host in hosts:
+            kind, blob = (host.directory / "host_key.pub").read_text().split()[:2]
+            row = Host(
+                name=f"{host.name}-{secrets.token_hex(2)}",
+                address=host.address,
+                port=host.port,
+                username=host.user,
+                credential_id=credential.id,
+                host_key_type=kind,
+                host_key=base64.b64decode(blob),
+                host_key_fingerprint=host.fingerprint,
+                labels={},
+            )
+            session.add(row)
+            session.flush()
+            ids.append(row.id)
+        return actor_of(user), ids
+
+
+def measure(
+    db: Database, worker: int, actor: object, hosts: list[UUID], plan: str, seconds: int
+) -> dict[str, object]:
+    """One capture over all hosts; figures of the worker meanwhile."""
+    before = sum(cpu_s(pid) for pid in tree(worker))
+    begun = time.monotonic()
+    with unit_of_work(db.sessions) as session:
+        wanted = CaptureCreate(host_ids=hosts, plan=plan, seconds=seconds, reason="bench")
+        capture = service.create(session, actor, artifact_store(), wanted).id  # type: ignore[arg-type]
+    peak, at_peak, together = 0.0, 0, 0
+    while True:
+        pids = tree(worker)
+        memory = sum(pss_mb(pid) for pid in pids)
+        if memory > peak:
+            peak, at_peak = memory, len(pids) - 2
+        with db.sessions() as session:
+            states = session.scalars(select(Run.state).where(Run.capture_id == capture)).all()
+        together = max(together, sum(state == "running" for state in states))
+        if all(state in OVER for state in states):
+            break
+        time.sleep(0.5)
+    wall = time.monotonic() - begun
+    time.sleep(2)
+    with db.sessions() as session:
+        runs = session.scalars(select(Run).where(Run.capture_id == capture)).unique().all()
+    idle = sum(pss_mb(pid) for pid in tree(worker))
+    return {
+        "hosts": len(hosts),
+        "came_home": sum(run.state in CAME_HOME and run.failure is None for run in runs),
+        "at_once": together,
+        "wall_s": round(wall, 1),
+        "beyond_plan_s": round(wall - seconds, 1),
+        "server_cpu_s": round(sum(cpu_s(pid) for pid in tree(worker)) - before, 2),
+        "host_cpu_s": round(sum(run.host_cpu_ms or 0 for run in runs) / 1000, 1),
+        "bytes_home": sum(run.bytes for run in runs),
+        "pss_peak_mb": round(peak),
+        "children_at_peak": at_peak,
+        "pss_idle_mb": round(idle),
+        "pss_per_child_mb": round((peak - idle) / max(1, at_peak), 2),
+        "failures": sorted({run.failure["key"] for run in runs if run.failure}),
+    }
+
+
+def main() -> None:
+    """Starts everything that is needed, measures, and prints one JSON line per number of hosts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hosts", type=int, nargs="+", default=[20, 50])
+    parser.add_argument("--plan", default="triage")
+    parser.add_argument("--seconds", type=int, default=10)
+    chosen = parser.parse_args()
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fanout-")))
+        directory.chmod(0o755)
+        postgres = stack.enter_context(Postgres(directory / "postgres", durable=False))
+        valkey = stack.enter_context(Valkey(directory / "valkey"))
+        os.environ |= {
+            "CULPRIT_HOME": str(directory / "home"),
+            "DATABASE_URL": postgres.url,
+            "REDIS_URL": valkey.url,
+            "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
+            "CULPRIT_SSH_CONCURRENCY": str(max(chosen.hosts)),
+            "CULPRIT_LOG_LEVEL": "WARNING",
+            "PYTHONPATH": f"{REPOSITORY}/backend:{REPOSITORY}",
+        }
+        (directory / "home").mkdir()
+        migrations = Config(REPOSITORY / "migrations" / "alembic.ini")
+        migrations.attributes["url"] = settings().sqlalchemy_url
+        command.upgrade(migrations, "head")
+        db = Database(settings().sqlalchemy_url)
+        stack.callback(db.close)
+        lab = stack.enter_context(Lab(directory / "lab"))
+        hosts = [lab.start(f"host{n}") for n in range(max(chosen.hosts))]
+        worker = subprocess.Popen([sys.executable, "-m", "culprit.worker", "ssh"], stdout=subprocess.DEVNULL)
+        stack.callback(worker.wait)
+        stack.callback(worker.terminate)
+        actor, ids = enrol(db, hosts)
+        measure(db, worker.pid, actor, ids[:1], chosen.plan, 1)  # so that everything is warm
+        print(json.dumps({"pss_of_an_unforked_child_mb": round(alone_mb(), 1)}), flush=True)
+        for count in chosen.hosts:
+            print(
+                json.dumps(measure(db, worker.pid, actor, ids[:count], chosen.plan, chosen.seconds)),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""A year of captures × 256 CPUs: what a year, a month, a day and a minute of timeline cost to ask.
+
+    python -m bench.timeline [--every-minutes 60] [--cpus 256] [--json FILE]
+
+A capture of 30 s every so often, each with two per-CPU matrices and ten plain series at 1 Hz, is written as
+the workers write it (chunks, summaries, hours), into a PostgreSQL of its own. The anchor of each ratio is the
+same question answered without roll-ups and pyramids: every raw chunk in the range opened, joined and reduced,
+in the same process, A B A B.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from alembic import command
+from alembic.config import Config
+from culprit.config import REPOSITORY
+from culprit.core import chunks, timeline
+from culprit.core.chunks import HOUR_NS
+from culprit.core.rollup import HOURS, Row, combine, day_with
+from culprit.core.timeline import Piece
+from culprit.infra.db import Database
+from culprit.kit.answers import fast_json
+from culprit.kit.uuid7 import uuid7
+from culprit.launch.engines import Postgres
+from culprit.models import Capture, Host, Run, Series, SeriesChunk, SeriesDay
+from culprit.timeline import lanes
+from sqlalchemy import insert, select, text
+from sqlalchemy.orm import Session
+
+SECOND = 10**9
+T0 = 1_760_000_000 * SECOND // (24 * HOUR_NS) * 24 * HOUR_NS
+SAMPLES = 30
+DAY = 24 * HOUR_NS
+MATRICES = ("cpu.busy_pct", "cpu.sys_pct")
+PLAIN = ("load.load1", "mem.free_kb", *(f"bench.plain_{i}" for i in range(8)))
+RANGES = {"minute": 60 * SECOND, "hour": HOUR_NS, "day": DAY, "month": 30 * DAY, "year": 365 * DAY}
+
+
+def seed(session: Session, every_minutes: int, cpus: int) -> dict[str, object]:
+    """A year of captures; returns the lanes by metric and the host."""
+    host = Host(name="bench", address="", username="", state="imported", labels={})
+    capture = Capture(plan="triage", state="done", source="import", collectors=[])
+    session.add_all([host, capture])
+    session.flush()
+    made = {}
+    for metric in (*MATRICES, *PLAIN):
+        axis = "cpu" if metric in MATRICES else None
+        one = Series(
+            host_id=host.id, metric=metric, labels={}, labels_key="{}", axis=axis, first_ns=T0,
+            last_ns=T0 + 365 * DAY,
+        )  # fmt: skip
+        session.add(one)
+        made[metric] = one
+    session.flush()
+    rng = np.random.default_rng(1)
+    names = [str(cpu) for cpu in range(cpus)]
+    blocks = {k: [rng.gamma(2.0, 10.0, (SAMPLES, k)).round(2) for _ in range(16)] for k in (1, cpus)}
+    starts = range(T0, T0 + 365 * DAY, every_minutes * 60 * SECOND)
+    for day in range(365):
+        today = [at for at in starts if T0 + day * DAY <= at < T0 + (day + 1) * DAY]
+        _day(session, host.id, capture.id, made, today, names, blocks, T0 // DAY + day)
+    session.commit()
+    session.execute(text("ANALYZE"))
+    return {"host": host, "series": made, "captures": len(starts)}
+
+
+def _day(session, host_id, capture_id, made, today, names, blocks, day) -> None:
+    runs = [
+        {
+            "id": uuid7(), "capture_id": capture_id, "host_id": host_id, "state": "done", "t0_ns": at,
+            "t1_ns": at + (SAMPLES - 1) * SECOND,
+        }
+        for at in today
+    ]  # fmt: skip
+    session.execute(insert(Run), runs)
+    rows, days = [], []
+    for metric, series in made.items():
+        k = len(names) if series.axis else 1
+        hours: dict[int, list[Row]] = {}
+        for number, run in enumerate(runs):
+            values = blocks[k][(number + day) % 16]
+            t_ns = np.arange(SAMPLES, dtype=np.int64) * SECOND + run["t0_ns"]
+            summary = chunks.summary(chunks.raw_rows(t_ns, values))
+            columns = tuple(names) if series.axis else ("",)
+            hours.setdefault(run["t0_ns"] // HOUR_NS % HOURS, []).append(
+                Row(columns, chunks.read_summary(summary))
+            )
+            rows.append(
+                {
+                    "id": uuid7(), "series_id": series.id, "host_id": host_id, "run_id": run["id"],
+                    "metric": metric, "labels": {}, "axis": series.axis,
+                    "axis_values": names if series.axis else None, "level": 0, "t0_ns": int(t_ns[0]),
+                    "t1_ns": int(t_ns[-1]), "step_ns": SECOND, "raw_step_ns": SECOND, "n": SAMPLES,
+                    "data": chunks.encode_raw(t_ns, values), "summary": summary, "parser_version": 1,
+                }
+            )  # fmt: skip
+        columns, planes = day_with((), None, {hour: combine(found) for hour, found in hours.items()})
+        days.append(
+            dict(zip(("low", "mean", "high", "count"), planes, strict=True))
+            | {"series_id": series.id, "day": day, "axis_values": list(columns)}
+        )
+    session.execute(insert(SeriesChunk), rows)
+    session.execute(insert(SeriesDay), days)
+
+
+def ours(session: Session, series: list[Series], begin: int, end: int) -> bytes:
+    """The answer as the API gives it."""
+    drawn = lanes.draw(session, series, from_ns=begin, to_ns=end, width=1200, plane="mean")
+    return bytes(fast_json(drawn).body)
+
+
+def plainly(session: Session, series: list[Series], begin: int, end: int) -> bytes:
+    """The same picture from raw chunks alone."""
+    drawn = []
+    for one in series:
+        query = select(SeriesChunk.data, SeriesChunk.axis_values).where(
+            SeriesChunk.series_id == one.id, SeriesChunk.level == 0, SeriesChunk.t0_ns < end,
+            SeriesChunk.t0_ns > begin - HOUR_NS, SeriesChunk.t1_ns >= begin,
+        )  # fmt: skip
+        pieces = [
+            Piece(chunks.decode(row.data), tuple(row.axis_values or ("",)), 3 * SECOND)
+            for row in session.execute(query)
+        ]
+        lane = timeline.lane(pieces, begin, end, 1200 if one.axis is None else 600)
+        drawn.append({**lanes.describe(one), **lanes._values(lane, one.axis, begin, "mean")})
+    return bytes(fast_json(drawn).body)
+
+
+def timed(ask: Callable[[], bytes], times: int) -> tuple[list[float], int]:
+    """Milliseconds of each try, and the size of the answer."""
+    taken, size = [], 0
+    for _ in range(times):
+        began = time.perf_counter()
+        size = len(ask())
+        taken.append((time.perf_counter() - began) * 1000)
+    return taken, size
+
+
+def compare(session: Session, made: dict[str, object], cpus: int) -> list[dict[str, object]]:
+    """One row per range and kind of lane."""
+    series = made["series"]
+    kinds = {f"1 heatmap of {cpus} CPUs": [series[MATRICES[0]]], "10 lines": [series[m] for m in PLAIN]}
+    rows = []
+    for name, span in RANGES.items():
+        begin = T0 if span > 300 * DAY else T0 + 200 * DAY
+        for kind, asked in kinds.items():
+            slow_times = 1 if span > DAY and "heatmap" in kind else 2
+            ours(session, asked, begin, begin + span)
+            fast, slow, sizes = [], [], (0, 0)
+            for _ in range(slow_times):
+                a, size_a = timed(lambda: ours(session, asked, begin, begin + span), 5)  # noqa: B023
+                b, size_b = timed(lambda: plainly(session, asked, begin, begin + span), 1)  # noqa: B023
+                fast, slow, sizes = fast + a, slow + b, (size_a, size_b)
+            rows.append(
+                {
+                    "range": name, "lanes": kind, "ms": round(statistics.median(fast), 1),
+                    "ms_max": round(max(fast), 1), "kb": round(sizes[0] / 1024, 1),
+                    "raw_ms": round(statistics.median(slow), 1),
+                    "ratio": round(statistics.median(fast) / statistics.median(slow), 3),
+                }
+            )  # fmt: skip
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    """Seed, ask, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--every-minutes", type=int, default=60)
+    parser.add_argument("--cpus", type=int, default=256)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="culprit-bench-") as place,
+        Postgres(Path(place), durable=False) as server,
+    ):
+        Path(place).chmod(0o755)
+        config = Config(REPOSITORY / "migrations" / "alembic.ini")
+        config.attributes["url"] = server.url.replace("postgresql://", "postgresql+psycopg://", 1)
+        command.upgrade(config, "head")
+        database = Database(config.attributes["url"])
+        with database.sessions() as session:
+            began = time.perf_counter()
+            made = seed(session, chosen.every_minutes, chosen.cpus)
+            took = time.perf_counter() - began
+            sizes = {
+                table: session.scalar(text(f"SELECT pg_total_relation_size('{table}')"))
+                for table in ("series_chunk", "series_day")
+            }
+            about = {"captures": made["captures"], "cpus": chosen.cpus, "seed_s": round(took, 1)} | {
+                f"{table}_mb": round(size / 2**20, 1) for table, size in sizes.items()
+            }
+            print(json.dumps(about), flush=True)
+            rows = compare(session, made, chosen.cpus)
+        database.close()
+    if chosen.json:
+        chosen.json.write_text(json.dumps({"about": about, "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

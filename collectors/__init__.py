@@ -1,0 +1,1 @@
+"""What runs on hosts, and how its output is read. Pure: no network, no database, no clock of its own."""

@@ -1,0 +1,118 @@
+"""On-CPU stacks of the whole host, 99 times a second on every CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    ProfileSource,
+    Script,
+    Sentence,
+    Text,
+    Tier,
+)
+from collectors.parse import perf_report
+from collectors.perf_shell import POSTLUDE, PRELUDE
+
+_MAX_BYTES = 192 << 20
+_FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
+
+_SH = (
+    PRELUDE
+    + POSTLUDE
+    + r"""
+hz=99
+max=$(cat /proc/sys/kernel/perf_event_max_sample_rate 2> .rate)
+[ "${max:-$hz}" -ge "$hz" ] || hz=$max
+cap=
+has record --max-size && cap="--max-size=$((BYTES / 6 / 1024))K"
+record() {
+    rm -f perf.data
+    "$perf" record -F "$hz" -a -g $clock $extra $cap "$@" -o perf.data -- sleep "$SECS" > record.log 2>&1
+    code=$?
+    echo "$perf record -F $hz -a -g $clock $extra $cap $* -o perf.data -- sleep $SECS" > "${ARGV:-/dev/null}"
+    usable perf.data
+}
+read -r began rest < /proc/uptime
+if ! record; then
+    read -r now rest < /proc/uptime
+    [ $((${now%.*} - ${began%.*})) -lt $((SECS / 2 + 1)) ] && record -e cpu-clock
+fi
+cat record.log >&2
+say "record_exit $code"
+say "frequency $hz"
+say "clock ${clock:-none}"
+if ! usable perf.data; then
+    rm -f perf.data header.txt
+    grep -q -i -e permi -e 'not permitted' -e 'access to performance' record.log && exit 69
+    exit 1
+fi
+stats perf.data
+text perf.data $((BYTES * 3 / 4)) """
+    + _FIELDS
+    + """ cat
+"""
+)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Where the stacks are, how they were taken, and what was lost. A task of its own reads the stacks.
+
+    perf's own pair of wall clock and CLOCK_MONOTONIC goes into the fact `perf_reference`: it is the best one.
+    """
+    told = perf_report.read(parts)
+    warnings = [*told.warnings]
+    text = parts.get("script.txt")
+    raw = "perf.data" if "perf.data" in parts else None
+    if text is None or not text.size:
+        missing = Sentence("warning.part_missing", {"part": "script.txt"})
+        return Parsed(facts=told.facts, warnings=(*warnings, missing), readable=False)
+    profile = ProfileSource(
+        kind="on_cpu",
+        reader="perf_script",
+        part="script.txt",
+        unit="samples",
+        clock=told.clock,
+        raw_part=raw,
+    )
+    return Parsed(profiles=(profile,), facts=told.facts, warnings=tuple(warnings))
+
+
+COLLECTOR = Collector(
+    id="perf_record",
+    title=Text("CPU profile", "CPU 采样"),
+    why=Text(
+        "Which functions the CPUs run, as a flame graph: the whole host, kernel and programs.",
+        "CPU 在运行哪些函数（火焰图）：整机、内核与程序。",
+    ),
+    tier=Tier.STANDARD,
+    mandatory=True,
+    exclusive=True,
+    ways=(
+        Script(
+            "perf",
+            Needs(tools=("perf",), perf=True, mend="linux-perf"),
+            sh=_SH,
+            shows="perf record -F 99 -a -g -k CLOCK_MONOTONIC -N --no-bpf-event -o perf.data"
+            " -- sleep {seconds}; then nice perf script --no-inline",
+            version="perf version",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        2.0,
+        160_000,
+        Text(
+            "99 samples a second and CPU, 10 µs each; afterwards a niced pass that names the functions.",
+            "每 CPU 每秒 99 个样本，每个约 10 µs；随后以低优先级解析函数名。",
+        ),
+    ),
+    seconds_max=30,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,150 @@
+"""Processes by CPU time, from two scans of /proc/PID/stat. Command lines are never read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from collectors.contract import (
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Sampled,
+    Sentence,
+    Series,
+    Table,
+    Text,
+    Tier,
+)
+from collectors.parse import sampled, task_stat
+from collectors.parse.sampled import Samples, Snapshot
+from collectors.parse.task_stat import TaskStat
+
+_PATHS = re.compile(r"/proc/(\d{1,10})/stat")
+_MAX_BYTES = 64 << 20
+_MAX_ROWS = 100
+_HZ = 100.0
+_PAGE_KB = 4.0
+_COLUMNS = (
+    Column("pid"),
+    Column("comm"),
+    Column("state"),
+    Column("kernel_thread"),
+    Column("cpu", "pct"),
+    Column("cpu_user", "pct"),
+    Column("cpu_system", "pct"),
+    Column("rss", "kb"),
+    Column("major_faults", "per_s"),
+    Column("threads"),
+    Column("nice"),
+    Column("policy"),
+    Column("last_cpu"),
+    Column("ppid"),
+)
+
+Row = tuple[str | int | float | None, ...]
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """The busiest processes, percent of one CPU, and how many were running or in uninterruptible sleep.
+
+    A process is the same in both scans if its start time is; one that began in between is counted from its
+    start. Times are in jiffies of 1/100 s, which is USER_HZ on every architecture that is met in practice.
+    """
+    samples = sampled.read(parts, _MAX_BYTES)
+    scans = _scans(samples)
+    if not scans:
+        return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
+    rows = _rows(scans[0], scans[-1], context) if len(scans) > 1 else []
+    rows.sort(key=lambda row: (-float(row[4] or 0), int(row[0] or 0)))
+    tables = (Table("processes", _COLUMNS, tuple(rows[:_MAX_ROWS]), sampled.PART),) if rows else ()
+    found = [
+        *_count(context, "proc.d_state_count", scans, "D"),
+        *_count(context, "proc.r_state_count", scans, "R"),
+    ]
+    warnings = samples.warnings if rows else (*samples.warnings, Sentence("warning.too_few_samples"))
+    return Parsed(series=tuple(found), tables=tables, warnings=warnings)
+
+
+Scan = dict[int, tuple[Snapshot, TaskStat]]
+
+
+def _scans(samples: Samples) -> list[Scan]:
+    """Tasks by pid in each scan, in order of time."""
+    by_tick: dict[int, Scan] = {}
+    for match, snapshots in samples.matching(_PATHS):
+        for snapshot in snapshots:
+            task = task_stat.read(snapshot.body.strip())
+            if task is not None and task.pid == int(match[1]):
+                by_tick.setdefault(snapshot.tick, {})[task.pid] = (snapshot, task)
+    return [by_tick[tick] for tick in sorted(by_tick)]
+
+
+def _rows(first: Scan, last: Scan, context: Context) -> list[Row]:
+    page_size = context.facts.get("page_size")
+    page_kb = page_size / 1024.0 if isinstance(page_size, int) and page_size > 0 else _PAGE_KB
+    began_ns = min(snapshot.boot_ns for snapshot, _ in first.values())
+    rows: list[Row] = []
+    for pid, (snapshot, task) in last.items():
+        earlier = first.get(pid)
+        same = earlier is not None and earlier[1].started == task.started
+        since_ns = earlier[0].boot_ns if earlier and same else max(began_ns, int(task.started / _HZ * 1e9))
+        elapsed_s = (snapshot.boot_ns - since_ns) / 1e9
+        if elapsed_s <= 0:
+            continue
+        before = earlier[1] if earlier and same else None
+        user = max(0, task.utime - (before.utime if before else 0)) / _HZ / elapsed_s * 100.0
+        system = max(0, task.stime - (before.stime if before else 0)) / _HZ / elapsed_s * 100.0
+        faults = max(0, task.majflt - (before.majflt if before else 0)) / elapsed_s
+        rows.append(
+            (
+                *(pid, task.comm, task.state, int(task.kernel_thread)),
+                *(user + system, user, system, task.rss_pages * page_kb, faults),
+                *(task.threads, task.nice, task.policy, task.processor, task.ppid),
+            )
+        )
+    return rows
+
+
+def _count(context: Context, metric: str, scans: Sequence[Scan], state: str) -> list[Series]:
+    boot_ns = np.array([max(snapshot.boot_ns for snapshot, _ in scan.values()) for scan in scans], np.int64)
+    counts = [[float(sum(task.state == state for _, task in scan.values()))] for scan in scans]
+    lines = np.array([min(snapshot.line for snapshot, _ in scan.values()) for scan in scans], np.int32)
+    return sampled.series(context, metric, boot_ns, np.array(counts), lines=lines)
+
+
+COLLECTOR = Collector(
+    id="proc_top",
+    title=Text("Processes", "进程"),
+    why=Text(
+        "Which processes and kernel threads use the CPU, and how many are stuck in D state.",
+        "哪些进程与内核线程占用 CPU，以及多少进程卡在 D 状态。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Sampled(
+            "proc",
+            Needs(files=("/proc/self/stat",), mend="mount -t proc proc /proc"),
+            files=("/proc/[0-9]*/stat",),
+            once=True,
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        0.05,
+        10_000,
+        Text(
+            "Two scans of all processes; names, never command lines.",
+            "对所有进程扫描两次；只读名称，不读命令行。",
+        ),
+    ),
+    yields=("proc.d_state_count", "proc.r_state_count"),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

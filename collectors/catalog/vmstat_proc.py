@@ -1,0 +1,119 @@
+"""Page faults, reclaim, swapping and refaults, once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
+from collectors.parse import named, outcome, sampled
+from collectors.parse.named import Yield
+
+_PATH = "/proc/vmstat"
+_MAX_BYTES = 16 << 20
+
+_YIELDS = (
+    Yield("mem.pgfault_per_s", ("pgfault",)),
+    Yield("mem.pgmajfault_per_s", ("pgmajfault",)),
+    Yield("mem.pswpin_per_s", ("pswpin",)),
+    Yield("mem.pswpout_per_s", ("pswpout",)),
+    Yield(
+        "mem.pgscan_kswapd_per_s",
+        (
+            "pgscan_kswapd",
+            "pgscan_kswapd_dma",
+            "pgscan_kswapd_dma32",
+            "pgscan_kswapd_normal",
+            "pgscan_kswapd_high",
+            "pgscan_kswapd_movable",
+        ),
+    ),
+    Yield(
+        "mem.pgscan_direct_per_s",
+        (
+            "pgscan_direct",
+            "pgscan_direct_dma",
+            "pgscan_direct_dma32",
+            "pgscan_direct_normal",
+            "pgscan_direct_high",
+            "pgscan_direct_movable",
+        ),
+    ),
+    Yield(
+        "mem.pgsteal_per_s",
+        (
+            "pgsteal",
+            "pgsteal_dma",
+            "pgsteal_dma32",
+            "pgsteal_normal",
+            "pgsteal_high",
+            "pgsteal_movable",
+            "pgsteal_kswapd",
+            "pgsteal_kswapd_dma",
+            "pgsteal_kswapd_dma32",
+            "pgsteal_kswapd_normal",
+            "pgsteal_kswapd_high",
+            "pgsteal_kswapd_movable",
+            "pgsteal_direct",
+            "pgsteal_direct_dma",
+            "pgsteal_direct_dma32",
+            "pgsteal_direct_normal",
+            "pgsteal_direct_high",
+            "pgsteal_direct_movable",
+            "pgsteal_khugepaged",
+            "pgsteal_proactive",
+        ),
+    ),
+    Yield(
+        "mem.allocstall_per_s",
+        (
+            "allocstall",
+            "allocstall_dma",
+            "allocstall_dma32",
+            "allocstall_normal",
+            "allocstall_high",
+            "allocstall_movable",
+        ),
+    ),
+    Yield(
+        "mem.refault_per_s",
+        (
+            "workingset_refault",
+            "workingset_refault_anon",
+            "workingset_refault_file",
+        ),
+    ),
+    Yield("mem.compact_stall_per_s", ("compact_stall",)),
+    Yield("mem.numa_migrated_per_s", ("numa_pages_migrated",)),
+    Yield("mem.oom_kill_delta", ("oom_kill",), "delta"),
+)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Rates of the kernel's counters of memory events.
+
+    Names were split by zone (before 4.8) and by type (refaults in 5.9, stalls in 4.8); the parts are summed.
+    """
+    samples = sampled.read(parts, _MAX_BYTES)
+    readings = sampled.tabulate(samples.of(_PATH), named.pairs)
+    return outcome.of_series(named.series_of(context, readings, _YIELDS), samples.warnings)
+
+
+COLLECTOR = Collector(
+    id="vmstat_proc",
+    title=Text("Memory events", "内存事件"),
+    why=Text(
+        "Major faults, reclaim, refaults and OOM kills: whether memory is short and who pays for it.",
+        "主缺页、回收、重新读入与 OOM：内存是否不足、由谁承担。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Sampled(
+            "proc", Needs(files=(_PATH,), mend="mount -t proc proc /proc"), files=(_PATH,), interval_s=1.0
+        ),
+    ),
+    parse=parse,
+    cost=Cost(0.03, 5500, Text("One small file a second.", "每秒读取一个小文件。")),
+    yields=tuple(one.metric for one in _YIELDS),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

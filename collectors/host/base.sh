@@ -1,0 +1,196 @@
+# Clocks, tools and frames. Everything here is shared by all roles of the program.
+# Descriptors: 3 heartbeats in, 4 frames out, 5 the token that serialises writers, 9 the lease.
+umask 077
+LC_ALL=C
+export LC_ALL PATH
+[ -z "${BASH_VERSION-}" ] || set -o posix
+[ -z "${ZSH_VERSION-}" ] || emulate sh
+SH=${CULPRIT_SH:-/bin/sh}
+NL='
+'
+TAB='	'
+NAPF=${NAPF:-1}
+TCK=${TCK:-100}
+SRC=${SRC:-date_s}
+
+# Boottime, in hundredths of a second, into CS.
+up() {
+  read -r U_ R_ </proc/uptime
+  CS=${U_%.*}${U_#*.}
+}
+
+# How tool $1 is run here, into variable $2; empty where it is not.
+tool() {
+  if command -v "$1" >/dev/null 2>&1; then
+    eval "$2=\$1"
+  elif applet "$1"; then
+    eval "$2=\"busybox \$1\""
+  else
+    eval "$2="
+  fi
+}
+
+applet() {
+  if [ -z "${BBL-}" ]; then
+    BBL=-
+    ! command -v busybox >/dev/null 2>&1 || BBL=$NL$(busybox --list 2>/dev/null)$NL
+  fi
+  case $BBL in *"$NL$1$NL"*) return 0 ;; esac
+  return 1
+}
+
+tools() {
+  for t_ in awk cat date df du find flock grep gzip ionice mkdir mv nice readlink rm rmdir sleep tail tr wc zstd; do
+    tool "$t_" "T_$t_"
+  done
+  tool sha256sum SHA
+  if [ -z "$SHA" ]; then
+    tool openssl SHA
+    [ -z "$SHA" ] || SHA="$SHA dgst -sha256 -r"
+  fi
+  tool cksum T_cksum
+}
+
+# SUM for the text $1, or for the file $2.
+sum() {
+  S_=
+  if [ -n "$SHA" ]; then
+    if [ -n "${2-}" ]; then S_=$($SHA <"$2"); else S_=$(printf %s "$1" | $SHA); fi
+    SUM="sha256=${S_%% *}"
+  elif [ -n "$T_cksum" ]; then
+    if [ -n "${2-}" ]; then S_=$($T_cksum <"$2"); else S_=$(printf %s "$1" | $T_cksum); fi
+    SUM="sha256=- cksum=${S_%% *}"
+  else
+    SUM="sha256=-"
+  fi
+}
+
+# The token: one line in a pipe that all writers share. `t` is free to write, `s<why>` the same after a stop.
+take() {
+  STOP=
+  [ -n "${TOKEN-}" ] || return 0
+  while :; do
+    read -r TOK <&5
+    case $TOK in
+      t) return 0 ;;
+      s*) STOP=${TOK#s}; return 0 ;;
+    esac
+  done
+}
+
+give() {
+  [ -z "${TOKEN-}" ] || echo "$TOK" >&5
+}
+
+# A pipe without a file system: what a here-document or a process substitution leaves open, opened again for both.
+token() {
+  if [ -n "${BASH_VERSION-}" ]; then
+    set +o posix
+    eval 'exec 5< <(:)'
+    set -o posix
+  else
+    exec 5<<X
+X
+  fi
+  exec 5<>/proc/self/fd/5
+  TOKEN=1
+}
+
+# A frame with a text: frame KIND ID PART TEXT [MORE].
+frame() {
+  sum "$4"
+  take
+  printf 'CULPRIT1 kind=%s id=%s part=%s len=%s %s enc=identity raw=%s %s\n%s\n' \
+    "$1" "$2" "$3" ${#4} "$SUM" ${#4} "${5-}" "$4" >&4
+  give
+}
+
+# CLOCK_MONOTONIC in nanoseconds into MONO, where root may read it.
+mono() {
+  MONO=-
+  [ -r /proc/timer_list ] || return 0
+  {
+    read -r L_
+    read -r L_
+    read -r L_
+  } </proc/timer_list
+  case $L_ in "now at "*) L_=${L_#now at }; MONO=${L_%% *} ;; esac
+}
+
+# CLOCK_REALTIME in nanoseconds into REAL, its grain into RES, what gave it into SRC.
+real() {
+  case $SRC in
+    bash) REAL=${EPOCHREALTIME%[.,]*}${EPOCHREALTIME#*[.,]}000; RES=1000 ;;
+    date) REAL=$($T_date +%s%N); RES=1 ;;
+    adjtimex)
+      REAL=$($T_adj 2>/dev/null | $T_awk '/tv_sec/{s=$NF}/tv_usec/{u=$NF}END{printf "%s%06d000",s,u}'); RES=1000 ;;
+    *) REAL=$($T_date +%s)000000000; RES=1000000000 ;;
+  esac
+}
+
+clock_source() {
+  case ${EPOCHREALTIME-} in *[0-9][.,]??????) SRC=bash; return ;; esac
+  S_=$($T_date +%s%N)
+  case $S_ in
+    *[!0-9]* | '') ;;
+    ??????????????????*) SRC=date; return ;;
+  esac
+  tool adjtimex T_adj
+  SRC=date_s
+  [ -z "$T_adj" ] || [ -z "$T_awk" ] || SRC=adjtimex
+}
+
+# One clock reading: clock AT SEQ. At the start and end it waits for /proc/uptime to tick, which takes up to 10 ms.
+clock() {
+  up
+  edge=0
+  if [ "$1" != tick ]; then
+    edge=1
+    was=$CS
+    n_=0
+    while [ "$CS" = "$was" ] && [ $n_ -lt 5000 ]; do up; n_=$((n_ + 1)); done
+  fi
+  b0=$CS
+  mono
+  m0=$MONO
+  real
+  mono
+  up
+  take
+  printf 'CULPRIT1 kind=clock id=- part=- len=0 sha256=- enc=identity raw=0 seq=%s at=%s bt0=%s0000000 bt1=%s0000000 m0=%s m1=%s real=%s res=%s src=%s edge=%s\n\n' \
+    "$2" "$1" "$b0" "$((CS + 1))" "$m0" "$MONO" "$REAL" "$RES" "$SRC" "$edge" >&4
+  give
+}
+
+# Pid, group and start of process $1, from /proc, into PGRP, START, CPU (hundredths of a second, children included).
+proc() {
+  START=0
+  PGRP=0
+  CPU=0
+  L_=
+  { read -r L_ <"/proc/$1/stat"; } 2>/dev/null || return 1
+  P_=$1
+  L_=${L_##*) }
+  set -- $L_
+  [ $# -ge 20 ] || return 1
+  PGRP=$3
+  START=${20}
+  CPU=$((${12} + ${13} + ${14} + ${15}))
+}
+
+# Whether process $1 is still the one that started at tick $2.
+alive() {
+  proc "$1" && [ "$START" = "$2" ]
+}
+
+# Waits $1 seconds; a signal that sets EV ends it early.
+nap() {
+  $T_sleep "$1" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 9<&- &
+  N_=$!
+  wait $N_
+  [ -n "${EV-}" ] || wait $N_
+}
+
+say() {
+  printf '%.200s\n' "$*" >&2
+}

@@ -1,0 +1,207 @@
+# Choosing a way for each collector, running it, and sending what it left.
+
+# What every script begins with, in its own process: it says who it is, joins the cage, takes its file size limit.
+PRE='trap "" INT
+read -r CU_X </proc/self/stat; CU_X=${CU_X##*) }
+set -- $CU_X
+CU_G=$3
+[ "$CU_G" != "$CU_M" ] || CU_G=0
+[ -z "$CU_L" ] || echo "$CU_G ${20} $CU_LINE" >"$CU_L"
+# The guard says stop first and looks for us then; we say that we are here first and look for the stop then.
+[ -z "$CU_L" ] || [ ! -e "$DIR/stop" ] || exit 143
+set --
+for CU_X in $CU_CAGE; do { echo $$ >"$CU_X/cgroup.procs"; } 2>/dev/null; done
+[ -z "${BASH_VERSION-}" ] || set -o posix
+[ "$CU_F" = 0 ] || ulimit -f "$CU_F" 2>/dev/null
+[ -z "${BASH_VERSION-}" ] || set +o posix
+CU_V_=$CU_V
+unset CU_X CU_G CU_M CU_L CU_LINE CU_CAGE CU_F CU_V'
+
+# Whether way $2 of job $1 can run; the reason into WHY where it cannot.
+needs() {
+  WHY=
+  eval "k_=\$J$1_$2_kind t_=\$J$1_$2_tools f_=\$J$1_$2_files r_=\$J$1_$2_root p_=\$J$1_$2_perf"
+  for x_ in $t_; do
+    command -v "$x_" >/dev/null 2>&1 || { WHY="reason.tool_missing tool=$x_"; return 1; }
+  done
+  [ "$k_" != sampled ] || [ -n "$T_awk" ] || { WHY="reason.tool_missing tool=awk"; return 1; }
+  [ "$r_" = 0 ] || [ "$MYUID" = 0 ] || { WHY=reason.needs_root; return 1; }
+  for x_ in $f_; do
+    set -- $x_
+    [ -r "$1" ] || { WHY="reason.file_missing file=$x_"; return 1; }
+  done
+  [ "$p_" = 0 ] || perf_ok || { WHY="reason.perf_not_allowed paranoid=$PARANOID"; return 1; }
+}
+
+# System-wide perf events: CAP_SYS_ADMIN (bit 21) or CAP_PERFMON (38), or a kernel that allows all.
+perf_ok() {
+  [ -z "${PERF_OK-}" ] || return "$PERF_OK"
+  PARANOID=-
+  { read -r PARANOID </proc/sys/kernel/perf_event_paranoid; } 2>/dev/null
+  PERF_OK=1
+  case $PARANOID in -*) PERF_OK=0 ;; esac
+  x_=0
+  while read -r k_ v_; do [ "$k_" != CapEff: ] || x_=$v_; done </proc/self/status
+  [ "$PARANOID" = - ] || [ $(((0x$x_ >> 21 | 0x$x_ >> 38) & 1)) = 0 ] || PERF_OK=0
+  return $PERF_OK
+}
+
+# What stopped job $1, into WHY; STOP is set when the whole run is stopping.
+why() {
+  WHY=
+  take
+  give
+  [ -z "$DIR" ] || [ -n "$STOP" ] || [ ! -e "$DIR/stop" ] || read -r STOP <"$DIR/stop"
+  [ -z "$DIR" ] || [ ! -e "$DIR/w/$1" ] || read -r WHY <"$DIR/w/$1"
+  [ -n "$WHY" ] || [ -z "$STOP" ] || WHY=stop
+}
+
+# The outcome frame of job $1: state $2, the text of its meta lines $3, header fields from O_ variables.
+outcome() {
+  eval "id_=\$J$1_id"
+  up
+  outcome_fields "$2"
+  frame outcome "$id_" - "$3" "$FIELDS"
+  say "progress $id_ $2 $(((CS - BEGUN) * 10))"
+}
+
+outcome_fields() {
+  FIELDS="state=$1 way=${O_WAY:--} exit=${O_EXIT:--} signal=${O_SIG:--} start=${O_T0:-$CS}0000000 end=${O_T1:-$CS}0000000 cpu_ms=${O_CPU:-0} bytes=${O_BYTES:-0} parts=${O_PARTS:-0} rung=$RUNG"
+}
+
+running() {
+  up
+  say "progress $1 running $(((CS - BEGUN) * 10))"
+}
+
+# Sends file $3 as part $2 of collector $1; $4 is whether it is complete.
+part() {
+  raw_=$($T_wc -c <"$3")
+  enc_=identity
+  send_=$3
+  if [ "$raw_" -gt 256 ] && [ -n "$PACK" ] && $NI $PACK <"$3" >"$3.z~" 2>/dev/null; then
+    send_=$3.z~
+    enc_=$ENC
+  fi
+  len_=$($T_wc -c <"$send_")
+  sum '' "$send_"
+  take
+  printf 'CULPRIT1 kind=part id=%s part=%s len=%s %s enc=%s raw=%s complete=%s\n' \
+    "$1" "$2" "$((len_))" "$SUM" "$enc_" "$((raw_))" "$4" >&4
+  $T_cat "$send_" >&4
+  echo >&4
+  give
+  $T_rm -f "$3" "$3.z~"
+  O_BYTES=$((O_BYTES + raw_))
+  O_PARTS=$((O_PARTS + 1))
+}
+
+# Job $1 by its ways, the first that works. Runs in a process of its own.
+job() {
+  trap '' INT
+  eval "id=\$J$1_id secs=\$J$1_secs cap=\$J$1_cap grace=\$J$1_grace"
+  eval "set -- $1 \$J$1_ways"
+  n=$1
+  shift
+  TRIED= first_= O_TEXT=
+  for w; do
+    O_WAY= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
+    eval "name_=\$J${n}_${w}_name kind_=\$J${n}_${w}_kind"
+    if needs "$n" "$w"; then
+      why "$n"
+      if [ -n "$STOP" ]; then
+        outcome "$n" cancelled "reason reason.stopped why=$STOP$NL"
+        return
+      fi
+      O_WAY=$name_
+      if [ "$kind_" = sampled ]; then
+        sampled "$n:$w"
+        return
+      fi
+      running "$id"
+      if [ -n "$DIR" ]; then script "$n" "$w" && return; else piped "$n" "$w" && return; fi
+      WHY="reason.unavailable exit=69 way=$name_"
+    fi
+    TRIED="${TRIED}tried $name_ $WHY$NL"
+    [ -n "$first_" ] || first_=$WHY
+  done
+  outcome "$n" skipped "reason $first_$NL$TRIED$O_TEXT"
+}
+
+# Way $2 of job $1 in a directory of its own. False when the way says that it cannot work here.
+script() {
+  D=$DIR/c/$1
+  F=$DIR/t/$1
+  $T_mkdir -p "$D"
+  eval "sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_shows stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
+  [ -z "$ver_" ] || ver_="( $ver_$NL) >\"\$CU_V_\" 2>&1 </dev/null"
+  if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$sh_" >"$F.sh"; then
+    outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
+    return 0
+  fi
+  proc self
+  cpu_=$CPU
+  up
+  O_T0=$CS
+  (
+    cd "$D" || exit 1
+    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_L=$DIR/l/$1 CU_M=$MYPGRP CU_CAGE=$CAGE
+    CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
+    export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
+    exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 9<&-
+  )
+  O_EXIT=$?
+  up
+  O_T1=$CS
+  proc self
+  O_CPU=$(((CPU - cpu_) * 1000 / TCK))
+  # Its leader is gone: what it left running in its group has no business any more.
+  ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
+  $T_rm -f "$DIR/l/$1"
+  if [ "$O_EXIT" = 69 ]; then
+    O_TEXT="stderr$NL$($T_tail -c 4096 "$F.err" 2>/dev/null | $T_tr -d '\000')$NL"
+    $T_rm -rf "$D"
+    return 1
+  fi
+  why "$1"
+  verdict
+  for f_ in "$D"/*; do
+    [ -f "$f_" ] && [ ! -L "$f_" ] || continue
+    case ${f_##*/} in
+      *[!A-Za-z0-9._-]*) continue ;;
+      stdout) [ -s "$f_" ] || continue ;;
+    esac
+    part "$id" "${f_##*/}" "$f_" "$COMPLETE"
+  done
+  argv_= v_=
+  ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
+  ! [ -s "$F.version" ] || read -r v_ <"$F.version"
+  e_=
+  ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
+  outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
+  $T_rm -rf "$D" "$F".*
+  return 0
+}
+
+# STATE, REASON and COMPLETE from how job ended (O_EXIT) and what stopped it (WHY).
+verdict() {
+  STATE=done
+  REASON=
+  COMPLETE=1
+  # 129 is what perf and git say about wrong usage; nobody sends SIGHUP here.
+  if [ "$O_EXIT" -gt 129 ]; then
+    O_SIG=$(kill -l "$((O_EXIT - 128))" 2>/dev/null)
+    STATE=failed
+    REASON="reason.killed_by signal=${O_SIG:-$((O_EXIT - 128))}"
+    [ "$O_EXIT" != 153 ] || WHY=bytes
+  elif [ "$O_EXIT" != 0 ]; then
+    STATE=failed
+    REASON="reason.exit code=$O_EXIT"
+  fi
+  case $WHY in
+    deadline) STATE=timed_out REASON="reason.deadline seconds=$((secs + grace))" ;;
+    bytes) REASON="reason.byte_cap cap=$cap" ;;
+    stop) STATE=cancelled REASON="reason.stopped why=$STOP" ;;
+  esac
+  [ -z "$REASON" ] || COMPLETE=0
+}

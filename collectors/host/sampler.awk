@@ -1,0 +1,89 @@
+# The one process behind all sampled collectors. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
+# collector and `F <n> <path>` for each of its files. Reads without forking; one sleep a tick.
+# v: go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep takes fractions;
+# begun = when it began (hundredths of a second of boottime) where it is started again, for mawk dies of a read error.
+function now(  u) {
+  u = "0"
+  getline u < "/proc/uptime"
+  close("/proc/uptime")
+  sub(/ .*/, "", u)
+  sub(/\./, "", u)
+  return u
+}
+function emit(j, s) {
+  size[j] += length(s) + 1
+  if (size[j] > cap[j]) { size[j] -= length(s) + 1; over[j] = 1; return 0 }
+  print s >> out[j]
+  return 1
+}
+function sample(j,  i, f, k, l) {
+  for (i = 1; i <= files[j] && !over[j]; i++) {
+    f = file[j, i]
+    if ((k = (getline l < f)) < 0) continue
+    if (emit(j, "@ " tick " " now() "0000000 " f)) {
+      hits[j]++
+      while (k > 0) {
+        if (substr(l, 1, 1) == "@") l = "@" l
+        if (!emit(j, l)) break
+        k = (getline l < f)
+      }
+    }
+    close(f)
+  }
+  fflush(out[j])
+}
+function gone(f,  l, k) {
+  if (f == "") return 0
+  k = (getline l < f)
+  close(f)
+  return k < 0
+}
+BEGIN {
+  while ((getline l) > 0) {
+    split(l, w, " ")
+    j = w[2]
+    if (w[1] == "J") {
+      jobs++
+      name[jobs] = j; every[j] = w[3] * 100; once[j] = w[4]; secs[j] = w[5] * 100; cap[j] = w[6]; out[j] = w[7]
+      if (!step || every[j] < step) step = every[j]
+    } else {
+      sub(/^F [^ ]+ /, "", l)
+      file[j, ++files[j]] = l
+    }
+  }
+  t = now() + 0
+  tick = begun ? int((t - begun) / step) + 1 : 0
+  if (!begun) begun = t
+  for (i = 1; i <= jobs; i++) due[name[i]] = t
+  for (; ; tick++) {
+    if (gone(main)) exit 1
+    stop = gone(go)
+    wake = 0
+    for (i = 1; i <= jobs; i++) {
+      j = name[i]
+      if (over[j] || ended[j]) continue
+      t = now() + 0
+      last = begun + secs[j]
+      if (stop || t + 1 >= due[j]) {
+        if (!stop || once[j]) sample(j)
+        if (stop || t + 1 >= last) { ended[j] = 1; continue }
+        if (once[j]) due[j] = last
+        else {
+          due[j] += every[j]
+          if (due[j] <= t) due[j] = t + every[j]
+          if (due[j] > last) due[j] = last
+        }
+      }
+      if (!wake || due[j] < wake) wake = due[j]
+    }
+    if (!wake) break
+    rest = (wake - now()) / 100
+    if (!frac) rest = int(rest + 0.99)
+    if (rest > 0) system("exec " nap " " rest)
+  }
+  for (i = 1; i <= jobs; i++) {
+    j = name[i]
+    close(out[j])
+    if (stats) printf "%s %d %d %d\n", j, size[j], hits[j], over[j] + 0
+  }
+}

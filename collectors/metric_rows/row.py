@@ -1,0 +1,41 @@
+"""What one row of the metric catalogue says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from collectors.contract import Text
+
+LaneKind = Literal["line", "area", "heatmap", "step"]
+#: `counter`: the host counts up and the parser made a rate or difference of it; `gauge`: read as it is.
+Nature = Literal["counter", "gauge"]
+Unit = Literal[
+    "pct", "per_s", "count", "kb", "kb_per_s", "mb_per_s", "ms", "packets_per_s", "pages_per_s", "bytes"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """How a timeline draws the metric: its group, its place, and the kind of drawing."""
+
+    group: str
+    order: int
+    kind: LaneKind
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. `labels` are the label names that its series carry; `axis` is what a matrix runs over.
+
+    `kb` and `mb` are steps of 1024 bytes, as vmstat and iostat print them.
+    """
+
+    id: str
+    unit: Unit
+    nature: Nature
+    labels: tuple[str, ...]
+    axis: str | None
+    title: Text
+    meaning: Text
+    lane: Lane

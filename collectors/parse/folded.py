@@ -1,0 +1,116 @@
+"""Folded stacks (`a;b;c 12`, outermost first, one stack a line) → SampleTable without times, CPUs or tasks.
+
+The marks that folding tools append are understood: `_[k]` kernel, `_[i]` inlined, `_[j]` JIT. A number behind
+the last space is the weight; fractions are refused, because they would not add up.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from collectors.contract import Sentence
+from collectors.parse.limits import (
+    DEFAULT,
+    ImportRefused,
+    Limits,
+    Readable,
+    limit_exceeded,
+    printable,
+    wrong_format,
+)
+from collectors.samples import Quality, SampleTable, Unit
+from collectors.trie import INLINED, Kind, Strings, TrieBuilder
+
+PARSER_VERSION = 1
+CHUNK = 1 << 20
+WEIGHT_MAX = 1 << 53
+_MARKS = {
+    b"_[k]": (Kind.KERNEL, 0),
+    b"_[i]": (Kind.USER, INLINED),
+    b"_[j]": (Kind.JIT, 0),
+    b"_[w]": (Kind.USER, 0),
+}
+
+
+def read(source: Readable, limits: Limits = DEFAULT, unit: Unit = "samples") -> SampleTable:
+    """Read all of `source`. Raises WrongFormat (`import.not_folded`) for the first line that is no stack."""
+    reader = _Reader(limits)
+    carry = b""
+    while piece := source.read(CHUNK):
+        carry += piece
+        cut = carry.rfind(b"\n")
+        if cut >= 0:
+            reader.lines(carry[:cut])
+            carry = carry[cut + 1 :]
+        if len(carry) > limits.line:
+            raise limit_exceeded("line", limits.line, reader.line)
+    reader.lines(carry)
+    return reader.finish(unit)
+
+
+class _Reader:
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.line = limits, 1
+        self.trie = TrieBuilder(limits)
+        self.nodes, self.weights = array("i"), array("q")
+        self.cut = 0
+        self._frames: dict[bytes, int] = {}
+
+    def lines(self, text: bytes) -> None:
+        """Read whole lines."""
+        for line in text.split(b"\n"):
+            if len(line) > self.limits.line:
+                raise limit_exceeded("line", self.limits.line, self.line)
+            if line and not line.isspace() and line[:1] != b"#":
+                self._stack(line.rstrip())
+            self.line += 1
+
+    def _stack(self, line: bytes) -> None:
+        stack, _, count = line.rpartition(b" ")
+        if not stack or not count.isdigit() or len(count) > 16 or int(count) > WEIGHT_MAX:
+            raise wrong_format("folded", self.line, line)
+        words = stack.split(b";")
+        if len(words) > self.limits.depth:
+            raise limit_exceeded("depth", self.limits.depth, self.line)
+        known = self._frames.get
+        frames = [known(word) or self._frame(word) for word in words]
+        self.nodes.append(self.trie.extend(0, frames))
+        self.weights.append(int(count))
+
+    def _frame(self, word: bytes) -> int:
+        kind, flags = _MARKS.get(word[-4:], (Kind.USER, 0))
+        text = word[:-4] if word[-4:] in _MARKS else word
+        if len(text) > self.limits.symbol:
+            text, self.cut = text[: self.limits.symbol], self.cut + 1
+        name = printable(text.decode("utf-8", "replace")).strip() or "[unknown]"
+        if name.startswith("[") and name.endswith("]"):
+            kind = Kind.UNKNOWN  # folding tools write the module for a frame without a symbol
+        found = self._frames[word] = self.trie.frame_id(name, "", kind, flags)
+        return found
+
+    def finish(self, unit: Unit) -> SampleTable:
+        """The table; one row per line."""
+        n = len(self.nodes)
+        if not n:
+            raise ImportRefused(Sentence("import.no_samples"))
+        trie, frames, position = self.trie.finish()
+        none = np.full(n, -1, np.int32)
+        return SampleTable(
+            t_ns=np.zeros(n, np.int64),
+            cpu=none,
+            pid=none,
+            tid=none,
+            comm=np.zeros(n, np.int32),
+            weight=np.array(self.weights),
+            stack=position[np.array(self.nodes)],
+            event=np.zeros(n, np.uint8),
+            comms=Strings.of([""]),
+            frames=frames,
+            trie=trie,
+            unit=unit,
+            has_time=False,
+            has_cpu=False,
+            quality=Quality(cut_names=self.cut),
+        ).measured()

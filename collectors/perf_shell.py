@@ -1,0 +1,51 @@
+"""The shell that both perf collectors share: which perf, which of its options, and what came of it.
+
+Options came over the years (`--clockid` 4.1, `--no-inline` 4.12, `--no-bpf-event` 5.1, `--max-size` 5.4), so
+each is asked for before it is used. The exit status of perf is never believed: what counts is that the file
+reads back. What was done is written to the part `status.txt`, as `key value` lines.
+"""
+
+from __future__ import annotations
+
+#: Finds a perf that runs on this kernel (Debian and Ubuntu ship a wrapper that may find none), sets `$nice`,
+#: `$clock`, `$extra` and the functions `has`, `say` and `usable`. No perf settings of the user are used.
+PRELUDE = r"""
+LC_ALL=C DEBUGINFOD_URLS= PERF_CONFIG=/dev/null PAGER=cat
+export LC_ALL DEBUGINFOD_URLS PERF_CONFIG PAGER
+umask 077
+perf=perf
+if ! perf version > .version 2>&1; then
+    perf=
+    for one in /usr/lib/linux-tools/*/perf /usr/lib/linux-tools-*/perf; do
+        [ -x "$one" ] && "$one" version > .version 2>&1 && perf=$one
+    done
+fi
+[ -n "$perf" ] || { echo "no perf that runs on this kernel" >&2; exit 69; }
+say() { echo "$*" >> status.txt; }
+say "perf $(cat .version)"
+"$perf" record -h > .record 2>&1
+"$perf" script -h > .script 2>&1
+has() { grep -q -e "$2" ".$1"; }
+nice=
+command -v nice > .which 2>&1 && nice='nice -n 19'
+clock= extra=
+has record --clockid && clock='-k CLOCK_MONOTONIC'
+has record --no-buildid-cache && extra=-N
+has record --no-bpf-event && extra="$extra --no-bpf-event"
+lost= inline=
+has script --show-lost-events && lost=--show-lost-events
+has script --inline && inline=--no-inline
+usable() { "$perf" report --header-only -i "$1" > header.txt 2> .header && [ -s header.txt ]; }
+"""
+
+#: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`.
+POSTLUDE = r"""
+text() {
+    { $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
+        | $nice $4 | head -c "$2" > script.txt
+    say "script_exit $(cat .scriptcode)"
+    [ "$(wc -c < script.txt)" -lt "$2" ] || say "script_cut 1"
+    [ -s script.txt ] || { cat .scripterr >&2; rm -f script.txt; }
+}
+stats() { $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || rm -f stats.txt; }
+"""

@@ -1,0 +1,150 @@
+"""What the frames of a runner say: outcomes of collectors, clock readings, and lines of keys and values.
+
+Pure and total: hostile text yields a record with less in it, never an exception. Format: host/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from collectors.contract import Sentence
+from collectors.frames import STATES, Frame
+
+_KEY = re.compile(r"[a-z][a-z0-9_.]{0,80}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,6})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one collector ended. Times: boottime nanoseconds; `cpu_ms` and `bytes` were spent on the host."""
+
+    collector: str
+    state: str
+    way: str
+    exit_code: int | None
+    signal: str
+    started_ns: int
+    ended_ns: int
+    cpu_ms: int
+    bytes: int
+    parts: int
+    rung: str
+    argv: str = ""
+    version: str = ""
+    reason: Sentence | None = None
+    tried: tuple[tuple[str, Sentence], ...] = ()
+    stderr_tail: str = ""
+
+
+def outcome(frame: Frame) -> Outcome:
+    """The outcome in an `outcome` frame. A state that nobody knows is a failure."""
+    head = frame.header
+    meta, _, tail = (
+        frame.text.partition("\nstderr\n")
+        if not frame.text.startswith("stderr\n")
+        else ("", "", frame.text[7:])
+    )
+    argv, version, reason = "", "", None
+    tried: list[tuple[str, Sentence]] = []
+    for line in meta.split("\n")[:40]:
+        key, _, rest = line.partition(" ")
+        if key == "argv":
+            argv = rest[:1024]
+        elif key == "version":
+            version = rest[:200]
+        elif key == "reason":
+            reason = sentence(rest)
+        elif key == "tried":
+            way, _, said = rest.partition(" ")
+            why = sentence(said)
+            tried += [(way[:60], why)] if why else []
+    state = head.fields.get("state", "")
+    return Outcome(
+        collector=head.id,
+        state=state if state in STATES else "failed",
+        way=_dash(head.fields.get("way", "")),
+        exit_code=head.number("exit"),
+        signal=_dash(head.fields.get("signal", ""))[:16],
+        started_ns=head.number("start") or 0,
+        ended_ns=head.number("end") or 0,
+        cpu_ms=head.number("cpu_ms") or 0,
+        bytes=head.number("bytes") or 0,
+        parts=head.number("parts") or 0,
+        rung=_dash(head.fields.get("rung", ""))[:40],
+        argv=argv,
+        version=version,
+        reason=reason,
+        tried=tuple(tried),
+        stderr_tail=tail[:4096],
+    )
+
+
+def _dash(text: str) -> str:
+    return "" if text == "-" else text
+
+
+def sentence(text: str) -> Sentence | None:
+    """A reason as the runner writes it: a key, then `param=value` words."""
+    words = text.split(" ")
+    if not _KEY.fullmatch(words[0]):
+        return None
+    params: dict[str, str | int | float] = {}
+    for word in words[1:17]:
+        name, equals, value = word.partition("=")
+        if equals and _KEY.fullmatch(name):
+            params[name] = _value(value[:200])
+    return Sentence(words[0], params)
+
+
+def _value(text: str) -> str | int | float:
+    if not _NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+def lines_of(frame: Frame) -> dict[str, str]:
+    """The `key value` lines of a hello, busy, refused or end frame. The first of equal keys counts."""
+    found: dict[str, str] = {}
+    for line in frame.text.split("\n")[:200]:
+        key, _, value = line.partition(" ")
+        if _KEY.fullmatch(key):
+            found.setdefault(key, value[:1024])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One `clock` frame. Nanoseconds; see PROTOCOL.md for what bounds what."""
+
+    seq: int
+    at: str
+    boot0_ns: int
+    boot1_ns: int
+    mono0_ns: int | None
+    mono1_ns: int | None
+    real_ns: int
+    real_grain_ns: int
+    source: str
+    edge: bool
+
+
+def reading(frame: Frame) -> Reading | None:
+    """The reading in a `clock` frame, or None where a number is missing."""
+    head = frame.header
+    seq, boot0, boot1 = head.number("seq"), head.number("bt0"), head.number("bt1")
+    real, grain = head.number("real"), head.number("res")
+    if seq is None or boot0 is None or boot1 is None or real is None or grain is None:
+        return None
+    return Reading(
+        seq=seq,
+        at=head.fields.get("at", "")[:8],
+        boot0_ns=boot0,
+        boot1_ns=boot1,
+        mono0_ns=head.number("m0"),
+        mono1_ns=head.number("m1"),
+        real_ns=real,
+        real_grain_ns=grain,
+        source=head.fields.get("src", "")[:16],
+        edge=head.fields.get("edge") == "1",
+    )

@@ -1,0 +1,295 @@
+"""What the scheduler did, made from raw switch and waking events: slices on CPUs, waits, tasks. Columns,
+mappable.
+
+Readers make `SchedEvents` (`collectors.parse.perf_sched`); `build` turns them into a `SchedTable`.
+
+Meaning of the words, and where they differ from `perf sched timehist`:
+- A slice is the time between two switches on one CPU; it belongs to the task that the second one switches
+  out, as in timehist. The first and the last slice of each CPU are cut by the capture: they are kept for
+  drawing but are not in the runtime, as in timehist. `switches` counts how often the task was switched out.
+- timehist files the last slice of a dying task under tid -1, as perf has no task for that sample any more;
+  the event still names it, and so do we.
+- A wait (delay) ends when the task is switched in. It begins when the task was woken, or when it was switched
+  out while it could still run (preempted, state R). timehist's `sch delay` knows wakeups only: that part
+  alone is `woken`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collectors import columns
+from collectors.columns import DamagedFile
+from collectors.contract import Times
+from collectors.trie import I32, I64, U8, Strings
+
+VERSION = 1
+KIND = "sched"
+STATES = "RSDTtXZPI?"
+"""prev_state letters; the code of a state is its index. R is runnable: the task was preempted."""
+
+CUT_START, CUT_END = 1, 2
+"""Flags of a slice: it began before the first event of its CPU, or went on after the last."""
+
+OTHER, WOKEN, PREEMPTED = 0, 1, 2
+"""What a wait began with; OTHER is not known (the slice has no delay)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchedEvents:
+    """Raw events. Switches [n]: `t_ns`, `cpu`, `prev`, `next` (thread ids), `state` (index into STATES).
+
+    Wakings [m]: `wake_t_ns`, `wake_tid`. `comm`, `pid`, `prio`: by thread id, as last seen.
+    """
+
+    t_ns: Times
+    cpu: I32
+    prev: I32
+    next: I32
+    state: U8
+    wake_t_ns: Times
+    wake_tid: I32
+    comm: dict[int, str]
+    pid: dict[int, int]
+    prio: dict[int, int]
+    lost: int = 0
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One thread over the capture. Times in ns; delays are of all waits, -1 where there was none.
+
+    `delay_max_at_ns` is when the longest wait began. `open_wait_ns`: how long it had been waiting when the
+    capture ended, 0 if it was not. `cut_ns`: time on a CPU in slices that the capture cuts.
+    """
+
+    comm: str
+    pid: int
+    tid: int
+    prio: int
+    runtime_ns: int
+    switches: int
+    waits: int
+    delay_sum_ns: int
+    delay_p99_ns: int
+    delay_max_ns: int
+    delay_max_at_ns: int
+    woken_sum_ns: int
+    cut_ns: int
+    open_wait_ns: int
+
+    @property
+    def delay_avg_ns(self) -> float:
+        """Mean wait; 0 where there was none."""
+        return self.delay_sum_ns / self.waits if self.waits else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchedTable:
+    """Slices [n] in order of their begin: `t_ns` switched in, `len_ns` on the CPU, `cpu`, `task` (index
+    below), `state` on leaving, `delay_ns` waited before (-1 unknown), `origin` of the wait, `cut` flags. Idle
+    is a gap.
+
+    Tasks [k]: `tid`, `pid` (-1 unknown), `prio`, `comm`, `open_wait_ns`. `lost`, `events`, `inconsistent`
+    (switches that do not follow from the one before on their CPU) and `unreadable` (lines) say how far to
+    trust the rest.
+    """
+
+    t_ns: Times
+    len_ns: I64
+    cpu: I32
+    task: I32
+    state: U8
+    delay_ns: I64
+    origin: U8
+    cut: U8
+    tid: I32
+    pid: I32
+    prio: I32
+    open_wait_ns: I64
+    comm: Strings
+    t0_ns: int
+    t1_ns: int
+    cpus: tuple[int, ...]
+    events: int
+    lost: int
+    inconsistent: int
+    unreadable: int
+
+    @property
+    def lost_share(self) -> float:
+        """Lost events as a share of all that happened."""
+        return self.lost / max(1, self.lost + self.events)
+
+    def tasks(self) -> list[TaskRow]:
+        """One row per task that ran, longest total wait first."""
+        k = len(self.tid)
+        whole = self.cut == 0
+        runtime, cut_ns = np.zeros(k, np.int64), np.zeros(k, np.int64)
+        np.add.at(runtime, self.task[whole], self.len_ns[whole])
+        np.add.at(cut_ns, self.task[~whole], self.len_ns[~whole])
+        switches = np.bincount(self.task[self.cut != CUT_END], minlength=k)
+        waited = np.flatnonzero(self.delay_ns >= 0)
+        order = waited[np.lexsort((self.delay_ns[waited], self.task[waited]))]
+        edges = np.searchsorted(self.task[order], np.arange(k + 1))
+        woken = np.zeros(k, np.int64)
+        by_wake = waited[self.origin[waited] == WOKEN]
+        np.add.at(woken, self.task[by_wake], self.delay_ns[by_wake])
+        comms = self.comm.all()
+        rows: list[TaskRow] = []
+        for i in range(k):
+            own = order[edges[i] : edges[i + 1]]
+            delays = self.delay_ns[own]
+            n = len(own)
+            rows.append(
+                TaskRow(
+                    comm=comms[i],
+                    pid=int(self.pid[i]),
+                    tid=int(self.tid[i]),
+                    prio=int(self.prio[i]),
+                    runtime_ns=int(runtime[i]),
+                    switches=int(switches[i]),
+                    waits=n,
+                    delay_sum_ns=int(delays.sum()),
+                    delay_p99_ns=int(delays[-(-99 * n // 100) - 1]) if n else -1,
+                    delay_max_ns=int(delays[-1]) if n else -1,
+                    delay_max_at_ns=int(self.t_ns[own[-1]] - delays[-1]) if n else -1,
+                    woken_sum_ns=int(woken[i]),
+                    cut_ns=int(cut_ns[i]),
+                    open_wait_ns=int(self.open_wait_ns[i]),
+                )
+            )
+        return sorted(rows, key=lambda row: -row.delay_sum_ns)
+
+    def save(self, path: Path) -> int:
+        """Write the file (see `collectors.columns`). Returns its size in bytes."""
+        meta = {name: getattr(self, name) for name in _META} | {"cpus": list(self.cpus)}
+        arrays = {name: getattr(self, name) for name in (*_SLICES, *_TASKS)}
+        arrays |= {"comm.blob": self.comm.blob, "comm.offsets": self.comm.offsets}
+        return columns.save(path, KIND, VERSION, meta, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> SchedTable:
+        """Map a file written by `save`. Raises DamagedFile."""
+        file = columns.load(path, KIND, VERSION)
+        try:
+            a, meta = file.arrays, file.meta
+            fields: dict[str, Any] = {name: a[name] for name in (*_SLICES, *_TASKS)}
+            fields |= {name: int(meta[name]) for name in _META}
+            comm = Strings(a["comm.blob"], a["comm.offsets"])
+            table = cls(**fields, comm=comm, cpus=tuple(meta["cpus"]))
+        except (KeyError, TypeError) as error:
+            raise DamagedFile(f"missing or misshapen: {error}") from error
+        n, k = len(table.t_ns), len(table.tid)
+        sizes = [len(getattr(table, name)) == n for name in _SLICES] + [
+            len(getattr(table, name)) == k for name in _TASKS
+        ]
+        if not all(sizes) or len(table.comm) != k or (n and (table.task.min() < 0 or table.task.max() >= k)):
+            raise DamagedFile("inconsistent: tasks")
+        return table
+
+
+_SLICES = ("t_ns", "len_ns", "cpu", "task", "state", "delay_ns", "origin", "cut")
+_TASKS = ("tid", "pid", "prio", "open_wait_ns")
+_META = ("t0_ns", "t1_ns", "events", "lost", "inconsistent", "unreadable")
+
+
+def build(events: SchedEvents) -> SchedTable:
+    """Slices and waits from raw events in any order; vector steps over sorted columns."""
+    order = np.lexsort((events.t_ns, events.cpu))
+    t, cpu = events.t_ns[order], events.cpu[order]
+    prev, following, state = events.prev[order], events.next[order], events.state[order]
+    delay, origin, open_wait = _waits(events, order)
+    every = np.r_[events.t_ns, events.wake_t_ns]
+    t0, t1 = (int(every.min()), int(every.max())) if len(every) else (0, 0)
+    same = cpu[1:] == cpu[:-1]
+    begin = np.flatnonzero(same)
+    first = np.flatnonzero(np.r_[True, ~same]) if len(t) else np.zeros(0, np.int64)
+    last = np.flatnonzero(np.r_[~same, True]) if len(t) else np.zeros(0, np.int64)
+    matches = following[begin] == prev[begin + 1]
+    unknown = np.full(len(first), -1, np.int64)
+    parts: dict[str, tuple[Any, ...]] = {
+        "t_ns": (t[begin], np.full(len(first), t0), t[last]),
+        "end": (t[begin + 1], t[first], np.full(len(last), t1)),
+        "cpu": (cpu[begin], cpu[first], cpu[last]),
+        "tid": (prev[begin + 1], prev[first], following[last]),
+        "state": (state[begin + 1], state[first], np.full(len(last), len(STATES) - 1)),
+        "delay_ns": (np.where(matches, delay[begin], -1), unknown, delay[last]),
+        "origin": (np.where(matches, origin[begin], OTHER), unknown * 0, origin[last]),
+        "cut": (begin * 0, unknown * 0 + CUT_START, unknown * 0 + CUT_END),
+    }
+    c: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
+    keep = np.flatnonzero(c["tid"] != 0)
+    keep = keep[np.argsort(c["t_ns"][keep], kind="stable")]
+    tids, task = np.unique(c["tid"][keep], return_inverse=True)
+    ids = tids.tolist()
+    return SchedTable(
+        t_ns=c["t_ns"][keep].astype(np.int64),
+        len_ns=(c["end"] - c["t_ns"])[keep].astype(np.int64),
+        cpu=c["cpu"][keep].astype(np.int32),
+        task=task.astype(np.int32),
+        state=c["state"][keep].astype(np.uint8),
+        delay_ns=c["delay_ns"][keep].astype(np.int64),
+        origin=c["origin"][keep].astype(np.uint8),
+        cut=c["cut"][keep].astype(np.uint8),
+        tid=tids.astype(np.int32),
+        pid=np.array([events.pid.get(i, -1) for i in ids], np.int32),
+        prio=np.array([events.prio.get(i, -1) for i in ids], np.int32),
+        open_wait_ns=np.array([open_wait.get(i, 0) for i in ids], np.int64),
+        comm=Strings.of([events.comm.get(i, f":{i}") for i in ids]),
+        t0_ns=t0,
+        t1_ns=t1,
+        cpus=tuple(np.unique(cpu).tolist()),
+        events=len(every),
+        lost=events.lost,
+        inconsistent=int((~matches).sum()),
+        unreadable=events.unreadable,
+    )
+
+
+_OUT, _WAKE, _IN = 0, 1, 2
+
+
+def _waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, int]]:
+    """For each switch in `order`: how long the task switched in had waited (-1 unknown) and what the wait
+    began with; and how long each thread that still waits at the end has waited.
+
+    All events of a thread are put in order; a stretch begins where it is switched out. Within a stretch it
+    waits from its beginning if it was preempted, else from the first waking.
+    """
+    n, m = len(events.t_ns), len(events.wake_t_ns)
+    tid = np.r_[events.prev, events.wake_tid, events.next].astype(np.int64)
+    t = np.r_[events.t_ns, events.wake_t_ns, events.t_ns]
+    what = np.repeat(np.array([_OUT, _WAKE, _IN]), [n, m, n])
+    row = np.r_[np.arange(n), np.arange(m), np.arange(n)]
+    by_task = np.lexsort((what, t, tid))
+    tid, t, what, row = tid[by_task], t[by_task], what[by_task], row[by_task]
+    starts = (what == _OUT) | np.r_[True, tid[1:] != tid[:-1]][: len(tid)]
+    stretch = np.cumsum(starts) - 1
+    head = np.flatnonzero(starts)
+    preempted = (what[head] == _OUT) & (
+        np.r_[events.state, np.uint8(1)][np.where(what[head] == _OUT, row[head], n)] == 0
+    )
+    never = np.iinfo(np.int64).max
+    ready = np.full(len(head), never)
+    wakes = np.flatnonzero(what == _WAKE)
+    np.minimum.at(ready, stretch[wakes], t[wakes])
+    kind = np.where(preempted, PREEMPTED, WOKEN).astype(np.uint8)
+    ready = np.where(preempted, t[head], ready)
+    entries = np.flatnonzero(what == _IN)
+    known = (ready[stretch[entries]] <= t[entries]) & (tid[entries] != 0)
+    known &= np.r_[True, stretch[entries][1:] != stretch[entries][:-1]][: len(entries)]
+    delay, origin = np.full(n, -1, np.int64), np.zeros(n, np.uint8)
+    delay[row[entries]] = np.where(known, t[entries] - np.where(known, ready[stretch[entries]], 0), -1)
+    origin[row[entries]] = np.where(known, kind[stretch[entries]], OTHER)
+    entered = np.zeros(len(head), bool)
+    entered[stretch[entries]] = True
+    waiting = np.flatnonzero(~entered & (ready < never) & (tid[head] != 0))
+    end = int(t.max()) if len(t) else 0
+    open_wait = dict(zip(tid[head[waiting]].tolist(), (end - ready[waiting]).tolist(), strict=True))
+    return delay[order], origin[order], open_wait

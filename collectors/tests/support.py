@@ -1,0 +1,110 @@
+"""What the tests of collectors share: parts in memory, and the clock of a fixture."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from collectors.clock import ClockMap
+from collectors.contract import Context, Parsed
+from collectors.tests.record_fixtures import clock_record
+
+
+class BytesPart:
+    """A part that is held in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self.sha256 = hashlib.sha256(data).hexdigest()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
+    def read(self, limit: int) -> bytes:
+        return self.data[:limit]
+
+
+def here() -> ClockMap:
+    """The clock of this machine, as one reading of it says."""
+    return ClockMap.from_records([clock_record("start")])
+
+
+#: A host that booted at 2026-01-01T00:00:00Z and was never set wrong.
+SIMPLE = ClockMap.from_records(
+    [
+        {
+            "bt0": "0",
+            "bt1": "0",
+            "m0": "0",
+            "m1": "0",
+            "real": str(1_767_225_600 * 10**9),
+            "res": "0",
+            "src": "date",
+        }
+    ]
+)
+
+
+def context(way: str = "", **facts: object) -> Context:
+    """A context with that clock."""
+    return Context(SIMPLE, way, 30.0, facts)
+
+
+def part(text: str | bytes) -> BytesPart:
+    """A part with this text."""
+    return BytesPart(text.encode() if isinstance(text, str) else text)
+
+
+def samples(*snapshots: tuple[float, str, str]) -> dict[str, BytesPart]:
+    """The part that the sampler would write: (seconds of uptime, path, text) each."""
+    lines = []
+    for tick, (seconds, path, text) in enumerate(snapshots):
+        lines.append(f"@ {tick} {int(seconds * 1e9)} {path}")
+        lines += [f"@{line}" if line.startswith("@") else line for line in text.rstrip("\n").split("\n")]
+    return {"samples": part("\n".join(lines) + "\n")}
+
+
+def plain(parsed: Parsed) -> dict[str, Any]:
+    """What a parser yielded, as JSON can hold it; numbers rounded to 9 significant digits."""
+    return {
+        "readable": parsed.readable,
+        "warnings": [{"key": one.key, "params": dict(one.params)} for one in parsed.warnings],
+        "facts": json.loads(json.dumps(parsed.facts)),
+        "profiles": [asdict(one) for one in parsed.profiles],
+        "events": [
+            {**asdict(one), "title": {"key": one.title.key, "params": dict(one.title.params)}}
+            for one in parsed.events
+        ],
+        "tables": [
+            {
+                "kind": one.kind,
+                "columns": [f"{column.id} {column.unit}".strip() for column in one.columns],
+                "rows": [[_round(cell) for cell in row] for row in one.rows],
+            }
+            for one in parsed.tables
+        ],
+        "series": [
+            {
+                "metric": one.metric,
+                "labels": dict(one.labels),
+                "axis": one.axis,
+                "axis_values": list(one.axis_values),
+                "part": one.part,
+                "t_ns": [int(t) for t in one.t_ns],
+                "lines": None if one.lines is None else [int(line) for line in one.lines],
+                "values": [[_round(float(cell)) for cell in row] for row in one.values],
+            }
+            for one in parsed.series
+        ],
+    }
+
+
+def _round(cell: Any) -> Any:
+    if isinstance(cell, float):
+        return None if math.isnan(cell) else float(f"{cell:.9g}")
+    return cell

@@ -1,0 +1,228 @@
+"""The table's file, the trie, the limits of packing, folded stacks."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.columns import DamagedFile
+from collectors.parse import folded, perf_script
+from collectors.parse.limits import ImportRefused, LimitExceeded, Limits, WrongFormat, bounded_open, printable
+from collectors.samples import SampleTable
+from collectors.tests.profiles import HOSTILE, captured, source, stacks
+from collectors.trie import Kind
+
+
+def same(a: SampleTable, b: SampleTable) -> bool:
+    return (
+        stacks(a) == stacks(b)
+        and all(
+            (getattr(a, c) == getattr(b, c)).all()
+            for c in ("t_ns", "cpu", "pid", "tid", "comm", "weight", "event")
+        )
+        and (a.events, a.unit, a.quality, a.has_time) == (b.events, b.unit, b.quality, b.has_time)
+        and a.comms.all() == b.comms.all()
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return perf_script.read(source(captured("cpu.txt")))
+
+
+def test_a_file_gives_back_the_table(tmp_path, table):
+    size = table.save(tmp_path / "x")
+    assert size == (tmp_path / "x").stat().st_size
+    loaded = SampleTable.load(tmp_path / "x")
+    assert same(loaded, table)
+    assert not loaded.t_ns.flags.writeable and not loaded.t_ns.flags.owndata
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_every_flipped_byte_is_found(tmp_path, table):
+    whole = tmp_path / "x"
+    table.take(slice(0, 50)).save(whole)
+    data = whole.read_bytes()
+    rng = np.random.default_rng(7)
+    padding = 0
+    for at in [*range(24), *rng.integers(0, len(data), 300).tolist()]:
+        broken = bytearray(data)
+        broken[at] ^= 1 << int(rng.integers(0, 8))
+        (tmp_path / "y").write_bytes(broken)
+        try:
+            loaded = SampleTable.load(tmp_path / "y")
+        except DamagedFile:
+            continue
+        padding += 1  # zeros between the arrays carry nothing
+        assert same(loaded, table.take(slice(0, 50)))
+    assert padding < 30
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999])
+def test_a_cut_file_is_damaged(tmp_path, table, share):
+    table.save(tmp_path / "x")
+    data = (tmp_path / "x").read_bytes()
+    (tmp_path / "x").write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(DamagedFile):
+        SampleTable.load(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda t: replace(t, stack=t.stack + 10**6),
+        lambda t: replace(t, comm=t.comm - 1),
+        lambda t: replace(t, cpu=t.cpu[:-1]),
+        lambda t: replace(t, weight=-t.weight),
+        lambda t: replace(t, trie=replace(t.trie, parent=t.trie.parent[::-1].copy())),
+        lambda t: replace(t, trie=replace(t.trie, end=t.trie.end + 5)),
+        lambda t: replace(t, trie=replace(t.trie, depth=t.trie.depth + 1)),
+        lambda t: replace(t, t_ns=t.t_ns.astype(np.float64)),
+    ],
+)
+def test_a_file_that_lies_is_damaged(tmp_path, table, wrong):
+    wrong(table).save(tmp_path / "x")
+    with pytest.raises(DamagedFile):
+        SampleTable.load(tmp_path / "x")
+
+
+STACK = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8)
+
+
+def text_of(rows) -> bytes:
+    return "".join(f"{';'.join(stack)} {count}\n" for stack, count in rows).encode()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(STACK, st.integers(0, 1000)), min_size=1, max_size=40))
+def test_the_trie_is_what_counting_says(rows):
+    table = folded.read(source(text_of(rows)))
+    expected: Counter[tuple[str, ...]] = Counter()
+    inclusive: Counter[tuple[str, ...]] = Counter()
+    for stack, count in rows:
+        expected[tuple(stack)] += count
+        for i in range(len(stack) + 1):
+            inclusive[tuple(stack[:i])] += count
+    assert stacks(table) == expected
+    trie = table.trie
+    own = np.zeros(len(trie), np.int64)
+    np.add.at(own, table.stack, table.weight)
+    total = trie.inclusive(own)
+    words = table.frames.strings.all()
+    seen = {tuple(words[table.frames.name[f]] for f in trie.path(n)): int(total[n]) for n in range(len(trie))}
+    assert seen == dict(inclusive)
+    nodes = np.arange(len(trie))
+    assert (trie.parent[1:] < nodes[1:]).all() and (trie.end > nodes).all()
+    for n in range(1, len(trie)):
+        assert trie.parent[n] < n < trie.end[trie.parent[n]] and trie.end[n] <= trie.end[trie.parent[n]]
+
+
+def test_folded_marks_and_unknowns():
+    table = folded.read(source(b"app;main;do_syscall_64_[k];small_[i];hot_[j];[libc.so.6] 3\n# comment\n\n"))
+    kinds = [Kind(k) for k in table.frames.kind.tolist()]
+    assert kinds[2:] == [Kind.USER, Kind.KERNEL, Kind.USER, Kind.JIT, Kind.UNKNOWN] and not table.has_time
+    assert table.samples == 3 and table.quality.unknown_share == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"a;b\n", b"a;b x\n", b"a;b -1\n", b"a;b 1.5\n", b"a;b nan\n", b"a;b 99999999999999999999\n", b" 7\n"],
+)
+def test_folded_refuses_by_line(text):
+    with pytest.raises(WrongFormat) as refused:
+        folded.read(source(b"ok;fine 1\n" + text))
+    assert refused.value.line == 2 and refused.value.sentence.key == "import.not_folded"
+
+
+def test_folded_depth_and_line():
+    assert int(folded.read(source(b";".join([b"f"] * 10_000) + b" 1\n")).trie.depth.max()) == 10_000
+    with pytest.raises(LimitExceeded) as refused:
+        folded.read(source(b";".join([b"f"] * 10_001) + b" 1\n"))
+    assert refused.value.sentence.key == "import.limit_depth_at"
+    with pytest.raises(LimitExceeded):
+        folded.read(source(b"x" * (2 << 20)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300))
+def test_folded_total_on_rubbish(noise):
+    with contextlib.suppress(ImportRefused):
+        folded.read(source(noise))
+
+
+def drain(stream) -> int:
+    total = 0
+    while piece := stream.read(1 << 20):
+        total += len(piece)
+    return total
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor(level=3).compress])
+def test_packed_text_reads_as_plain(pack):
+    text = captured("cpu.txt")
+    opened = bounded_open(io.BytesIO(pack(text)))
+    assert perf_script.read(opened).samples == 1209 and opened.packed < opened.total == len(text)
+
+
+def test_members_and_frames_follow_each_other():
+    text = captured("flat.txt")
+    assert drain(bounded_open(io.BytesIO(gzip.compress(text) + gzip.compress(text) + b"\0" * 64))) == 2 * len(
+        text
+    )
+    packed = zstandard.compress(text)
+    assert drain(bounded_open(io.BytesIO(packed + packed))) == 2 * len(text)
+
+
+def test_bombs_are_refused():
+    deflate = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(deflate.compress(bytes(1 << 20)) for _ in range(64)) + deflate.flush()
+    for packed in (bomb, zstandard.compress(bytes(64 << 20))):
+        with pytest.raises(LimitExceeded) as refused:
+            drain(bounded_open(io.BytesIO(packed)))
+        assert refused.value.sentence.key == "import.limit_ratio"
+    with pytest.raises(LimitExceeded) as refused:
+        drain(bounded_open(io.BytesIO(bytes(3 << 20)), limits=Limits(unpacked=2 << 20)))
+    assert refused.value.sentence.key in ("import.limit_unpacked", "import.limit_packed")
+    noise = np.random.default_rng(1).bytes(3 << 20)
+    with pytest.raises(LimitExceeded) as refused:
+        drain(bounded_open(io.BytesIO(gzip.compress(noise)), limits=Limits(packed=1 << 20)))
+    assert refused.value.sentence.key == "import.limit_packed"
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(b"x" * 5000, mtime=0)[:-9],
+        zstandard.compress(b"x" * 5000)[:-3],
+        b"\x1f\x8bnonsense",
+        b"\x28\xb5\x2f\xfdnonsense",
+    ],
+)
+def test_damaged_packing_is_said(packed):
+    with pytest.raises(WrongFormat) as refused:
+        drain(bounded_open(io.BytesIO(packed)))
+    assert refused.value.sentence.key in ("import.not_gzip", "import.not_zstd")
+
+
+@given(st.text())
+def test_printable_is_printable(text):
+    shown = printable(text)
+    assert len(shown) == len(text) and printable(shown) == shown
+    assert not any(ord(c) < 32 for c in shown)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_folded_names(name):
+    table = folded.read(source(f"ok;{name};end 1\n".encode()))
+    (path,) = stacks(table)
+    assert all(c.isprintable() or c == "\ufffd" for word in path for c in word)

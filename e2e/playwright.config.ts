@@ -1,0 +1,47 @@
+import { defineConfig } from "@playwright/test";
+import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
+
+/**
+ * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one
+ * after another: all of them capture the same host.
+ */
+export default defineConfig({
+  testDir: "tests",
+  outputDir: `${OUT}/artifacts`,
+  workers: 1,
+  retries: 0,
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
+  forbidOnly: true,
+  use: {
+    baseURL: URL,
+    actionTimeout: 10_000,
+    navigationTimeout: 20_000,
+    viewport: { width: 1440, height: 900 },
+    colorScheme: "dark",
+    locale: "en-GB",
+    timezoneId: "UTC",
+    screenshot: "only-on-failure",
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: CHROMIUM,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+      ],
+    },
+  },
+  projects: [
+    { name: "first visit", testMatch: "first-visit.spec.ts" },
+    {
+      name: "journeys",
+      testIgnore: "first-visit.spec.ts",
+      dependencies: ["first visit"],
+      use: { storageState: STATE },
+    },
+  ],
+});

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, type Page } from "@playwright/test";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** No serious or critical accessibility violation on the page as it stands. */
+export async function accessible(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(o: object): Promise<{ violations: Violation[] }> } };
+    return (await axe.run({ resultTypes: ["violations"] })).violations;
+  });
+  const grave = found.filter((v) => v.impact === "serious" || v.impact === "critical");
+  expect(grave.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`)).toEqual([]);
+}
+
+/** Nothing sticks out to the right of the window. */
+export async function fitsSideways(page: Page): Promise<void> {
+  const over = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  expect(over).toBeLessThanOrEqual(0);
+}
+
+/** Fails the test on errors in the browser's console, blocked content among them. */
+export function watchConsole(page: Page, allow: RegExp = /status of (401|404|409|422)/): () => void {
+  const seen: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !allow.test(message.text())) seen.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.push(String(error)));
+  return () => expect(seen).toEqual([]);
+}

@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+
+const wanted = (name: string): string => {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run the journeys with ./culprit test --only e2e`);
+  return value;
+};
+
+export const URL = wanted("CULPRIT_URL");
+export const LOGIN_URL = process.env.CULPRIT_LOGIN_URL ?? "";
+export const ROOT = wanted("CULPRIT_ROOT");
+export const HOME = wanted("CULPRIT_HOME");
+export const OUT = wanted("CULPRIT_E2E_OUT");
+export const CHROMIUM = wanted("CULPRIT_CHROMIUM");
+export const STATE = `${OUT}/session.json`;
+export const PASSWORD = "a long enough pass phrase";
+mkdirSync(OUT, { recursive: true });
+
+/** The command line of the platform under test; its standard output. */
+export function culprit(...args: string[]): string {
+  return execFileSync(`${ROOT}/culprit`, args, {
+    encoding: "utf8",
+    env: { ...process.env, CULPRIT_HOME: HOME, CULPRIT_URL: URL },
+    timeout: 120_000,
+  });
+}
+
+export interface HostRow {
+  id: string;
+  name: string;
+}
+
+/** The host that `up` enrolled: the machine that this runs on. */
+export const thisHost = (): HostRow => {
+  const hosts = JSON.parse(culprit("host", "list", "--json")) as HostRow[];
+  const [host] = hosts;
+  if (!host) throw new Error("up enrolled no host");
+  return host;
+};
+
+/** What `up` wrote about the processes that it runs. */
+export const running = (): Record<string, unknown> =>
+  JSON.parse(readFileSync(`${HOME}/running.json`, "utf8")) as Record<string, unknown>;

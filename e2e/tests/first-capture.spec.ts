@@ -1,0 +1,147 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { expect, type Page, test } from "@playwright/test";
+import { accessible, watchConsole } from "../support/check";
+import { OUT, ROOT, thisHost } from "../support/platform";
+
+test.describe.configure({ mode: "serial" });
+
+const host = thisHost();
+let profile = "";
+
+test("a busy machine is captured live, from the commands that will run to the flame graph", async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto(`/hosts/${host.id}`);
+  await page.getByRole("button", { name: "Make this machine busy for 20 s" }).click();
+  await page.getByRole("button", { name: "New capture" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox", { name: "Plan" }).click();
+  await page.getByRole("option", { name: /cpu/i }).first().click();
+  await dialog.getByRole("textbox", { name: "Seconds" }).fill("8");
+  await expect(dialog.getByText(/perf record -F 99 -a -g/)).toBeVisible();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("first look");
+  await dialog.getByRole("button", { name: /^Run on 1 host/ }).click();
+
+  await expect(page).toHaveURL(/\/captures\//);
+  await expect(page.getByText("running").first()).toBeVisible({ timeout: 30_000 });
+  await page.screenshot({ path: `${OUT}/capture-live.png` });
+  await expect.poll(async () => (await newest(page)).state, { timeout: 80_000 }).toBe("done");
+  await page.screenshot({ path: `${OUT}/capture-done.png` });
+  await page.goto(`/runs/${(await newest(page)).runs[0]?.id}`);
+  await expect(page.getByRole("heading", { name: `Run on ${host.name}` })).toBeVisible();
+  await page.getByRole("link", { name: /On-CPU flame graph/ }).click();
+  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible();
+  profile = page.url();
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/profile.png` });
+  clean();
+});
+
+interface Capture {
+  state: string;
+  runs: { id: string }[];
+}
+
+/** The newest capture, by the API that the pages themselves use. */
+async function newest(page: Page): Promise<Capture> {
+  const answer = await page.request.get("/api/v1/captures?limit=1");
+  const [capture] = ((await answer.json()) as { items: Capture[] }).items;
+  if (!capture) throw new Error("nothing was captured");
+  return capture;
+}
+
+test("the whole view is in the address: search, zoom, brush, and back again", async ({ page }) => {
+  await page.goto(profile);
+  const flame = page.getByTestId("flame");
+  await expect(flame.locator("g.frame").first()).toBeVisible();
+  const whole = await flame.locator("g.frame").count();
+  expect(whole).toBeGreaterThan(20);
+
+  await page.getByRole("textbox", { name: "Search frames" }).fill("busy");
+  await expect(page.getByTestId("search-share")).toHaveText(/%/);
+  await expect(page).toHaveURL(/q=busy/);
+  await page.getByRole("textbox", { name: "Search frames" }).press("Escape");
+
+  await flame.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("detail")).toContainText("total");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/root=\d+/);
+  await page.goBack();
+  await expect(page).not.toHaveURL(/root=/);
+
+  const strip = page.getByTestId("heat");
+  const box = await strip.boundingBox();
+  if (!box) throw new Error("no heat strip");
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 10, { steps: 5 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/b=\d+~\d+/);
+  await expect(page.getByRole("button", { name: /^brush/ })).toBeVisible();
+  const brushed = page.url();
+  await page.reload();
+  await expect(page.getByRole("button", { name: /^brush/ })).toBeVisible();
+  expect(page.url()).toBe(brushed);
+});
+
+test("two ranges of one profile are compared by two brushes", async ({ page }) => {
+  await page.goto(profile);
+  const strip = page.getByTestId("heat");
+  const box = await strip.boundingBox();
+  if (!box) throw new Error("no heat strip");
+  const drag = async (from: number, to: number) => {
+    await page.mouse.move(box.x + box.width * from, box.y + 8);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + 8, { steps: 4 });
+    await page.mouse.up();
+  };
+  await drag(0.55, 0.95);
+  await page.keyboard.down("Shift");
+  await drag(0.05, 0.45);
+  await page.keyboard.up("Shift");
+  await page.getByRole("button", { name: "Compare brush with baseline" }).click();
+  await expect(page).toHaveURL(/\/diffs\//);
+  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("heading", { name: "Vanished from A" })).toBeVisible();
+});
+
+test("the host's timeline shows the capture, is driven by keys and leads to the line of a value", async ({ page }) => {
+  await page.goto(`/hosts/${host.id}`);
+  await expect(page.getByText("CPU busy").first()).toBeVisible();
+  await expect(page.getByText(/Softirqs, per CPU/).first()).toBeVisible();
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/host.png` });
+  await page.keyboard.press("w");
+  await expect(page).toHaveURL(/[?&]t=\d+~\d+/);
+  const zoomed = page.url();
+  await page.keyboard.press("d");
+  await expect(page).not.toHaveURL(zoomed);
+  await page.goto(`/hosts/${host.id}`);
+  const lanes = page.getByRole("region", { name: "Lanes of measurements over time" });
+  const lane = await lanes.getByText("CPU busy").first().boundingBox();
+  const all = await lanes.boundingBox();
+  if (!lane || !all) throw new Error("no lanes");
+  await page.mouse.click(all.x + 232 + (all.width - 232) * 0.5, lane.y + lane.height / 2);
+  await page.getByRole("link", { name: /line \d+/ }).click();
+  await expect(page.locator("[data-cited]")).toBeVisible();
+
+  // The picture on the README's first screen is this one.
+  if (process.env.CULPRIT_FULL) {
+    mkdirSync(`${ROOT}/docs/images`, { recursive: true });
+    copyFileSync(`${OUT}/profile.png`, `${ROOT}/docs/images/profile.png`);
+  }
+});
+
+test("a profile is taken along as folded stacks, SVG and speedscope JSON", async ({ page }) => {
+  const id = /profiles\/([^?/]+)/.exec(profile)?.[1];
+  const folded = await page.request.get(`/api/v1/profiles/${id}/export?format=folded`);
+  expect(await folded.text()).toMatch(/^[^\n]+ \d+\n/);
+  const svg = await page.request.get(`/api/v1/profiles/${id}/export?format=svg`);
+  expect(svg.headers()["content-disposition"]).toContain("attachment");
+  expect(await svg.text()).toContain("<svg");
+  const scope = (await (await page.request.get(`/api/v1/profiles/${id}/export?format=speedscope`)).json()) as {
+    $schema: string;
+  };
+  expect(scope.$schema).toContain("speedscope");
+});

@@ -1,0 +1,110 @@
+import { expect, type Locator, type Page, test } from "@playwright/test";
+import { accessible, watchConsole } from "../support/check";
+import { running } from "../support/platform";
+
+const BEFORE = "app;main;render;json 40\napp;main;parse;count_quoted 4\napp;main;gone 6\napp;main;steady 50\n";
+const AFTER = "app;main;render;json 20\napp;main;parse;count_quoted 26\napp;main;fresh 4\napp;main;steady 50\n";
+
+async function bring(page: Page, name: string, text: string): Promise<string> {
+  const answer = await page.request.post("/api/v1/imports", {
+    headers: { "X-CSRF-Token": await csrf(page) },
+    multipart: { file: { name: `${name}.folded`, mimeType: "text/plain", buffer: Buffer.from(text) }, kind: "folded", name },
+  });
+  expect(answer.status(), await answer.text()).toBe(201);
+  const made = (await answer.json()) as { runs: { id: string }[] };
+  return made.runs[0]?.id ?? "";
+}
+
+const csrf = async (page: Page): Promise<string> =>
+  ((await (await page.request.get("/api/v1/me")).json()) as { csrf: string }).csrf;
+
+async function profileOf(page: Page, run: string): Promise<string> {
+  let id = "";
+  await expect
+    .poll(
+      async () => {
+        const answer = await page.request.get(`/api/v1/profiles?run=${run}`);
+        const { items } = (await answer.json()) as { items: { id: string; state: string }[] };
+        id = items[0]?.id ?? "";
+        return items[0]?.state;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe("ready");
+  return id;
+}
+
+const rgb = async (frame: Locator): Promise<number[]> =>
+  ((await frame.locator("rect").getAttribute("fill")) ?? "").match(/\d+/g)?.map(Number) ?? [];
+
+test("what grew is red, what shrank blue, what stayed grey, and what vanished is listed", async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto("/");
+  const a = await profileOf(page, await bring(page, "before", BEFORE));
+  const b = await profileOf(page, await bring(page, "after", AFTER));
+  await page.goto(`/compare?ap=${a}&bp=${b}`);
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await expect(page).toHaveURL(/\/diffs\//);
+  const flame = page.getByTestId("flame");
+  const frame = (name: string) => flame.locator("g.frame", { hasText: new RegExp(`${name}$`) }).first();
+  await expect(flame.locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
+  await expect(frame("count_quoted")).toBeVisible();
+  const [red = 0, , redBlue = 0] = await rgb(frame("count_quoted"));
+  const [blueRed = 0, , blue = 0] = await rgb(frame("json"));
+  const grey = await rgb(frame("steady"));
+  expect(red).toBeGreaterThan(redBlue + 40);
+  expect(blue).toBeGreaterThan(blueRed + 40);
+  expect(Math.max(...grey) - Math.min(...grey)).toBeLessThan(24);
+  const vanished = page.getByRole("region", { name: "Vanished from A" });
+  await expect(vanished.getByText(/gone/)).toBeVisible();
+  await expect(page.getByRole("region", { name: "New in B" }).getByText(/fresh/)).toBeVisible();
+  await accessible(page);
+
+  await page.getByRole("link", { name: "Swap A and B" }).click();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await expect(page).toHaveURL(/\/diffs\//);
+  await expect(frame("json")).toBeVisible({ timeout: 30_000 });
+  const [red2 = 0, , blue2 = 0] = await rgb(frame("json"));
+  expect(red2).toBeGreaterThan(blue2 + 40);
+  clean();
+});
+
+test("a file that is no profile is refused in words that say what to do", async ({ page }) => {
+  await page.goto("/");
+  const answer = await page.request.post("/api/v1/imports", {
+    headers: { "X-CSRF-Token": await csrf(page) },
+    multipart: {
+      file: { name: "holiday.txt", mimeType: "text/plain", buffer: Buffer.from("dear all,\nthe sea is warm\n") },
+      kind: "folded",
+    },
+  });
+  expect(answer.status()).toBeGreaterThanOrEqual(400);
+  expect(answer.status()).toBeLessThan(500);
+  const problem = (await answer.json()) as { detail: string; key: string };
+  expect(problem.detail).toMatch(/line 1/i);
+});
+
+test("without workers a comparison waits as queued; it is drawn once they are back", async ({ page }) => {
+  await page.goto("/");
+  const a = await profileOf(page, await bring(page, "left", BEFORE));
+  const pids = workers();
+  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  try {
+    await page.goto(`/compare?ap=${a}&bp=${a}`);
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await expect(page).toHaveURL(/\/diffs\//);
+    await expect(page.getByText("queued")).toBeVisible();
+  } finally {
+    for (const pid of pids) process.kill(pid, "SIGCONT");
+  }
+  await expect(page.getByTestId("flame").locator("g.frame").first()).toBeVisible({ timeout: 60_000 });
+});
+
+/** The process groups' leaders of the workers, from what `up` says it runs. */
+function workers(): number[] {
+  const found = Object.entries(running().processes as Record<string, { pid: number }>)
+    .filter(([name]) => name.startsWith("worker"))
+    .map(([, entry]) => -entry.pid);
+  expect(found.length).toBeGreaterThan(0);
+  return found;
+}

@@ -1,0 +1,36 @@
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
+import { answer, type MockAnswer, type MockRequest } from "./api.ts";
+
+type Instead = (request: MockRequest) => MockAnswer | undefined;
+
+let instead: Instead | undefined;
+/** Every request since the last reset, for tests that ask what was sent. */
+export const sent: MockRequest[] = [];
+
+/** Answers with this where it gives something, and as usual otherwise. */
+export function answerInstead(other: Instead | undefined): void {
+  instead = other;
+}
+
+export const server = setupServer(
+  http.all("*/api/v1/*", async ({ request }) => {
+    const url = new URL(request.url);
+    const text = await request.text();
+    let body: Record<string, unknown> = {};
+    try {
+      body = JSON.parse(text) as Record<string, unknown>;
+    } catch {
+      // a form or nothing
+    }
+    const asked = {
+      method: request.method,
+      path: url.pathname.slice("/api/v1".length),
+      query: url.searchParams,
+      body,
+    };
+    sent.push(asked);
+    const { status, body: out } = instead?.(asked) ?? answer(asked);
+    return status === 204 ? new HttpResponse(null, { status }) : HttpResponse.json(out as never, { status });
+  }),
+);

@@ -1,0 +1,89 @@
+import type { Capture, HostEvent, Run, SeriesSummary } from "../src/client/types.ts";
+import { labelSets, METRICS } from "./catalogue.ts";
+import { hash, id } from "./noise.ts";
+import { profilesOf } from "./profile.ts";
+import { eventsOf } from "./world.ts";
+
+export { citation, overview, timeline } from "./timeline.ts";
+
+export function runDetail(runId: string, captures: Capture[]): Run | undefined {
+  for (const capture of captures) {
+    const run = capture.runs.find((r) => r.id === runId);
+    if (!run) continue;
+    const from = Date.parse(run.started_at ?? capture.created_at) * 1e6;
+    return {
+      ...run,
+      capture: { id: capture.id, number: capture.number, plan: capture.plan },
+      timings: { connect_ms: 12, login_ms: 180, fork_ms: 1.2, rtt_ms: 0.8, first_frame_ms: 220 },
+      clock: { offset_ms: -3.2, uncertainty_ms: 0.8, source: "uptime", steps: [] },
+      spec: { plan: capture.plan, seconds: capture.seconds },
+      artifacts: run.collectors
+        .filter((c) => (c.bytes ?? 0) > 0)
+        .flatMap((c) =>
+          (c.id === "perf_record" ? ["perf.data", "script"] : ["stdout"]).map((part) => ({
+            id: id("artifact", runId, c.id, part),
+            collector: c.id,
+            part,
+            sha256:
+              `${hash(runId, c.id, part).toString(16).slice(2)}${hash(part, runId).toString(16).slice(2)}`.padEnd(
+                64,
+                "a9f1",
+              ),
+            size: c.bytes ?? 0,
+            media_type: part === "perf.data" ? "application/octet-stream" : "text/plain",
+          })),
+        ),
+      profiles:
+        capture.plan === "cpu" && run.host
+          ? profilesOf(run.host.id)
+              .slice(0, 1)
+              .map((p) => ({ ...p, run_id: runId, t0_ns: from }))
+          : [],
+      tables: [
+        {
+          kind: "proc_top",
+          columns: [
+            { id: "pid", unit: "" },
+            { id: "comm", unit: "" },
+            { id: "cpu", unit: "pct" },
+            { id: "rss", unit: "bytes" },
+          ],
+          rows: Array.from({ length: 24 }, (_, i) => [
+            4000 + i * 7,
+            ["feed-worker", "java", "nginx", "kswapd0"][i % 4] ?? "",
+            Math.round(9000 / (i + 1)) / 10,
+            Math.round(8e9 / (i + 1)),
+          ]),
+          artifact_id: id("artifact", runId, "proc_top", "stdout"),
+        },
+      ],
+      warnings:
+        run.state === "partial"
+          ? [{ collector: "perf_record", warning: { key: "run.clock_stepped", params: { ms: 42 } } }]
+          : [],
+    };
+  }
+  return undefined;
+}
+
+export const seriesOf = (): SeriesSummary[] =>
+  METRICS.flatMap((m) =>
+    labelSets(m).map((labels) => {
+      const mean = 60 * hash(m.id, JSON.stringify(labels));
+      return {
+        metric: m.id,
+        labels,
+        axis: m.axis,
+        unit: m.unit,
+        n: 60,
+        min: mean * 0.4,
+        mean,
+        max: mean * 2.2,
+      };
+    }),
+  );
+
+export function eventsOfRun(runId: string, captures: Capture[]): HostEvent[] {
+  const host = captures.flatMap((c) => c.runs).find((r) => r.id === runId)?.host;
+  return host ? eventsOf(host.id).filter((e) => e.run_id === runId) : [];
+}

@@ -1,0 +1,158 @@
+import type { Lane, LaneMatrix, LanePoints, Timeline, TimelineOverview } from "../src/client/types.ts";
+import { labelSets, METRICS } from "./catalogue.ts";
+import { hash, id } from "./noise.ts";
+import { blocks, eventsOf, HOSTS, NS, TAKEN } from "./world.ts";
+
+/** A made-up reading; the incident of the last hour shows in it. */
+function reading(metric: string, labels: Record<string, string>, k: number, t: number): number {
+  const seed = `${metric}${Object.values(labels).join()}`;
+  const wave = 0.5 + 0.5 * Math.sin(t / 37 + k * 0.7 + hash(seed) * 6);
+  const noise = hash(seed, k, Math.floor(t));
+  const incident = t > TAKEN[TAKEN.length - 4]!.from && t < TAKEN[TAKEN.length - 1]!.from + 40;
+  const heat = incident ? 1 : 0.35;
+  switch (metric) {
+    case "cpu.busy_pct":
+    case "cpu.usr_pct":
+      return Math.min(100, heat * (k % 16 < 4 ? 95 : 50) * (0.6 + 0.4 * noise) + wave * 15);
+    case "softirq.rate_per_s":
+      if (labels.vector === "NET_RX") return (k % 32 < 2 ? 9000 : 120) * heat * noise;
+      return labels.vector === "HI" || labels.vector === "IRQ_POLL" ? 0 : 300 * noise * wave;
+    case "cpu.total_busy_pct":
+      return 80 * heat + 12 * noise;
+    case "cpu.total_steal_pct":
+      return 0;
+    case "cpu.total_iowait_pct":
+      return noise < 0.6 ? 0 : 5 * noise;
+    case "sched.runq":
+      return Math.round((incident ? 280 : 12) * (0.7 + noise * 0.6));
+    case "sched.blocked":
+      return noise > 0.85 ? Math.round(noise * 6) : 0;
+    case "sched.switches_per_s":
+      return 180000 * heat * (0.8 + noise * 0.4);
+    case "load.avg1":
+      return 220 * heat + wave * 10;
+    case "mem.available_kb":
+      return (incident ? 12 : 140) * 2 ** 20 * (0.95 + 0.05 * wave);
+    case "disk.r_await_ms":
+    case "disk.w_await_ms":
+      return (labels.dev === "sda" ? 14 : 0.3) * (1 + 4 * (noise > 0.93 ? 1 : 0)) * (0.5 + noise);
+    case "disk.util_pct":
+      return (labels.dev === "sda" ? 70 : 9) * (0.5 + noise * 0.5);
+    case "net.rx_mb_s":
+    case "net.tx_mb_s":
+      return (labels.dev === "eth0" ? 420 : 0.3) * (0.4 + noise * 0.3 + wave * 0.3);
+    default:
+      return noise < 0.4 ? 0 : 40 * heat * noise * wave;
+  }
+}
+
+interface Cell {
+  t: number;
+  runIndex: number;
+}
+
+/** Sample times inside the range, thinned to at most `width` and `per` seconds apart. */
+function times(
+  from: number,
+  to: number,
+  width: number,
+): { cells: Cell[]; gaps: [number, number][]; step: number } {
+  const inside = TAKEN.map((c, i) => ({ ...c, i })).filter((c) => c.from + c.seconds >= from && c.from <= to);
+  const step = Math.max(1, (to - from) / width);
+  const cells: Cell[] = [];
+  const gaps: [number, number][] = [];
+  let edge = from;
+  for (const c of inside) {
+    if (c.from > edge) gaps.push([edge * NS, c.from * NS]);
+    for (
+      let t = Math.max(c.from, c.from + Math.ceil((from - c.from) / step) * step);
+      t <= Math.min(to, c.from + c.seconds);
+      t += step
+    )
+      cells.push({ t, runIndex: c.i });
+    edge = Math.max(edge, c.from + c.seconds);
+  }
+  if (edge < to) gaps.push([edge * NS, to * NS]);
+  return { cells, gaps, step };
+}
+
+export function timeline(
+  hostId: string,
+  fromNs: number,
+  toNs: number,
+  width: number,
+  metrics: string[],
+): Timeline {
+  const host = HOSTS.find((h) => h.id === hostId) ?? HOSTS[1]!;
+  const cpus = host.facts?.cpus ?? 16;
+  const { cells, gaps, step } = times(fromNs / NS, toNs / NS, width);
+  const lanes: Lane[] = [];
+  for (const m of METRICS) {
+    if (metrics.length > 0 && !metrics.includes(m.id)) continue;
+    for (const labels of labelSets(m)) {
+      const axisValues =
+        m.axis === "cpu" ? Array.from({ length: cpus }, (_, i) => String(i)) : m.axis ? ["0", "1"] : null;
+      const lane: Lane = {
+        metric: m.id,
+        labels,
+        unit: m.unit,
+        axis: m.axis,
+        axis_values: axisValues,
+        level: step > 1 ? 2 : 0,
+        kind: m.lane.kind,
+        gaps,
+        chunks: [],
+      };
+      if (axisValues) {
+        const matrix: LaneMatrix = {
+          t_ns: cells.map((c) => c.t * NS),
+          values: cells.map((c) =>
+            axisValues.map((_, k) => Math.round(reading(m.id, labels, k, c.t) * 10) / 10),
+          ),
+        };
+        lanes.push({ ...lane, matrix, points: null });
+      } else {
+        const points: LanePoints = { t_ns: [], min: [], mean: [], max: [] };
+        for (const c of cells) {
+          const v = reading(m.id, labels, 0, c.t);
+          const spread = step > 1 ? 0.15 * v : 0;
+          points.t_ns.push(c.t * NS);
+          points.min.push(v - spread);
+          points.mean.push(v);
+          points.max.push(v + spread);
+        }
+        lanes.push({ ...lane, points, matrix: null });
+      }
+    }
+  }
+  const inRange = (a: number, b: number): boolean => b >= fromNs && a <= toNs;
+  const first = TAKEN[0]!;
+  const last = TAKEN[TAKEN.length - 1]!;
+  return {
+    from_ns: fromNs,
+    to_ns: toNs,
+    lanes,
+    captures: blocks(hostId).filter((b) => inRange(b.from_ns, b.to_ns)),
+    events: eventsOf(hostId).filter((e) => inRange(e.t_ns, e.t_ns)),
+    range: { first_ns: first.from * NS, last_ns: (last.from + last.seconds) * NS },
+  };
+}
+
+export function overview(hostId: string): TimelineOverview {
+  const first = TAKEN[0]!;
+  const last = TAKEN[TAKEN.length - 1]!;
+  return {
+    first_ns: first.from * NS,
+    last_ns: (last.from + last.seconds) * NS,
+    runs: blocks(hostId),
+    lanes: METRICS.flatMap((m) => labelSets(m).map((labels) => ({ metric: m.id, labels, axis: m.axis }))),
+  };
+}
+
+export const citation = (hostId: string, metric: string, tNs: number) => ({
+  artifact_id: id("artifact", hostId, 474, metric.split(".")[0] ?? "x"),
+  part: "samples",
+  line: 100 + Math.floor(hash(metric, tNs) * 400),
+  text: "cpu3 194012 331 42211 882110 12 0 4411 0 0 0",
+  run_id: id("run", hostId, 474),
+});

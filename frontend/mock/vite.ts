@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Connect, Plugin } from "vite";
+import { answer, state } from "./api.ts";
+import * as live from "./live.ts";
+
+/**
+ * Serves the made-up API inside Vite's own server. `POST /mock {…}` changes what it pretends:
+ * `{empty, signedIn, role, delay_ms, fail}`.
+ */
+export function mockApi(): Plugin {
+  const pretend = { delay_ms: 60, fail: "" };
+  const handle: Connect.NextHandleFunction = (request, response, next) => {
+    const url = new URL(request.url ?? "/", "http://mock");
+    if (url.pathname === "/mock") {
+      void readBody(request).then((body) => {
+        Object.assign(pretend, body);
+        Object.assign(state, body);
+        send(response, 200, { ...pretend });
+      });
+      return;
+    }
+    if (!url.pathname.startsWith("/api/v1")) return next();
+    const path = url.pathname.slice("/api/v1".length);
+    const progress = /^\/captures\/([^/]+)\/progress$/.exec(path);
+    if (progress) return stream(response, progress[1] ?? "");
+    void readBody(request).then((body) => {
+      setTimeout(() => {
+        if (pretend.fail && new RegExp(pretend.fail).test(path))
+          return send(response, 503, {
+            title: "Unavailable",
+            status: 503,
+            detail: "The database does not answer.",
+            key: "",
+          });
+        const { status, body: out } = answer({
+          method: request.method ?? "GET",
+          path,
+          query: url.searchParams,
+          body,
+        });
+        send(response, status, out);
+      }, pretend.delay_ms);
+    });
+  };
+  return {
+    name: "culprit-mock",
+    configureServer: (server) => void server.middlewares.use(handle),
+    configurePreviewServer: (server) => void server.middlewares.use(handle),
+  };
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.statusCode = status;
+  response.setHeader("Content-Type", status >= 400 ? "application/problem+json" : "application/json");
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+}
+
+async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** Server-sent events of a capture, twice a second until it has ended. */
+function stream(response: ServerResponse, captureId: string): void {
+  response.setHeader("Content-Type", "text/event-stream");
+  response.setHeader("Cache-Control", "no-cache");
+  let eventId = 0;
+  const emit = (event: string, data: unknown): void => {
+    eventId += 1;
+    response.write(`id: ${eventId}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  const tick = (): void => {
+    const capture = live.read(captureId);
+    if (!capture) return void response.end();
+    for (const run of capture.runs) emit("run", run);
+    emit("capture", { state: capture.state });
+    if (capture.ended_at) {
+      clearInterval(timer);
+      response.end();
+    }
+  };
+  const timer = setInterval(tick, 500);
+  response.on("close", () => clearInterval(timer));
+  tick();
+}

@@ -1,0 +1,269 @@
+import type {
+  Capture,
+  CaptureBlock,
+  Host,
+  HostEvent,
+  RunCollector,
+  RunState,
+  RunSummary,
+} from "../src/client/types.ts";
+import { COLLECTORS, PLANS } from "./catalogue.ts";
+import { hash, id, pick } from "./noise.ts";
+
+export const NOW_MS = Date.UTC(2026, 10, 21, 2, 40, 0);
+export const NS = 1e9;
+const DAY_S = 86400;
+const iso = (s: number): string => new Date(s * 1000).toISOString();
+const now_s = NOW_MS / 1000;
+
+const ROLES = ["feed", "search", "ads", "cache", "db", "edge", "queue"] as const;
+const ZONES = ["ams1", "fra2", "sin1", "iad3"] as const;
+
+export const HOSTS: Host[] = Array.from({ length: 500 }, (_, i) => {
+  const role = i < 12 ? "feed" : pick(ROLES, "role", i);
+  const dc = pick(ZONES, "dc", i);
+  const name = i === 0 ? "this-machine" : `${role}-${dc}-${String(i).padStart(3, "0")}`;
+  const cpus = i === 1 ? 256 : pick([8, 16, 32, 64, 96, 128], "cpus", i);
+  const checked = i === 0 || hash("checked", i) > 0.15;
+  return {
+    id: id("host", i),
+    name,
+    address: i === 0 ? "127.0.0.1" : `10.${40 + (i % 4)}.${Math.floor(i / 250)}.${(i % 250) + 2}`,
+    port: i === 0 ? 42022 : 22,
+    username: i === 0 ? "root" : "culprit",
+    credential: {
+      id: id("cred", i % 3),
+      name: ["fleet key", "breakglass", "lab agent"][i % 3] as string,
+      kind: (["generated_key", "key", "agent"] as const)[i % 3] as "key",
+    },
+    sudo: i === 0 ? "none" : "nopasswd",
+    jump_host: i % 9 === 4 ? { id: id("host", 3), name: "bastion" } : null,
+    labels: i === 0 ? { role: "this" } : { role, dc, ...(i % 5 === 0 ? { tier: "canary" } : {}) },
+    state: i % 83 === 82 ? "retired" : "active",
+    host_key: {
+      type: "ssh-ed25519",
+      fingerprint: `SHA256:${btoa(String(hash("fp", i)) + String(hash("fq", i))).slice(0, 43)}`,
+      pinned_at: iso(now_s - DAY_S * 40),
+    },
+    max_silence_s: 90,
+    facts: checked
+      ? {
+          kernel: pick(
+            ["6.1.0-27-amd64", "5.15.0-126-generic", "6.8.0-49-generic", "4.18.0-553.el8"],
+            "k",
+            i,
+          ),
+          distro: pick(["Debian 12", "Ubuntu 22.04", "Ubuntu 24.04", "Rocky 8.10"], "k", i),
+          arch: "x86_64",
+          cpus,
+          numa_nodes: cpus > 32 ? 2 : 1,
+          cgroup: "v2",
+          mem_bytes: cpus * 4 * 2 ** 30,
+          virtualisation: "kvm",
+        }
+      : null,
+    facts_at: checked ? iso(now_s - 3600 * (1 + (i % 50))) : null,
+    last_run:
+      hash("lr", i) > 0.5
+        ? {
+            id: id("run", i),
+            state: pick<RunState>(["done", "done", "done", "partial", "failed", "running"], "lrs", i),
+            at: iso(now_s - 600 * (1 + (i % 300))),
+          }
+        : null,
+    captures: Math.floor(hash("nc", i) * 40),
+  };
+});
+
+/** When captures were taken on the crowded host: a year of them, an incident in the last hour. */
+export interface Taken {
+  n: number;
+  from: number;
+  seconds: number;
+  plan: string;
+  state: RunState;
+}
+export const TAKEN: Taken[] = [
+  ...Array.from({ length: 360 }, (_, i) => ({
+    n: 100 + i,
+    from: now_s - DAY_S * (360 - i) + Math.floor(hash("at", i) * 40000),
+    seconds: pick([15, 30, 30, 60], "sec", i),
+    plan: pick(["triage", "triage", "cpu", "baseline"], "plan", i),
+    state: pick<RunState>(["done", "done", "done", "done", "partial"], "st", i),
+  })),
+  { n: 470, from: now_s - 3300, seconds: 15, plan: "triage", state: "done" as const },
+  { n: 471, from: now_s - 2400, seconds: 60, plan: "cpu", state: "done" as const },
+  { n: 472, from: now_s - 2310, seconds: 5, plan: "sched", state: "done" as const },
+  { n: 473, from: now_s - 1500, seconds: 60, plan: "cpu", state: "partial" as const },
+  { n: 474, from: now_s - 600, seconds: 120, plan: "cpu", state: "done" as const },
+];
+
+export const blocks = (hostId: string): CaptureBlock[] =>
+  TAKEN.map((c) => ({
+    run_id: id("run", hostId, c.n),
+    capture_id: id("capture", c.n),
+    number: c.n,
+    plan: c.plan,
+    state: c.state,
+    from_ns: c.from * NS,
+    to_ns: (c.from + c.seconds) * NS,
+    uncertainty_ns: c.n === 473 ? 4 * NS : 2e6,
+  }));
+
+export const eventsOf = (hostId: string): HostEvent[] =>
+  TAKEN.flatMap((c): HostEvent[] => {
+    if (hash("ev", c.n) < 0.7 && c.n < 470) return [];
+    const at = (s: number): number => (c.from + s) * NS;
+    const base = {
+      uncertainty_ns: 2e6,
+      end_ns: null,
+      artifact_id: id("artifact", hostId, c.n, "kmsg"),
+      run_id: id("run", hostId, c.n),
+    };
+    return [
+      {
+        ...base,
+        id: id("e1", c.n),
+        t_ns: at(c.seconds * 0.4),
+        kind: "oom_kill",
+        severity: "critical" as const,
+        title: { key: "event.oom_kill", params: { comm: "feed-worker", pid: 48211 } },
+        detail: "Out of memory: Killed process 48211 (feed-worker) total-vm:8123452kB, anon-rss:6023344kB",
+        line: 214,
+      },
+      {
+        ...base,
+        id: id("e2", c.n),
+        t_ns: at(c.seconds * 0.8),
+        kind: "hung_task",
+        severity: "warn" as const,
+        title: { key: "event.hung_task", params: { process: "jbd2/nvme0n1", seconds: 120 } },
+        detail: "INFO: task jbd2/nvme0n1:812 blocked for more than 120 seconds.",
+        line: 220,
+      },
+    ];
+  });
+
+const done = (cid: string, seconds: number, seed: string): RunCollector => ({
+  id: cid,
+  state: "done",
+  reason: null,
+  bytes: Math.floor(
+    (COLLECTORS.find((c) => c.id === cid)?.cost.bytes_per_s ?? 500) * seconds * (0.7 + hash(cid, seed) * 0.5),
+  ),
+  seconds,
+  progress: null,
+  exit_code: 0,
+  way: "tool",
+  tool_version: cid.startsWith("perf") ? "perf 6.1.119" : "",
+  argv: COLLECTORS.find((c) => c.id === cid)?.ways[0]?.shows.replace("{seconds}", String(seconds)) ?? "",
+  cpu_ms: Math.floor(hash("cpu", cid, seed) * 60),
+  stderr_tail: "",
+  warnings: [],
+});
+
+/** A run that has ended; some collectors in it did not work, for each of the possible reasons. */
+export function endedRun(
+  runId: string,
+  host: Host,
+  planId: string,
+  seconds: number,
+  started_s: number,
+  state: RunState,
+): RunSummary {
+  const plan = PLANS.find((p) => p.id === planId) ?? PLANS[0]!;
+  const collectors = plan.collectors.map((c) => done(c.id, Math.min(c.seconds, seconds), runId));
+  const set = (cid: string, change: Partial<RunCollector>): void => {
+    const found = collectors.find((c) => c.id === cid);
+    if (found) Object.assign(found, change);
+  };
+  if (state === "partial") {
+    set("iostat", {
+      state: "skipped",
+      reason: { key: "collector.skipped.tool_missing", params: { tool: "iostat" } },
+      bytes: 0,
+      seconds: null,
+      argv: null,
+    });
+    set("perf_record", {
+      state: "failed",
+      exit_code: 255,
+      reason: { key: "collector.failed.exit", params: { exit: 255 } },
+      bytes: 0,
+      seconds: 0.4,
+      stderr_tail:
+        "Error:\nAccess to performance monitoring and observability operations is limited.\nperf_event_paranoid setting is 4",
+    });
+    set("numastat", {
+      state: "timed_out",
+      reason: { key: "collector.timed_out", params: { seconds: seconds + 5 } },
+      bytes: 812,
+      seconds: seconds + 5,
+    });
+    set("kmsg", {
+      state: "unreadable",
+      reason: { key: "collector.unreadable", params: { lines: 3 } },
+      bytes: 51,
+    });
+  }
+  const failed = state === "failed";
+  return {
+    id: runId,
+    host: { id: host.id, name: host.name },
+    state,
+    attempt: 1,
+    started_at: iso(started_s),
+    ended_at: iso(started_s + seconds + 4),
+    seconds: seconds + 4.2,
+    bytes: failed ? 0 : collectors.reduce((sum, c) => sum + (c.bytes ?? 0), 0),
+    host_cpu_ms: failed ? null : 310 + Math.floor(hash("hc", runId) * 800),
+    failure: failed
+      ? { key: "run.failed.unreachable", params: { address: host.address, port: host.port } }
+      : null,
+    collectors: failed
+      ? collectors.map((c) => ({ ...c, state: "cancelled" as const, bytes: 0, seconds: null }))
+      : collectors,
+  };
+}
+
+export const CAPTURES: Capture[] = TAKEN.slice()
+  .reverse()
+  .map((c) => {
+    const fleet = c.n === 473 ? 20 : c.n % 7 === 0 ? 3 : 1;
+    const runs = Array.from({ length: fleet }, (_, k) => {
+      const host = HOSTS[k + 1]!;
+      const state: RunState =
+        fleet === 1 ? c.state : k === 3 ? "failed" : k % 6 === 5 ? "partial" : k === 0 ? c.state : "done";
+      return endedRun(
+        k === 0 ? id("run", host.id, c.n) : id("run", host.id, c.n),
+        host,
+        c.plan,
+        c.seconds,
+        c.from,
+        state,
+      );
+    });
+    return {
+      id: id("capture", c.n),
+      number: c.n,
+      plan: c.plan,
+      seconds: c.seconds,
+      state: fleet > 3 ? "partial" : c.state,
+      reason: pick(
+        [
+          "p99 of feed is 2.3 s since 02:14",
+          "nightly baseline",
+          "disk alerts on nvme0n1",
+          "after GOMAXPROCS=4",
+          "before the deploy",
+        ],
+        "why",
+        c.n,
+      ),
+      source: "manual",
+      requested_by: { id: id("user", c.n % 3), name: pick(["lena", "wei", "admin"], "by", c.n) },
+      created_at: iso(c.from - 3),
+      ended_at: iso(c.from + c.seconds + 5),
+      runs,
+    } satisfies Capture;
+  });

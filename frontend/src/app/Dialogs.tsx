@@ -1,0 +1,33 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import type { Search } from "../core/search";
+import { DIALOG_KEYS } from "../lib/dialogs";
+
+const NewCapture = lazy(() =>
+  import("../features/captures/NewCaptureDialog").then((m) => ({ default: m.NewCaptureDialog })),
+);
+const Import = lazy(() =>
+  import("../features/imports/ImportDialog").then((m) => ({ default: m.ImportDialog })),
+);
+
+/** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
+export function Dialogs() {
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const close = () =>
+    void navigate({
+      to: ".",
+      search: ((before: Search) => {
+        const next = { ...before };
+        for (const key of DIALOG_KEYS) delete next[key];
+        return next;
+      }) as never,
+      resetScroll: false,
+    });
+  return (
+    <Suspense>
+      {search.dialog === "capture" && <NewCapture onClose={close} />}
+      {search.dialog === "import" && <Import onClose={close} />}
+    </Suspense>
+  );
+}

@@ -1,0 +1,149 @@
+import "@mantine/spotlight/styles.css";
+import { useMantineColorScheme } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { Spotlight } from "@mantine/spotlight";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import {
+  Camera,
+  Clock,
+  FileInput,
+  Languages,
+  Plus,
+  Search as SearchIcon,
+  Server,
+  Settings,
+  SunMoon,
+} from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Capture, Host, List } from "../client/types";
+import { useOpenDialog } from "../lib/dialogs";
+import { setLocale, useLocale } from "../lib/i18n";
+import { prefs, setPrefs } from "../lib/prefs";
+import { get, useMay } from "../lib/queries";
+
+interface Command {
+  id: string;
+  label: string;
+  icon: ReactNode;
+  run: () => void;
+}
+
+const SIZE = 15;
+
+/** Everything by typing: hosts, captures, places, commands. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const [query, setQuery] = useState("");
+  const [q] = useDebouncedValue(query.trim(), 120);
+  const commands = useCommands();
+  const navigate = useNavigate();
+  const hosts = useQuery({
+    queryKey: ["palette", "hosts", q],
+    queryFn: () => get<List<Host>>("/hosts", { q, limit: 8 }),
+    placeholderData: keepPreviousData,
+  });
+  const captures = useQuery({
+    queryKey: ["palette", "captures"],
+    queryFn: () => get<List<Capture>>("/captures", { limit: 50 }),
+  });
+  const needle = query.trim().toLowerCase();
+  const foundCommands = commands.filter((one) => one.label.toLowerCase().includes(needle));
+  const foundCaptures = (captures.data?.items ?? [])
+    .filter((one) => `#${one.number} ${one.plan} ${one.reason}`.toLowerCase().includes(needle))
+    .slice(0, 5);
+  const foundHosts = needle ? (hosts.data?.items ?? []) : [];
+  return (
+    <Spotlight.Root
+      forceOpened
+      onSpotlightClose={onClose}
+      query={query}
+      onQueryChange={setQuery}
+      scrollable
+      maxHeight={420}
+      lockScroll={false}
+      overlayProps={{ backgroundOpacity: 0.5, blur: 0 }}
+      shortcut={null}
+      transitionProps={{ duration: 60 }}
+    >
+      <Spotlight.Search
+        data-autofocus
+        placeholder={t("palette.placeholder")}
+        aria-label={t("nav.palette")}
+        leftSection={<SearchIcon size={SIZE} />}
+      />
+      <Spotlight.ActionsList>
+        {foundHosts.length > 0 && (
+          <Spotlight.ActionsGroup label={t("nav.hosts")}>
+            {foundHosts.map((host) => (
+              <Spotlight.Action
+                key={host.id}
+                label={host.name}
+                description={host.address}
+                leftSection={<Server size={SIZE} />}
+                onClick={() => void navigate({ to: "/hosts/$hostId", params: { hostId: host.id } })}
+              />
+            ))}
+          </Spotlight.ActionsGroup>
+        )}
+        {foundCommands.length > 0 && (
+          <Spotlight.ActionsGroup label={t("palette.commands")}>
+            {foundCommands.map((one) => (
+              <Spotlight.Action key={one.id} label={one.label} leftSection={one.icon} onClick={one.run} />
+            ))}
+          </Spotlight.ActionsGroup>
+        )}
+        {foundCaptures.length > 0 && (
+          <Spotlight.ActionsGroup label={t("nav.captures")}>
+            {foundCaptures.map((one) => (
+              <Spotlight.Action
+                key={one.id}
+                label={`#${one.number} ${one.plan}`}
+                description={one.reason}
+                leftSection={<Camera size={SIZE} />}
+                onClick={() => void navigate({ to: "/captures/$captureId", params: { captureId: one.id } })}
+              />
+            ))}
+          </Spotlight.ActionsGroup>
+        )}
+        {foundHosts.length + foundCommands.length + foundCaptures.length === 0 && (
+          <Spotlight.Empty>{t("palette.nothing")}</Spotlight.Empty>
+        )}
+      </Spotlight.ActionsList>
+    </Spotlight.Root>
+  );
+}
+
+function useCommands(): Command[] {
+  const { t } = useTranslation();
+  const may = useMay();
+  const navigate = useNavigate();
+  const openDialog = useOpenDialog();
+  const locale = useLocale();
+  const { toggleColorScheme } = useMantineColorScheme();
+  const out: Command[] = [];
+  const add = (id: string, label: string, icon: ReactNode, run: () => void) =>
+    out.push({ id, label, icon, run });
+  if (may("capture.light"))
+    add("capture", t("nav.newCapture"), <Camera size={SIZE} />, () => openDialog("capture"));
+  if (may("host.enrol"))
+    add("add", t("nav.addHost"), <Plus size={SIZE} />, () => void navigate({ to: "/hosts/new" }));
+  if (may("capture.import"))
+    add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
+  add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
+  add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
+  add("profiles", t("nav.profiles"), <Camera size={SIZE} />, () => void navigate({ to: "/profiles" }));
+  add("settings", t("nav.settings"), <Settings size={SIZE} />, () => void navigate({ to: "/settings" }));
+  add("scheme", t("nav.theme"), <SunMoon size={SIZE} />, () => toggleColorScheme());
+  add("zone", t("nav.zone"), <Clock size={SIZE} />, () =>
+    setPrefs({ zone: prefs().zone === "utc" ? "local" : "utc" }),
+  );
+  add(
+    "language",
+    locale === "en" ? "中文" : "English",
+    <Languages size={SIZE} />,
+    () => void setLocale(locale === "en" ? "zh" : "en"),
+  );
+  return out;
+}

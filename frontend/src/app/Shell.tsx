@@ -1,0 +1,229 @@
+import {
+  ActionIcon,
+  Menu,
+  Tooltip,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
+import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import {
+  Activity,
+  Camera,
+  CircleHelp,
+  Flame,
+  Moon,
+  Search as SearchIcon,
+  Server,
+  Settings,
+  Sun,
+  UserRound,
+} from "lucide-react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "../components/Link";
+import { BlockSkeleton, ErrorState } from "../components/States";
+import { ApiError, remove } from "../lib/api";
+import { setLocale, useLocale } from "../lib/i18n";
+import { setPrefs, usePrefs } from "../lib/prefs";
+import { useMay, useMe } from "../lib/queries";
+import { Dialogs } from "./Dialogs";
+import classes from "./Shell.module.css";
+
+const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
+const Shortcuts = lazy(() => import("./Shortcuts").then((m) => ({ default: m.Shortcuts })));
+
+const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
+
+const PLACES = [
+  { to: "/hosts", key: "nav.hosts", icon: Server },
+  { to: "/captures", key: "nav.captures", icon: Camera },
+  { to: "/profiles", key: "nav.profiles", icon: Flame },
+  { to: "/settings", key: "nav.settings", icon: Settings },
+] as const;
+
+/** What stands around every screen: places, palette, zone, theme, account. */
+export function Shell() {
+  const me = useMe();
+  const location = useLocation();
+  const navigate = useNavigate();
+  const { t } = useTranslation();
+  const [sheet, setSheet] = useState(false);
+  const [palette, setPalette] = useState(false);
+  useHotkeys([
+    ["mod+K", () => setPalette(true)],
+    ["shift+?", () => setSheet(true)],
+    ["?", () => setSheet(true)],
+  ]);
+
+  const needsLogin = me.error instanceof ApiError && me.error.status === 401;
+  const away = needsLogin || me.data?.needs_password === true;
+  const left = useRef(false);
+  useEffect(() => {
+    // Once: while the sign-in screen loads, this one still stands and its address is already the next one.
+    if (!away || left.current) return;
+    left.current = true;
+    void navigate({ to: "/login", search: { next: location.href } as never, replace: true });
+  }, [away, location.href, navigate]);
+  if (away) return null;
+  return (
+    <div className={classes.shell}>
+      <a href="#main" className={classes.skip}>
+        {t("nav.skip")}
+      </a>
+      <header className={classes.header}>
+        <Link to="/" className={classes.brand ?? ""} underline="never" aria-label="Culprit">
+          <Activity size={18} aria-hidden />
+          <span>Culprit</span>
+        </Link>
+        <nav className={classes.nav} aria-label={t("nav.main")}>
+          {PLACES.map(({ to, key, icon: Icon }) => (
+            <Link
+              key={to}
+              to={to}
+              className={classes.place ?? ""}
+              underline="never"
+              activeProps={{ "data-active": "" } as never}
+            >
+              <Icon size={15} aria-hidden />
+              <span>{t(key)}</span>
+            </Link>
+          ))}
+        </nav>
+        <UnstyledButton
+          className={classes.search}
+          onClick={() => setPalette(true)}
+          aria-label={`${t("nav.palette")} ${PALETTE_KEY}`}
+        >
+          <SearchIcon size={14} aria-hidden />
+          <span className={classes.searchText}>{t("nav.palette")}</span>
+          <kbd>{PALETTE_KEY}</kbd>
+        </UnstyledButton>
+        <div className={classes.tools}>
+          <ZoneToggle />
+          <LanguageToggle />
+          <SchemeToggle />
+          <Tooltip label={`${t("nav.shortcuts")} (?)`}>
+            <ActionIcon
+              onClick={() => setSheet(true)}
+              aria-label={t("nav.shortcuts")}
+              className={classes.wide ?? ""}
+            >
+              <CircleHelp size={16} />
+            </ActionIcon>
+          </Tooltip>
+          <Account />
+        </div>
+      </header>
+      {me.error && !needsLogin ? (
+        <main id="main">
+          <h1 className="visually-hidden">Culprit</h1>
+          <ErrorState error={me.error} retry={() => void me.refetch()} />
+        </main>
+      ) : me.data ? (
+        <Suspense fallback={<BlockSkeleton height={320} />}>
+          <Outlet />
+          <Dialogs />
+        </Suspense>
+      ) : (
+        <BlockSkeleton height={320} />
+      )}
+      <Suspense>
+        {palette && <Palette onClose={() => setPalette(false)} />}
+        {sheet && <Shortcuts onClose={() => setSheet(false)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+function ZoneToggle() {
+  const { t } = useTranslation();
+  const { zone } = usePrefs();
+  return (
+    <Tooltip label={t("nav.zone")}>
+      <UnstyledButton
+        className={classes.toggle}
+        onClick={() => setPrefs({ zone: zone === "utc" ? "local" : "utc" })}
+        aria-label={`${t("nav.zone")}: ${zone === "utc" ? "UTC" : t("zone.local")}`}
+      >
+        {zone === "utc" ? "UTC" : t("zone.local")}
+      </UnstyledButton>
+    </Tooltip>
+  );
+}
+
+function LanguageToggle() {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  return (
+    <Tooltip label={t("nav.language")}>
+      <UnstyledButton
+        className={classes.toggle}
+        onClick={() => void setLocale(locale === "en" ? "zh" : "en")}
+        lang={locale === "en" ? "zh-CN" : "en"}
+        aria-label={locale === "en" ? "中文" : "EN: English"}
+      >
+        {locale === "en" ? "中文" : "EN"}
+      </UnstyledButton>
+    </Tooltip>
+  );
+}
+
+function SchemeToggle() {
+  const { t } = useTranslation();
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme("dark");
+  return (
+    <Tooltip label={t("nav.theme")}>
+      <ActionIcon
+        onClick={() => setColorScheme(scheme === "dark" ? "light" : "dark")}
+        aria-label={t("nav.theme")}
+      >
+        {scheme === "dark" ? <Sun size={16} /> : <Moon size={16} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Account() {
+  const { t } = useTranslation();
+  const { data } = useMe();
+  const may = useMay();
+  const navigate = useNavigate();
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon aria-label={t("nav.account")}>
+          <UserRound size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {data?.name} · {data ? t(`role.${data.role}`) : ""}
+        </Menu.Label>
+        <Menu.Item onClick={() => void navigate({ to: "/settings/$part", params: { part: "account" } })}>
+          {t("nav.account")}
+        </Menu.Item>
+        {may("audit.read") && (
+          <Menu.Item onClick={() => void navigate({ to: "/settings/$part", params: { part: "audit" } })}>
+            {t("settings.audit.title")}
+          </Menu.Item>
+        )}
+        <Menu.Item component="a" href="/docs" target="_blank" rel="noreferrer">
+          {t("nav.apiDocs")}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item
+          onClick={() =>
+            void remove("/session").finally(() => {
+              location.assign("/login");
+            })
+          }
+        >
+          {t("nav.signOut")}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

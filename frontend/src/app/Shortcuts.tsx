@@ -1,0 +1,70 @@
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../components/Dialog";
+import classes from "./Shortcuts.module.css";
+
+const SHEET = [
+  [
+    "everywhere",
+    [
+      ["mod K", "palette"],
+      ["/", "search"],
+      ["?", "sheet"],
+      ["Esc", "close"],
+    ],
+  ],
+  [
+    "timeline",
+    [
+      ["W / +", "zoomIn"],
+      ["S / -", "zoomOut"],
+      ["A D / ← →", "pan"],
+      ["Shift", "faster"],
+      ["0", "all"],
+      ["[ ]", "captures"],
+      [", .", "cursor"],
+      ["b b", "brush"],
+      ["B B", "baseline"],
+      ["Enter", "enter"],
+      ["Esc", "clear"],
+    ],
+  ],
+  [
+    "mouse",
+    [
+      ["drag", "mouseBrush"],
+      ["Shift drag", "mouseBaseline"],
+      ["Alt drag", "mousePan"],
+      ["Ctrl wheel", "mouseZoom"],
+      ["Shift wheel", "mouseScroll"],
+      ["double click", "mouseEnter"],
+      ["click", "mouseCite"],
+    ],
+  ],
+] as const;
+
+/** All keys on one sheet. */
+export function Shortcuts({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const mac = /Mac/.test(navigator.platform);
+  return (
+    <Dialog onClose={onClose} title={t("nav.shortcuts")} size="52rem">
+      <div className={classes.sheet}>
+        {SHEET.map(([part, rows]) => (
+          <section key={part}>
+            <h3 className={classes.title}>{t(`keys.${part}`)}</h3>
+            <dl className={classes.list}>
+              {rows.map(([key, act]) => (
+                <div key={act} className={classes.row}>
+                  <dt>
+                    <kbd className={classes.key}>{key.replace("mod", mac ? "⌘" : "Ctrl")}</kbd>
+                  </dt>
+                  <dd>{t(`keys.${act}`)}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

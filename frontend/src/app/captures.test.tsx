@@ -1,0 +1,182 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { state } from "../../mock/api";
+import { begin } from "../../mock/live";
+import { answerInstead, sent } from "../../mock/msw";
+import { CAPTURES, endedRun, HOSTS } from "../../mock/world";
+import type { Capture, Host } from "../client/types";
+import { open } from "../testing/screen";
+
+const HOST = HOSTS[1] as Host;
+
+/** Stands in for the browser's own: tests say what arrives. */
+class Stream extends EventTarget {
+  static last: Stream | undefined;
+  static readonly CLOSED = 2;
+  readyState = 1;
+  constructor(readonly url: string) {
+    super();
+    Stream.last = this;
+  }
+  close(): void {
+    this.readyState = 2;
+  }
+  say(event: string, data: unknown): void {
+    act(() => void this.dispatchEvent(new MessageEvent(event, { data: JSON.stringify(data) })));
+  }
+}
+
+beforeEach(() => {
+  state.hosts = HOSTS.slice(0, 8);
+  vi.stubGlobal("EventSource", Stream);
+});
+afterEach(() => {
+  state.role = "admin";
+  state.hosts = [...HOSTS];
+  vi.unstubAllGlobals();
+});
+
+describe("a new capture", () => {
+  it("shows every command, its cost and where it works before anything is sent", async () => {
+    const user = userEvent.setup();
+    const router = open(`/captures?dialog=capture&on=${HOST.id}&plan=cpu`);
+    expect(await screen.findByText(/perf record -F 99 -a -g/)).toBeVisible();
+    expect(screen.getByText("about 33 s")).toBeVisible();
+    expect(sent.some((one) => one.method === "POST" && one.path === "/captures")).toBe(false);
+    await user.type(screen.getByRole("textbox", { name: "Reason" }), "p99 is bad");
+    await user.click(screen.getByRole("button", { name: "Run on 1 host" }));
+    await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
+    expect(sent.find((one) => one.method === "POST" && one.path === "/captures")?.body).toEqual({
+      host_ids: [HOST.id],
+      plan: "cpu",
+      reason: "p99 is bad",
+    });
+  });
+
+  it("is refused with its reason where the role does not allow the tier", async () => {
+    state.role = "investigator";
+    open(`/captures?dialog=capture&on=${HOST.id}&plan=sched`);
+    expect(await screen.findByText(/capture.deep needs the role oncall/)).toBeVisible();
+    expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
+  });
+
+  it("asks for hosts first", async () => {
+    open("/captures?dialog=capture");
+    expect(await screen.findByText(/Choose at least one host/)).toBeVisible();
+    expect(screen.getByRole("button", { name: /^Run on/ })).toBeDisabled();
+  });
+});
+
+describe("a capture that runs", () => {
+  const live = (): Capture => begin([HOST], "cpu", 30, "why", 5);
+
+  it("follows the stream to its end, and shows why a collector brought nothing home", async () => {
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    expect(await screen.findByRole("button", { name: "Cancel the capture" })).toBeVisible();
+    await waitFor(() => expect(Stream.last?.url).toContain(`/captures/${capture.id}/progress`));
+    const run = endedRun(
+      capture.runs[0]?.id ?? "",
+      HOST,
+      "cpu",
+      30,
+      Date.parse(capture.created_at) / 1000,
+      "partial",
+    );
+    Stream.last?.say("run", run);
+    expect(await screen.findByText("exit 255")).toBeVisible();
+    expect(screen.getByText(/perf_event_paranoid setting is 4/)).toBeVisible();
+    expect(screen.getByText(/tool=iostat|iostat/)).toBeVisible();
+    answerInstead(({ path }) =>
+      path === `/captures/${capture.id}`
+        ? { status: 200, body: { ...capture, state: "partial", runs: [run] } }
+        : undefined,
+    );
+    Stream.last?.say("capture", { state: "partial" });
+    await waitFor(() => expect(screen.queryByRole("button", { name: "Cancel the capture" })).toBeNull());
+    expect(Stream.last?.readyState).toBe(2);
+  });
+
+  it("is cancelled by one press", async () => {
+    const user = userEvent.setup();
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    await user.click(await screen.findByRole("button", { name: "Cancel the capture" }));
+    await waitFor(() => expect(sent.some((one) => one.path === `/captures/${capture.id}/cancel`)).toBe(true));
+    expect((await screen.findAllByText("cancelled"))[0]).toBeVisible();
+  });
+
+  it("is asked for every two seconds where the stream is refused", async () => {
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel the capture" });
+    await waitFor(() => expect(Stream.last).toBeDefined());
+    const stream = Stream.last as Stream;
+    stream.readyState = 2;
+    act(() => void stream.dispatchEvent(new Event("error")));
+    expect(await screen.findByText("asking every 2 s")).toBeVisible();
+    const before = sent.filter((one) => one.path === `/captures/${capture.id}`).length;
+    await waitFor(
+      () =>
+        expect(sent.filter((one) => one.path === `/captures/${capture.id}`).length).toBeGreaterThan(before),
+      { timeout: 5000 },
+    );
+  });
+
+  it("keeps trying by itself while the browser reconnects", async () => {
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel the capture" });
+    await waitFor(() => expect(Stream.last).toBeDefined());
+    const stream = Stream.last as Stream;
+    stream.readyState = 0;
+    act(() => void stream.dispatchEvent(new Event("error")));
+    expect(screen.queryByText("asking every 2 s")).toBeNull();
+  });
+
+  it("cannot be cancelled by a viewer", async () => {
+    state.role = "viewer";
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    await screen.findByText("“why”");
+    expect(screen.queryByRole("button", { name: "Cancel the capture" })).toBeNull();
+  });
+});
+
+describe("captures that have ended", () => {
+  it("are listed with state, hosts and cost", async () => {
+    open("/captures");
+    const first = CAPTURES[0] as Capture;
+    const row = (await screen.findByRole("link", { name: `#${first.number}` })).closest("tr") as HTMLElement;
+    expect(within(row).getByText("done")).toBeVisible();
+  });
+
+  it("begin with an invitation where there are none", async () => {
+    answerInstead(({ method, path }) =>
+      method === "GET" && path === "/captures" ? { status: 200, body: { items: [], next: null } } : undefined,
+    );
+    open("/captures");
+    expect(await screen.findByText("Nothing was captured yet")).toBeVisible();
+  });
+});
+
+describe("an import", () => {
+  it("shows the server's reason, with the line that it names", async () => {
+    const user = userEvent.setup();
+    answerInstead(({ path }) =>
+      path === "/imports"
+        ? {
+            status: 422,
+            body: { status: 422, title: "", detail: "Line 3 is neither a sample nor a frame.", key: "" },
+          }
+        : undefined,
+    );
+    open("/captures?dialog=import");
+    await screen.findByText("A host that cannot be reached");
+    const input = document.querySelector<HTMLInputElement>('input[type="file"]') as HTMLInputElement;
+    await user.upload(input, new File(["rubbish"], "perf.txt"));
+    await user.click(screen.getAllByRole("button", { name: "Import" }).at(-1) as HTMLElement);
+    expect(await screen.findByText("Line 3 is neither a sample nor a frame.")).toBeVisible();
+  });
+});

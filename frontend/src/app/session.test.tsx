@@ -1,0 +1,115 @@
+import { screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { state } from "../../mock/api";
+import { answerInstead, sent } from "../../mock/msw";
+import { HOSTS } from "../../mock/world";
+import { linkToken, safeNext } from "../features/session/LoginPage";
+import { open } from "../testing/screen";
+
+beforeEach(() => {
+  state.hosts = HOSTS.slice(0, 3);
+  vi.spyOn(window.location, "assign").mockImplementation(() => undefined);
+});
+afterEach(() => {
+  state.signedIn = true;
+  state.needsPassword = false;
+  state.empty = false;
+  state.hosts = [...HOSTS];
+  vi.restoreAllMocks();
+});
+
+describe("signing in", () => {
+  it("is asked of whoever is not, and leads back to where they were going", async () => {
+    state.signedIn = false;
+    const router = open("/captures?state=failed");
+    expect(await screen.findByRole("heading", { name: "Sign in" })).toBeVisible();
+    expect(router.state.location.search).toMatchObject({ next: "/captures?state=failed" });
+  });
+
+  it("says that name or password is wrong", async () => {
+    const user = userEvent.setup();
+    state.signedIn = false;
+    open("/login");
+    await user.type(await screen.findByLabelText(/Name/), "admin");
+    await user.type(screen.getByLabelText(/Password/), "nope");
+    await user.click(screen.getByRole("button", { name: "Sign in" }));
+    expect(await screen.findByRole("alert")).toHaveTextContent("The name or the password is wrong.");
+  });
+
+  it("goes on only to places on this server", () => {
+    expect(safeNext("/hosts?q=a")).toBe("/hosts?q=a");
+    for (const bad of [
+      undefined,
+      "https://evil.example",
+      "//evil.example",
+      "/\\evil.example",
+      "javascript:1",
+      "/login",
+    ])
+      expect(safeNext(bad)).toBe("/");
+  });
+
+  it("finds the token of a link in the fragment", () => {
+    expect(linkToken("token=abc")).toBe("abc");
+    expect(linkToken("#link=abc&x=1")).toBe("abc");
+    expect(linkToken("nothing")).toBeUndefined();
+  });
+});
+
+describe("a first-login link", () => {
+  it("asks for a password that is long enough and typed twice", async () => {
+    const user = userEvent.setup();
+    state.signedIn = false;
+    open("/login#token=fresh");
+    expect(await screen.findByRole("heading", { name: "Choose a password" })).toBeVisible();
+    const [first, second] = screen.getAllByLabelText(/New password|The same again/) as [
+      HTMLElement,
+      HTMLElement,
+    ];
+    await user.type(first, "short");
+    await user.type(second, "other");
+    await user.click(screen.getByRole("button", { name: /Set password/ }));
+    expect(await screen.findByText("At least 10 characters are needed.")).toBeVisible();
+    expect(sent.some((one) => one.method === "PATCH")).toBe(false);
+    await user.clear(first);
+    await user.clear(second);
+    await user.type(first, "long enough for all");
+    await user.type(second, "long enough for all");
+    await user.click(screen.getByRole("button", { name: /Set password/ }));
+    await waitFor(() =>
+      expect(sent.find((one) => one.method === "PATCH")?.body).toEqual({ password: "long enough for all" }),
+    );
+  });
+
+  it("says what to do when it was used already", async () => {
+    state.signedIn = false;
+    open("/login#token=used");
+    expect(await screen.findByRole("alert")).toHaveTextContent("was used already or has expired");
+  });
+});
+
+describe("the first visit", () => {
+  it("has three doors, and one click captures this machine", async () => {
+    const user = userEvent.setup();
+    state.empty = true;
+    const router = open("/");
+    expect(await screen.findByText("Welcome to Culprit")).toBeVisible();
+    expect(screen.getByRole("link", { name: "Add a host" })).toBeVisible();
+    expect(screen.getByRole("button", { name: "Open the recorded example" })).toBeVisible();
+    await screen.findByText(/collectors, about/);
+    await user.click(screen.getByRole("button", { name: "Capture now" }));
+    await waitFor(() => expect(router.state.location.pathname).toMatch(/^\/captures\//));
+    const posts = sent.filter((one) => one.method === "POST").map((one) => one.path);
+    expect(posts.indexOf("/demo/busy")).toBeGreaterThan(-1);
+    expect(posts.indexOf("/demo/busy")).toBeLessThan(posts.indexOf("/captures"));
+  });
+});
+
+describe("a server that fails", () => {
+  it("is told apart from a server that is away", async () => {
+    answerInstead(({ path }) => (path === "/captures" ? { status: 500, body: "not even JSON" } : undefined));
+    open("/captures");
+    expect(await screen.findByRole("alert")).toHaveTextContent("The server answered with status 500.");
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * Our names for the server's answers must exist in what the server says it answers. Where a field is renamed
+ * or dropped there, the types fail here, before a screen shows a hole.
+ */
+import type { components } from "./schema";
+import type * as Ours from "./types";
+
+type Theirs = components["schemas"];
+
+type Required<T> = { [K in keyof T]-?: undefined extends T[K] ? never : K }[keyof T];
+/** The names that we rely on and the server does not know. */
+type Missing<T, S> = Exclude<Required<T>, keyof S>;
+type None<T extends never> = T;
+
+export type Agreed = [
+  None<Missing<Ours.Me, Theirs["Me"]>>,
+  None<Missing<Ours.User, Theirs["UserRead"]>>,
+  None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,
+  None<Missing<Ours.AuditEntry, Theirs["AuditRead"]>>,
+  None<Missing<Ours.Credential, Theirs["CredentialRead"]>>,
+  None<Missing<Ours.NetworkRule, Theirs["NetworkRuleRead"]>>,
+  None<Missing<Ours.Host, Theirs["HostRead"]>>,
+  None<Missing<Ours.ScannedKey, Theirs["ScannedKey"]>>,
+  None<Missing<Ours.Preflight, Theirs["PreflightRead"]>>,
+  None<Missing<Ours.Preview, Theirs["PreviewRead"]>>,
+  None<Missing<Ours.Capture, Theirs["CaptureRead"]>>,
+  None<Missing<Ours.Run, Theirs["RunRead"]>>,
+  None<Missing<Ours.SeriesSummary, Theirs["SeriesRead"]>>,
+  None<Missing<Ours.Timeline, Theirs["TimelineRead"]>>,
+  None<Missing<Ours.TimelineOverview, Theirs["OverviewRead"]>>,
+  None<Missing<Ours.Lane, Theirs["culprit__timeline__schemas__LaneRead"]>>,
+  None<Missing<Ours.CaptureBlock, Theirs["CaptureBlock"]>>,
+  None<Missing<Ours.Citation, Theirs["CiteRead"]>>,
+  None<Missing<Omit<Ours.Lines, "from">, Theirs["LinesRead"]>>,
+  None<Missing<Ours.Profile, Theirs["ProfileRead"]>>,
+];

@@ -1,0 +1,476 @@
+/** What the server answers, under the names that the screens use. */
+
+import type { Sentence } from "../core/words";
+
+export type { Sentence };
+export interface Bilingual {
+  en: string;
+  zh: string;
+}
+export interface List<T> {
+  items: T[];
+  next: string | null;
+}
+export interface Named {
+  id: string;
+  name: string;
+}
+
+export type Role = "viewer" | "investigator" | "oncall" | "admin";
+export type Tier = "light" | "standard" | "deep" | "ptrace";
+
+export interface Me {
+  id: string;
+  name: string;
+  role: Role;
+  locale: "en" | "zh";
+  label_scope: Record<string, string[]>;
+  csrf: string | null;
+  may: string[];
+  version: string;
+  needs_password: boolean;
+  /** The machine that the platform runs on, where it has enrolled itself. */
+  this_host: string | null;
+}
+
+export interface User {
+  id: string;
+  name: string;
+  role: Role;
+  label_scope: Record<string, string[]>;
+  locale: "en" | "zh";
+  has_password: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  login_link?: string | null;
+}
+
+export interface ApiToken {
+  id: string;
+  name: string;
+  prefix: string;
+  role: Role;
+  expires_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
+  token?: string | null;
+}
+
+export interface AuditEntry {
+  id: string;
+  seq: number;
+  at: string;
+  actor_name: string;
+  action: string;
+  resource_kind: string;
+  resource_id: string | null;
+  detail: Record<string, unknown>;
+  address: string | null;
+}
+
+export type CredentialKind = "key" | "generated_key" | "certificate" | "agent" | "password";
+
+export interface Credential {
+  id: string;
+  name: string;
+  kind: CredentialKind;
+  username: string | null;
+  public: { authorized_keys_line?: string; fingerprint?: string } & Record<string, unknown>;
+  hosts?: number;
+  created_at: string;
+}
+
+export interface NetworkRule {
+  id: string;
+  cidr: string;
+  port_from: number;
+  port_to: number;
+  note: string;
+  created_at: string;
+}
+
+export interface Facts {
+  kernel?: string;
+  distro?: string;
+  arch?: string;
+  cpus?: number;
+  numa_nodes?: number;
+  cgroup?: string | number;
+  mem_bytes?: number;
+  [key: string]: unknown;
+}
+
+export type RunState =
+  | "queued"
+  | "running"
+  | "ingesting"
+  | "done"
+  | "partial"
+  | "failed"
+  | "cancelled"
+  | "expired";
+
+export type CollectorState =
+  | "queued"
+  | "running"
+  | "done"
+  | "skipped"
+  | "failed"
+  | "timed_out"
+  | "unreadable"
+  | "cancelled";
+
+export interface Host {
+  id: string;
+  name: string;
+  address: string;
+  port: number;
+  username: string;
+  credential: {
+    id: string;
+    name: string;
+    kind: CredentialKind;
+    authorized_keys_line?: string | null;
+  } | null;
+  sudo: "none" | "nopasswd" | "password";
+  jump_host: Named | null;
+  labels: Record<string, string>;
+  state: "active" | "retired" | "imported";
+  host_key: { type: string; fingerprint: string; pinned_at: string } | null;
+  max_silence_s: number;
+  facts: Facts | null;
+  facts_at: string | null;
+  last_run: { id: string; state: RunState; at: string } | null;
+  captures: number;
+}
+
+export interface ScannedKey {
+  type: string;
+  fingerprint: string;
+  public_key: string;
+}
+
+/** What mends it: a command to copy, or a sentence. */
+export type Mend = string | Sentence | null;
+
+export interface Check {
+  id: string;
+  state: "ok" | "degraded" | "missing";
+  value: string | number | null;
+  reason: Sentence | null;
+  mend: Mend;
+}
+
+export interface CollectorReadiness {
+  id: string;
+  state: "works" | "degrades" | "does_not_work";
+  way: string | null;
+  reason: Sentence | null;
+  mend: Mend;
+}
+
+export interface Preflight {
+  id: string;
+  state: "queued" | "running" | "done" | "failed";
+  at: string;
+  facts: Facts | null;
+  checks: Check[] | null;
+  collectors: CollectorReadiness[] | null;
+  clock: { offset_ms: number; uncertainty_ms: number } | null;
+  timings: { connect_ms?: number; login_ms?: number; fork_ms?: number; rtt_ms?: number } | null;
+  failure: Sentence | null;
+}
+
+export interface ImportRow {
+  line: number;
+  name: string;
+  address: string;
+  port: number | null;
+  username: string | null;
+  verdict: "ok" | "exists" | "refused" | "incomplete" | "added";
+  reason: Sentence | null;
+}
+
+export interface CollectorInfo {
+  id: string;
+  title: Bilingual;
+  why: Bilingual;
+  tier: Tier;
+  mandatory: boolean;
+  exclusive: boolean;
+  ways: { shows: string; needs: unknown }[];
+  seconds_max: number;
+  max_bytes: number;
+  cost: { cpu_pct: number; bytes_per_s: number; note: Bilingual };
+  yields: string[];
+}
+
+export interface Metric {
+  id: string;
+  unit: string;
+  labels: string[];
+  axis: string | null;
+  title: Bilingual;
+  meaning: Bilingual;
+  lane: { group: string; order: number; kind: "line" | "heatmap" | "area" | "step" };
+}
+
+export interface Plan {
+  id: string;
+  title: Bilingual | string;
+  tier: Tier;
+  seconds: number;
+  collectors: { id: string; seconds: number }[];
+}
+
+export interface Preview {
+  tier: Tier;
+  allowed: boolean;
+  refusal: Sentence | null;
+  total_seconds: number;
+  collectors: {
+    id: string;
+    tier: Tier;
+    seconds: number;
+    commands: string[];
+    cost: { cpu_pct: number; bytes_per_s: number; note: Bilingual };
+    hosts: {
+      host_id: string;
+      state: "works" | "degrades" | "does_not_work" | "unknown";
+      reason: Sentence | null;
+      mend: Mend;
+    }[];
+  }[];
+}
+
+export interface RunCollector {
+  id: string;
+  state: CollectorState;
+  reason: Sentence | null;
+  bytes: number | null;
+  seconds: number | null;
+  progress: { elapsed_ms: number; planned_ms: number } | null;
+  exit_code?: number | null;
+  stderr_tail?: string | null;
+  argv?: string | null;
+  way?: string | null;
+  tool_version?: string | null;
+  started_ns?: number | null;
+  ended_ns?: number | null;
+  cpu_ms?: number | null;
+  warnings?: Sentence[] | null;
+}
+
+export interface RunSummary {
+  id: string;
+  host: Named | null;
+  state: RunState;
+  attempt: number;
+  started_at: string | null;
+  ended_at: string | null;
+  seconds: number | null;
+  bytes: number | null;
+  host_cpu_ms: number | null;
+  failure: Sentence | null;
+  /** Why a queued run does not start yet. */
+  waiting?: Sentence | null;
+  not_before?: string | null;
+  collectors: RunCollector[];
+}
+
+export interface Capture {
+  id: string;
+  number: number;
+  plan: string;
+  seconds: number | null;
+  tier?: Tier;
+  state: RunState;
+  reason: string;
+  source: "manual" | "import" | "api";
+  requested_by: Named | null;
+  created_at: string;
+  ended_at: string | null;
+  runs: RunSummary[];
+}
+
+export interface ArtifactInfo {
+  id: string;
+  collector: string | null;
+  part: string;
+  sha256: string;
+  size: number;
+  stored_size?: number;
+  encoding?: string;
+  media_type: string;
+  complete?: boolean;
+}
+
+export interface ResultTable {
+  kind: string;
+  columns: { id: string; unit: string }[];
+  rows: (string | number | null)[][];
+  artifact_id: string | null;
+}
+
+export interface Profile {
+  id: string;
+  run_id: string;
+  host: Named | null;
+  kind: string;
+  event: string;
+  unit: "samples" | "ns";
+  state: "queued" | "running" | "ready" | "failed";
+  failure: Sentence | null;
+  samples: number | null;
+  weight: number | null;
+  lost: number | null;
+  unknown_share: number | null;
+  truncated_share: number | null;
+  t0_ns: number | null;
+  t1_ns: number | null;
+  way: string | null;
+  label: string | null;
+}
+
+export interface Run extends RunSummary {
+  capture: { id: string; number: number; plan: string };
+  timings: Record<string, number> | null;
+  clock: { offset_ms?: number; uncertainty_ms?: number; source?: string; steps?: unknown[] } | null;
+  spec: Record<string, unknown> | null;
+  artifacts: ArtifactInfo[];
+  profiles: Profile[];
+  tables: ResultTable[];
+  warnings: { collector: string; warning: Sentence }[] | null;
+}
+
+export interface SeriesSummary {
+  metric: string;
+  labels: Record<string, string>;
+  axis: string | null;
+  unit: string;
+  n: number;
+  min: number | null;
+  mean: number | null;
+  max: number | null;
+}
+
+export type Severity = "info" | "warn" | "critical";
+
+export interface HostEvent {
+  id: string;
+  t_ns: number;
+  end_ns: number | null;
+  uncertainty_ns: number;
+  kind: string;
+  severity: Severity;
+  title: Sentence;
+  detail: string;
+  artifact_id: string | null;
+  line: number | null;
+  run_id: string | null;
+}
+
+export interface LanePoints {
+  t_ns: number[];
+  min: (number | null)[];
+  mean: (number | null)[];
+  max: (number | null)[];
+}
+
+/** For every time one value per axis value. */
+export interface LaneMatrix {
+  t_ns: number[];
+  values: (number | null)[][];
+}
+
+export interface Lane {
+  metric: string;
+  labels: Record<string, string>;
+  unit: string;
+  axis: string | null;
+  axis_values: string[] | null;
+  level: number | string;
+  kind: "line" | "heatmap" | "area" | "step";
+  points?: LanePoints | null;
+  matrix?: LaneMatrix | null;
+  gaps: [number, number][];
+  chunks: { run_id: string; collector: string; artifact_id: string | null }[];
+}
+
+export interface CaptureBlock {
+  run_id: string;
+  capture_id: string;
+  number: number;
+  plan: string;
+  state: RunState;
+  from_ns: number;
+  to_ns: number;
+  uncertainty_ns: number;
+}
+
+export interface Timeline {
+  from_ns: number;
+  to_ns: number;
+  lanes: Lane[];
+  captures: CaptureBlock[];
+  events: HostEvent[];
+  range: { first_ns: number | null; last_ns: number | null };
+  events_total?: number;
+  captures_total?: number;
+}
+
+export interface TimelineOverview {
+  first_ns: number | null;
+  last_ns: number | null;
+  runs: CaptureBlock[];
+  runs_total?: number;
+  lanes: { metric: string; labels: Record<string, string>; axis: string | null }[];
+}
+
+export interface Citation {
+  artifact_id: string;
+  part: string;
+  line: number | null;
+  text: string | null;
+  run_id: string;
+  t_ns?: number;
+  values?: Record<string, number | null>;
+}
+
+export interface Lines {
+  from: number;
+  total: number | null;
+  lines: string[];
+}
+
+export interface SchedTask {
+  task: string;
+  pid: number;
+  runtime_ms: number;
+  switches: number;
+  delay_avg_ms: number | null;
+  delay_p99_ms: number | null;
+  delay_max_ms: number | null;
+  delay_max_at_ns: number | null;
+}
+
+export interface Sched {
+  samples: number;
+  lost: number;
+  lost_share: number;
+  duration_ms: number;
+  tasks: SchedTask[];
+  histogram: { edges_us: number[]; counts: number[] };
+  t0_ns?: number;
+  t1_ns?: number;
+  tasks_total?: number;
+  inconsistent?: number;
+  run_queue?: { t0_ns: number; bin_ns: number; mean: number[]; peak: number[] };
+  checked_against: { tool: string; switches: number; ours: number; run_ms?: number | null } | null;
+}
+
+export interface SchedLanes {
+  t0_ns: number;
+  cpus: { cpu: number; segments: number[][] }[];
+  tasks: ({ task: string; pid: number } | string)[];
+}

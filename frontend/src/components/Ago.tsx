@@ -1,0 +1,34 @@
+import { useLocale } from "../lib/i18n";
+import { useTimeFormat } from "../lib/useFormat";
+
+const STEPS: readonly (readonly [number, Intl.RelativeTimeFormatUnit])[] = [
+  [60, "second"],
+  [60, "minute"],
+  [24, "hour"],
+  [30, "day"],
+  [12, "month"],
+  [Number.POSITIVE_INFINITY, "year"],
+];
+
+/** `-200 s` in words: the largest unit that fits. */
+export function ago(ms: number, now: number, locale: string): string {
+  let value = (ms - now) / 1000;
+  const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
+  for (const [size, unit] of STEPS) {
+    if (Math.abs(Math.round(value)) < size) return format.format(Math.round(value), unit);
+    value /= size;
+  }
+  return "";
+}
+
+/** How long ago something was; the exact instant on hover. */
+export function Ago({ at }: { at: string | null | undefined }) {
+  const locale = useLocale();
+  const time = useTimeFormat();
+  if (!at) return <span className="dim">–</span>;
+  return (
+    <time dateTime={at} title={`${time.iso(at)} ${time.zoneName}`}>
+      {ago(Date.parse(at), Date.now(), locale)}
+    </time>
+  );
+}

@@ -1,0 +1,85 @@
+import { useTranslation } from "react-i18next";
+import type { Capture } from "../client/types";
+import { bytes, milliseconds } from "../core/format";
+import { usePick } from "../lib/i18n";
+import { usePlans } from "../lib/queries";
+import { useTimeFormat } from "../lib/useFormat";
+import { Grid, rowLink } from "./Grid";
+import { Link } from "./Link";
+import { StateMark, Tag } from "./Mark";
+
+interface Props {
+  captures: readonly Capture[];
+  /** On the page of this host its own run counts, and the column of hosts is left out. */
+  host?: string;
+}
+
+/** Captures, newest first, each with what it cost the hosts. */
+export function CapturesTable({ captures, host }: Props) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const time = useTimeFormat();
+  const plans = usePlans();
+  return (
+    <Grid label={t("nav.captures")}>
+      <thead>
+        <tr>
+          <th>#</th>
+          <th>{t("captures.plan")}</th>
+          <th>{t("captures.state")}</th>
+          {!host && <th>{t("captures.hosts")}</th>}
+          <th>{t("captures.began")}</th>
+          <th className="right">{t("captures.bytes")}</th>
+          <th className="right">{t("captures.cpu")}</th>
+          <th>{t("captures.reason")}</th>
+          <th>{t("captures.by")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {captures.map((capture) => {
+          const runs = host ? capture.runs.filter((run) => run.host?.id === host) : capture.runs;
+          const own = host ? runs[0] : undefined;
+          const sum = (get: (run: Capture["runs"][number]) => number | null) =>
+            runs.reduce((total, run) => total + (get(run) ?? 0), 0);
+          const names = runs.map((run) => run.host?.name ?? t("captures.noHost"));
+          const target = own ? { to: "/runs/$runId", params: { runId: own.id } } : undefined;
+          return (
+            <tr key={capture.id} className={rowLink()}>
+              <td className="num">
+                <Link to="/captures/$captureId" params={{ captureId: capture.id }}>
+                  #{capture.number}
+                </Link>
+              </td>
+              <td>
+                {target ? (
+                  <Link to="/runs/$runId" params={{ runId: target.params.runId }}>
+                    {pick(plans.data?.find((plan) => plan.id === capture.plan)?.title) || capture.plan}
+                  </Link>
+                ) : (
+                  pick(plans.data?.find((plan) => plan.id === capture.plan)?.title) || capture.plan
+                )}{" "}
+                {capture.source === "import" && <Tag>{t("captures.imported")}</Tag>}
+              </td>
+              <td>
+                <StateMark state={own?.state ?? capture.state} />
+              </td>
+              {!host && (
+                <td title={names.slice(0, 40).join("\n")}>
+                  {names.slice(0, 2).join(", ")}
+                  {names.length > 2 && (
+                    <span className="dim"> {t("captures.more", { count: names.length - 2 })}</span>
+                  )}
+                </td>
+              )}
+              <td className="num">{time.iso(capture.created_at)}</td>
+              <td className="num right">{bytes(sum((run) => run.bytes))}</td>
+              <td className="num right">{milliseconds(sum((run) => run.host_cpu_ms))}</td>
+              <td>{capture.reason || <span className="dim">–</span>}</td>
+              <td>{capture.requested_by?.name ?? "–"}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </Grid>
+  );
+}

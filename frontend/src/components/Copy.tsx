@@ -1,0 +1,36 @@
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
+import { Check, Copy } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import classes from "./Copy.module.css";
+
+/** Puts a text on the clipboard and says that it did. */
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const { t } = useTranslation();
+  const clipboard = useClipboard({ timeout: 1500 });
+  const name = clipboard.copied ? t("action.copied") : (label ?? t("action.copy"));
+  return (
+    <Tooltip label={name}>
+      <ActionIcon size="sm" onClick={() => clipboard.copy(text)} aria-label={name}>
+        {clipboard.copied ? <Check size={14} /> : <Copy size={14} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+/** A command or a key on one line or several, exactly as it is to be typed, with its copy button. */
+export function CommandLine({ text, prompt = false }: { text: string; prompt?: boolean }) {
+  return (
+    <div className={classes.command}>
+      <code className={classes.code}>
+        {prompt && (
+          <span className={classes.prompt} aria-hidden>
+            ${" "}
+          </span>
+        )}
+        {text}
+      </code>
+      <CopyButton text={text} />
+    </div>
+  );
+}

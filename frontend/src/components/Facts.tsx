@@ -1,0 +1,16 @@
+import type { ReactNode } from "react";
+import classes from "./Facts.module.css";
+
+/** Names and values in a row; values are shown exactly. */
+export function Facts({ items }: { items: readonly (readonly [ReactNode, ReactNode])[] }) {
+  return (
+    <dl className={classes.facts}>
+      {items.map(([name, value], i) => (
+        <div key={i} className={classes.fact}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

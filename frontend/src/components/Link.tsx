@@ -1,0 +1,24 @@
+import { Anchor, type AnchorProps, Button, type ButtonProps } from "@mantine/core";
+import { createLink, type LinkComponent } from "@tanstack/react-router";
+import { forwardRef } from "react";
+
+const AnchorBase = forwardRef<HTMLAnchorElement, Omit<AnchorProps, "href">>((props, ref) => (
+  <Anchor ref={ref} {...props} />
+));
+AnchorBase.displayName = "AnchorBase";
+
+const ButtonBase = forwardRef<HTMLAnchorElement, ButtonProps>((props, ref) => (
+  <Button ref={ref} component="a" {...props} />
+));
+ButtonBase.displayName = "ButtonBase";
+
+const Plain = createLink(AnchorBase);
+const Pressed = createLink(ButtonBase);
+
+/** A link to a route, in the text. */
+export const Link: LinkComponent<typeof AnchorBase> = (props) => <Plain preload="intent" {...props} />;
+
+/** A link to a route that looks like a button. */
+export const ButtonLink: LinkComponent<typeof ButtonBase> = (props) => (
+  <Pressed preload="intent" {...props} />
+);

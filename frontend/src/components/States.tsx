@@ -1,0 +1,130 @@
+import { Button, Skeleton } from "@mantine/core";
+import { CircleAlert, RotateCw } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { ApiError, Unreachable } from "../lib/api";
+import { useSentence } from "../lib/i18n";
+import classes from "./States.module.css";
+
+interface EmptyProps {
+  title: ReactNode;
+  children?: ReactNode;
+  action?: ReactNode;
+}
+
+/** Nothing is here yet: says why, and what to do next. */
+export function Empty({ title, children, action }: EmptyProps) {
+  return (
+    <div className={classes.state}>
+      <p className={classes.title}>{title}</p>
+      {children && <div className={classes.text}>{children}</div>}
+      {action && <div className={classes.action}>{action}</div>}
+    </div>
+  );
+}
+
+/** The text for an error, in the reader's language where the server named a sentence. */
+export function useErrorText(): (error: unknown) => string {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  return (error) => {
+    if (error instanceof Unreachable) return t("error.unreachable");
+    if (error instanceof ApiError) {
+      if (error.sentence) return sentence(error.sentence);
+      if (error.status === 403) return error.detail || t("error.forbidden");
+      if (error.status === 404) return t("error.notFound");
+      return error.detail || error.title || t("error.status", { status: error.status });
+    }
+    return error instanceof Error ? error.message : String(error);
+  };
+}
+
+interface ErrorProps {
+  error: unknown;
+  retry?: () => void;
+  /** What could not be had, before the reason. */
+  title?: ReactNode;
+}
+
+/** Stands where the content would stand, says what failed and what to do. */
+export function ErrorState({ error, retry, title }: ErrorProps) {
+  const { t } = useTranslation();
+  const text = useErrorText();
+  return (
+    <div className={classes.state} role="alert">
+      <p className={classes.title}>
+        <CircleAlert size={16} className={classes.bad} aria-hidden /> {title ?? t("error.title")}
+      </p>
+      <div className={classes.text}>{text(error)}</div>
+      {retry && (
+        <div className={classes.action}>
+          <Button variant="default" leftSection={<RotateCw size={14} />} onClick={retry}>
+            {t("action.retry")}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** An error beside a form or a button. */
+export function ErrorLine({ error }: { error: unknown }) {
+  const text = useErrorText();
+  if (!error) return null;
+  return (
+    <p className={classes.line} role="alert">
+      <CircleAlert size={14} aria-hidden /> <span>{text(error)}</span>
+    </p>
+  );
+}
+
+/** Rows of the height that the content will have. */
+export function RowSkeleton({ rows = 8, height = 28 }: { rows?: number; height?: number }) {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t("state.loading")}>
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} className={classes.row} style={{ height }}>
+          <Skeleton height={10} width={`${38 + ((i * 29) % 52)}%`} radius="xs" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** A block of the size that a drawing will have. */
+export function BlockSkeleton({ height }: { height: number }) {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t("state.loading")} className={classes.block} style={{ height }}>
+      <Skeleton height="100%" radius="xs" />
+    </div>
+  );
+}
+
+interface QueryLike<T> {
+  data: T | undefined;
+  error: unknown;
+  isPlaceholderData?: boolean;
+  refetch: () => unknown;
+}
+
+interface LoadedProps<T> {
+  query: QueryLike<T>;
+  skeleton?: ReactNode;
+  children: (data: T) => ReactNode;
+}
+
+/** Skeleton, content or error in one place; old content stays, dimmed, while new content loads. */
+export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
+  if (query.data !== undefined)
+    return query.isPlaceholderData ? (
+      <div className={classes.stale} aria-busy>
+        {children(query.data)}
+      </div>
+    ) : (
+      children(query.data)
+    );
+  if (query.error) return <ErrorState error={query.error} retry={() => void query.refetch()} />;
+  return skeleton ?? <RowSkeleton />;
+}

@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  deltaExtent,
+  deltaFill,
+  deltaGlyph,
+  type FlameNode,
+  find,
+  frameFill,
+  neighbour,
+  underAncestors,
+  walk,
+} from "./flame";
+
+const leaf = (id: number, name: string, value: number, delta?: number): FlameNode => ({
+  id,
+  name,
+  value,
+  self: value,
+  kind: "user",
+  ...(delta === undefined ? {} : { delta }),
+});
+const tree: FlameNode = {
+  ...leaf(0, "all", 10),
+  children: [{ ...leaf(1, "main", 9), children: [leaf(2, "b", 3), leaf(3, "a", 6)] }, leaf(4, "idle", 1)],
+};
+const channels = (fill: string) => (fill.match(/\d+/g) ?? []).map(Number) as [number, number, number];
+
+describe("colours of a difference", () => {
+  it("is red where B grew, blue where it shrank, grey where both are alike", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-6, max: 1, noNaN: true }),
+        fc.constantFrom("light" as const, "dark" as const),
+        (delta, scheme) => {
+          const [r, , b] = channels(deltaFill(delta, delta, scheme));
+          const [r2, , b2] = channels(deltaFill(-delta, delta, scheme));
+          const zero = channels(deltaFill(0, delta, scheme));
+          expect(r).toBeGreaterThan(b);
+          expect(b2).toBeGreaterThan(r2);
+          expect(Math.max(...zero) - Math.min(...zero)).toBeLessThan(24);
+        },
+      ),
+    );
+  });
+  it("grows stronger with the change and is grey where nothing changed at all", () => {
+    const red = (d: number) => channels(deltaFill(d, 0.4, "light"))[1];
+    expect(red(0.4)).toBeLessThan(red(0.1));
+    expect(red(0.1)).toBeLessThan(red(0.01));
+    expect(deltaFill(0.2, 0, "light")).toBe(deltaFill(0, 1, "light"));
+    expect(deltaFill(Number.NaN, 1, "dark")).toBe(deltaFill(0, 1, "dark"));
+  });
+  it("has a second cue beside the colour", () => {
+    expect([deltaGlyph(0.02), deltaGlyph(-0.02), deltaGlyph(0), deltaGlyph(0.0001)]).toEqual([
+      "▲ ",
+      "▼ ",
+      "",
+      "",
+    ]);
+  });
+  it("does not let the dimmed ancestors set the scale", () => {
+    const node = { ...leaf(1, "x", 1, 0.1), children: [leaf(2, "y", 1, -0.3)] };
+    expect(deltaExtent({ ...leaf(0, "all", 1, 0.9), above: true, children: [node] })).toBe(0.3);
+  });
+});
+
+it("gives the same colour to the same name, and other families other hues", () => {
+  expect(frameFill("user", "memcpy", "light")).toBe(frameFill("user", "memcpy", "light"));
+  const hue = (fill: string) => Number(/hsl\((\d+)/.exec(fill)?.[1]);
+  fc.assert(
+    fc.property(fc.string(), (name) => {
+      expect(hue(frameFill("user", name, "dark"))).toBeLessThan(60);
+      expect(hue(frameFill("kernel", name, "dark"))).toBeGreaterThan(200);
+    }),
+  );
+});
+
+describe("moving between frames", () => {
+  it("goes to the widest child, the parent, and siblings in the order of the drawing", () => {
+    expect(neighbour(tree, 0, "child")?.name).toBe("main");
+    expect(neighbour(tree, 1, "child")?.name).toBe("a");
+    expect(neighbour(tree, 3, "next")?.name).toBe("b");
+    expect(neighbour(tree, 3, "previous")).toBeUndefined();
+    expect(neighbour(tree, 2, "parent")?.name).toBe("main");
+    expect(neighbour(tree, 0, "parent")).toBeUndefined();
+    expect(neighbour(tree, 99, "child")).toBeUndefined();
+  });
+  it("walks stacks of any depth", () => {
+    let deep: FlameNode = leaf(20000, "end", 1);
+    for (let i = 19999; i >= 0; i -= 1) deep = { ...leaf(i, "f", 1), children: [deep] };
+    expect([...walk(deep)].length).toBe(20001);
+    expect(find(deep, 20000)?.name).toBe("end");
+  });
+});
+
+it("puts the zoomed frame under its ancestors, each as wide as the drawing", () => {
+  const zoomed = leaf(3, "a", 6);
+  const shown = underAncestors(
+    [
+      { id: 0, name: "all" },
+      { id: 1, name: "main" },
+    ],
+    zoomed,
+  );
+  expect([...walk(shown)].map(({ node }) => [node.name, node.value, node.above ?? false])).toEqual([
+    ["all", 6, true],
+    ["main", 6, true],
+    ["a", 6, false],
+  ]);
+  expect(underAncestors([], zoomed)).toBe(zoomed);
+});

@@ -1,0 +1,166 @@
+/** A frame as the server draws it: `value` is its weight with everything below it, `self` its own. */
+export interface FlameNode {
+  id: number | string;
+  name: string;
+  value: number;
+  self: number;
+  kind: FrameKind;
+  children?: FlameNode[];
+  /** In a difference: weights of both sides in their own units, and (B − A) as a share of the total. */
+  a?: number;
+  b?: number;
+  delta?: number;
+  /** An ancestor of the frame that was zoomed to: full width, dimmed. */
+  above?: boolean;
+}
+
+export type FrameKind =
+  | "root"
+  | "comm"
+  | "user"
+  | "kernel"
+  | "jit"
+  | "inlined"
+  | "unknown"
+  | "pruned"
+  | "idle";
+export type Scheme = "light" | "dark";
+
+/** A place on the way from the root to the frame that was zoomed to. */
+export interface PathStep {
+  id: number | string;
+  name: string;
+  kind?: FrameKind;
+}
+
+/** The zoomed frame under a column of its ancestors, each as wide as the whole drawing. */
+export function underAncestors(path: readonly PathStep[], tree: FlameNode): FlameNode {
+  let node = tree;
+  for (let i = path.length - 1; i >= 0; i -= 1) {
+    const step = path[i];
+    if (!step || step.id === tree.id) continue;
+    node = {
+      id: step.id,
+      name: step.name,
+      kind: step.kind ?? "user",
+      value: tree.value,
+      self: 0,
+      above: true,
+      children: [node],
+      ...(tree.delta === undefined ? {} : { delta: 0 }),
+    };
+  }
+  return node;
+}
+
+/** Every node with its parent, depth first, without recursion: stacks may be thousands of frames deep. */
+export function* walk(
+  root: FlameNode,
+): Generator<{ node: FlameNode; parent: FlameNode | null; depth: number }> {
+  const stack: { node: FlameNode; parent: FlameNode | null; depth: number }[] = [
+    { node: root, parent: null, depth: 0 },
+  ];
+  for (let item = stack.pop(); item; item = stack.pop()) {
+    yield item;
+    const children = item.node.children ?? [];
+    for (let i = children.length - 1; i >= 0; i -= 1)
+      stack.push({ node: children[i] as FlameNode, parent: item.node, depth: item.depth + 1 });
+  }
+}
+
+export function find(root: FlameNode, id: FlameNode["id"]): FlameNode | undefined {
+  for (const { node } of walk(root)) if (node.id === id) return node;
+  return undefined;
+}
+
+/** Ids of the drawn frames whose name holds `text`, in whatever case. */
+export function namesWith(root: FlameNode, text: string): Set<FlameNode["id"]> {
+  const needle = text.toLowerCase();
+  const found = new Set<FlameNode["id"]>();
+  for (const { node } of walk(root)) if (node.name.toLowerCase().includes(needle)) found.add(node.id);
+  return found;
+}
+
+export type Direction = "parent" | "child" | "next" | "previous";
+
+/** The frame that an arrow key leads to; the widest child, or the sibling in drawing order. */
+export function neighbour(root: FlameNode, id: FlameNode["id"], direction: Direction): FlameNode | undefined {
+  for (const { node, parent } of walk(root)) {
+    if (node.id !== id) continue;
+    if (direction === "parent") return parent ?? undefined;
+    if (direction === "child")
+      return node.children?.reduce((best, child) => (child.value > best.value ? child : best));
+    const row = drawn(parent?.children ?? [node]);
+    return row[row.indexOf(node) + (direction === "next" ? 1 : -1)];
+  }
+  return undefined;
+}
+
+/** Siblings in the order of the drawing: by name, which carries no time. */
+export const drawn = (nodes: readonly FlameNode[]): FlameNode[] =>
+  [...nodes].sort((x, y) => (x.name < y.name ? -1 : x.name > y.name ? 1 : 0));
+
+/** FNV-1a over UTF-16 units, to a number in 0..1. */
+export function hash01(text: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) {
+    h ^= text.charCodeAt(i);
+    h = Math.imul(h, 0x01000193);
+  }
+  return (h >>> 0) / 0xffffffff;
+}
+
+/**
+ * Colour of a frame in an ordinary graph: warm for user code, grey-blue for the kernel, green for code that
+ * was compiled at run time; the shade within a family comes from the name and means nothing.
+ */
+export function frameFill(kind: FrameKind, name: string, scheme: Scheme): string {
+  const spread = hash01(name);
+  const dark = scheme === "dark";
+  switch (kind) {
+    case "kernel":
+      return hsl(208 + spread * 14, dark ? 24 : 34, (dark ? 54 : 70) + spread * 8);
+    case "jit":
+      return hsl(88 + spread * 34, dark ? 34 : 46, (dark ? 50 : 64) + spread * 8);
+    case "unknown":
+      return dark ? "#98a2ad" : "#c3c9d0";
+    case "pruned":
+    case "idle":
+      return dark ? "#7a8591" : "#e3e6ea";
+    case "root":
+    case "comm":
+      return dark ? "#8893a0" : "#d3d8de";
+    default:
+      return hsl(14 + spread * 32, dark ? 62 : 82, (dark ? 55 : 63) + spread * 7);
+  }
+}
+
+const NEUTRAL = { light: [222, 225, 229], dark: [132, 140, 150] } as const;
+const GREW = { light: [232, 92, 80], dark: [240, 96, 82] } as const;
+const SHRANK = { light: [88, 150, 232], dark: [84, 156, 242] } as const;
+
+/**
+ * Colour of a frame in a difference: red where B has more than A, blue where it has less, grey where both are
+ * alike. `delta` is a share of the total, `extent` the largest one in the drawing; the square root keeps small
+ * changes visible beside a large one. Red and blue are told apart with every common colour blindness.
+ */
+export function deltaFill(delta: number, extent: number, scheme: Scheme): string {
+  const from = NEUTRAL[scheme];
+  if (!Number.isFinite(delta) || delta === 0 || extent <= 0) return rgb(from);
+  const to = delta > 0 ? GREW[scheme] : SHRANK[scheme];
+  const t = Math.sqrt(Math.min(1, Math.abs(delta) / extent));
+  return rgb([0, 1, 2].map((i) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t)));
+}
+
+/** The largest change in a drawing, the full strength of its colours; ancestors do not count. */
+export function deltaExtent(root: FlameNode): number {
+  let extent = 0;
+  for (const { node } of walk(root)) if (!node.above) extent = Math.max(extent, Math.abs(node.delta ?? 0));
+  return extent;
+}
+
+/** A second cue beside colour: ▲ grew, ▼ shrank. */
+export const deltaGlyph = (delta: number): string => (delta >= 0.001 ? "▲ " : delta <= -0.001 ? "▼ " : "");
+
+const hsl = (h: number, s: number, l: number): string => `hsl(${h.toFixed(0)} ${s}% ${l.toFixed(0)}%)`;
+const rgb = (c: readonly number[]): string => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;

@@ -1,0 +1,139 @@
+/** Numbers as people of the field write them: short, with their unit, never more digits than are known. */
+
+const GROUP = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const THIN = "\u2009";
+export const NO_VALUE = "–";
+
+/** Three significant digits without an exponent; thousands grouped. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return NO_VALUE;
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1000) return GROUP.format(value);
+  if (size >= 100) return value.toFixed(0);
+  if (size >= 10) return trim(value.toFixed(1));
+  if (size >= 1) return trim(value.toFixed(2));
+  if (size < 0.0005) return value < 0 ? "> -0.001" : "< 0.001";
+  return trim(value.toFixed(3));
+}
+
+const trim = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+export const count = (value: number): string => (Number.isFinite(value) ? GROUP.format(value) : NO_VALUE);
+
+/** 12.3 k, 4.5 M: for axes, where room is short. */
+export function compact(value: number): string {
+  const size = Math.abs(value);
+  for (const [limit, suffix] of [
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e4, "k"],
+  ] as const)
+    if (size >= limit) return `${number(value / (limit === 1e4 ? 1e3 : limit))}${THIN}${suffix}`;
+  return number(value);
+}
+
+const BYTE_STEPS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** Bytes in steps of 1024. */
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
+  let rest = value;
+  let step = 0;
+  while (Math.abs(rest) >= 1024 && step < BYTE_STEPS.length - 1) {
+    rest /= 1024;
+    step += 1;
+  }
+  return `${number(rest)}${THIN}${BYTE_STEPS[step]}`;
+}
+
+/** A length of time given in nanoseconds. */
+export function duration(ns: number | null | undefined): string {
+  if (ns === null || ns === undefined || !Number.isFinite(ns)) return NO_VALUE;
+  const size = Math.abs(ns);
+  if (size === 0) return `0${THIN}s`;
+  if (size < 1e3) return `${number(ns)}${THIN}ns`;
+  if (size < 1e6) return `${number(ns / 1e3)}${THIN}µs`;
+  if (size < 1e9) return `${number(ns / 1e6)}${THIN}ms`;
+  if (size < 120e9) return `${number(ns / 1e9)}${THIN}s`;
+  if (size < 7200e9) return twoParts(ns / 1e9, 60, "min", "s");
+  if (size < 172800e9) return twoParts(ns / 60e9, 60, "h", "min");
+  return twoParts(ns / 3600e9, 24, "d", "h");
+}
+
+function twoParts(value: number, base: number, big: string, small: string): string {
+  const whole = Math.round(value);
+  const high = Math.trunc(whole / base);
+  const low = Math.abs(whole % base);
+  return low === 0 ? `${high}${THIN}${big}` : `${high}${THIN}${big} ${low}${THIN}${small}`;
+}
+
+export const milliseconds = (ms: number | null | undefined): string =>
+  duration(ms === null || ms === undefined ? undefined : ms * 1e6);
+
+export const seconds = (s: number | null | undefined): string =>
+  duration(s === null || s === undefined ? undefined : s * 1e9);
+
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined || !Number.isFinite(share)) return NO_VALUE;
+  const value = share * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return `${value < 0 ? "> -" : "< "}0.1${THIN}%`;
+  return `${Math.abs(value) >= 99.95 || value === 0 ? value.toFixed(0) : value.toFixed(1)}${THIN}%`;
+}
+
+/** A value in the unit of its metric, scaled where the unit has steps. */
+export function quantity(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
+  switch (unit) {
+    case "pct":
+    case "percent":
+    case "%":
+      return `${number(value)}${THIN}%`;
+    case "ratio":
+      return percent(value);
+    case "bytes":
+    case "B":
+      return bytes(value);
+    case "kb":
+    case "KiB":
+      return bytes(value * 1024);
+    case "mb":
+    case "MiB":
+      return bytes(value * 1024 * 1024);
+    case "bytes_per_s":
+    case "B/s":
+      return `${bytes(value)}/s`;
+    case "kb_per_s":
+    case "kb_s":
+    case "KiB/s":
+      return `${bytes(value * 1024)}/s`;
+    case "mb_per_s":
+    case "mb_s":
+    case "MiB/s":
+      return `${bytes(value * 1024 * 1024)}/s`;
+    case "ns":
+      return duration(value);
+    case "us":
+    case "µs":
+      return duration(value * 1e3);
+    case "ms":
+      return duration(value * 1e6);
+    case "s":
+      return duration(value * 1e9);
+    case "per_s":
+    case "1/s":
+    case "/s":
+      return `${compact(value)}/s`;
+    case "packets_per_s":
+      return `${compact(value)}${THIN}pkt/s`;
+    case "pages_per_s":
+      return `${compact(value)}${THIN}pages/s`;
+    case "":
+    case "1":
+    case "count":
+      return compact(value);
+    default:
+      return `${compact(value)}${THIN}${unit.replace(/_per_s$/, "/s").replaceAll("_", " ")}`;
+  }
+}

@@ -1,0 +1,248 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  applyChoice,
+  buildGroups,
+  choiceChanges,
+  clusters,
+  defaultRows,
+  fetchRange,
+  indexAt,
+  labelText,
+  matrixStatsIn,
+  nearest,
+  niceTop,
+  type Points,
+  pieces,
+  scaleFor,
+  splitMatrix,
+  statsIn,
+} from "./lanes";
+
+const CATALOGUE = [
+  { id: "cpu.busy_pct", unit: "pct", axis: "cpu", lane: { group: "cpu", order: 20, kind: "heatmap" } },
+  { id: "cpu.total_busy_pct", unit: "pct", axis: null, lane: { group: "cpu", order: 10, kind: "area" } },
+  {
+    id: "softirq.rate_per_s",
+    unit: "per_s",
+    axis: "cpu",
+    lane: { group: "softirq", order: 30, kind: "heatmap" },
+  },
+  { id: "numa.miss_per_s", unit: "per_s", axis: "node", lane: { group: "numa", order: 40, kind: "line" } },
+  { id: "disk.util_pct", unit: "pct", axis: null, lane: { group: "disk", order: 35, kind: "line" } },
+];
+const lane = (metric: string, labels: Record<string, string> = {}, axis: string | null = null) => ({
+  metric,
+  labels,
+  axis,
+});
+const points = (t: number[], values: (number | null)[]): Points => ({
+  t_ns: t,
+  min: values,
+  mean: values,
+  max: values,
+});
+
+describe("rows of the timeline", () => {
+  const groups = buildGroups(
+    [
+      lane("unheard.of"),
+      lane("numa.miss_per_s", {}, "node"),
+      lane("disk.util_pct", { dev: "sda" }),
+      lane("disk.util_pct", { dev: "sdb" }),
+      lane("softirq.rate_per_s", { vector: "TIMER" }, "cpu"),
+      lane("softirq.rate_per_s", { vector: "NET_RX" }, "cpu"),
+      lane("cpu.busy_pct", {}, "cpu"),
+      lane("cpu.total_busy_pct"),
+    ],
+    CATALOGUE,
+  );
+
+  it("follow the catalogue's order and groups; what it does not know comes last", () => {
+    expect(groups.map((group) => group.id)).toEqual(["cpu", "softirq", "disk", "numa", "other"]);
+    expect(groups[0]?.rows.map((row) => row.key)).toEqual(["cpu.total_busy_pct", "cpu.busy_pct"]);
+  });
+
+  it("are one per matrix, but one per metric where lines share a scale", () => {
+    expect(groups[1]?.rows.map((row) => row.key)).toEqual([
+      "softirq.rate_per_s{vector=NET_RX}",
+      "softirq.rate_per_s{vector=TIMER}",
+    ]);
+    expect(groups[2]?.rows).toHaveLength(1);
+    expect(groups[3]?.rows[0]?.kind).toBe("line");
+  });
+
+  it("keep the reader's choice as a difference from the default", () => {
+    const defaults = defaultRows(groups);
+    expect(defaults.has("cpu.total_busy_pct")).toBe(true);
+    const keys = groups.flatMap((group) => group.rows.map((row) => row.key));
+    fc.assert(
+      fc.property(fc.subarray(keys), (chosen) => {
+        const shown = new Set(chosen);
+        expect(applyChoice(defaults, choiceChanges(defaults, shown))).toEqual(shown);
+      }),
+    );
+  });
+
+  it("name labels the same way in any order", () => {
+    expect(labelText({ b: "2", a: "1" })).toBe("a=1,b=2");
+  });
+});
+
+describe("samples", () => {
+  it("are found by time", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 0, max: 1000 })),
+        fc.integer({ min: -5, max: 1005 }),
+        (raw, t) => {
+          const times = raw.sort((a, b) => a - b);
+          expect(indexAt(times, t)).toBe(times.filter((x) => x <= t).length - 1);
+        },
+      ),
+    );
+  });
+
+  it("are not found inside a gap", () => {
+    expect(nearest([0, 10, 500], 250, 20)).toBe(-1);
+    expect(nearest([0, 10, 500], 12, 20)).toBe(1);
+    expect(nearest([], 12, 20)).toBe(-1);
+  });
+
+  it("never join across a gap or a missing value", () => {
+    const p = points([0, 1, 2, 10, 11, 12], [1, 1, 1, 1, null, 1]);
+    expect(pieces(p, [[3, 9]], 0, 5)).toEqual([[0, 1, 2], [3], [5]]);
+    expect(pieces(p, [], 0, 5)).toEqual([[0, 1, 2, 3], [5]]);
+  });
+
+  it("lose nothing when they are cut into pieces", () => {
+    const gap = fc.tuple(fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 9 }));
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 1 }),
+        fc.array(gap),
+        (raw, rough) => {
+          const times = raw.sort((a, b) => a - b);
+          const gaps: [number, number][] = [];
+          for (const [from, width] of rough.sort((a, b) => a[0] - b[0]))
+            if (from >= (gaps.at(-1)?.[1] ?? -1)) gaps.push([from, from + width]);
+          const out = pieces(
+            points(
+              times,
+              times.map(() => 1),
+            ),
+            gaps,
+            0,
+            times.length - 1,
+          );
+          expect(out.flat()).toEqual(times.map((_, i) => i));
+        },
+      ),
+    );
+  });
+
+  it("are summed up over a range; zero is a value, null is not", () => {
+    const p = points([0, 10, 20, 30], [0, null, 4, 8]);
+    expect(statsIn(p, { from: 0, to: 20 })).toEqual({ n: 2, min: 0, mean: 2, max: 4 });
+    expect(statsIn(p, { from: 9, to: 11 })).toBeUndefined();
+    const matrix = {
+      t_ns: [0, 10],
+      values: [
+        [1, null],
+        [3, 5],
+      ],
+    };
+    expect(matrixStatsIn(matrix, { from: 0, to: 10 })).toEqual({ n: 3, min: 1, mean: 3, max: 5 });
+    expect(matrixStatsIn(matrix, { from: 50, to: 60 })).toBeUndefined();
+  });
+
+  it("of a matrix become one series per axis value", () => {
+    const split = splitMatrix({
+      metric: "numa.miss_per_s",
+      labels: {},
+      unit: "per_s",
+      axis: "node",
+      axis_values: ["0", "1"],
+      matrix: {
+        t_ns: [0, 10],
+        values: [
+          [1, 2],
+          [3, null],
+        ],
+      },
+      gaps: [],
+    });
+    expect(split.map((one) => [one.name, one.points.mean])).toEqual([
+      ["node0", [1, 3]],
+      ["node1", [2, null]],
+    ]);
+  });
+});
+
+describe("scales", () => {
+  it("end above every value, at a round number", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-6, max: 1e15, noNaN: true }),
+        fc.constantFrom("pct", "kb", "per_s", "bytes"),
+        (value, unit) => {
+          expect(niceTop(value, unit)).toBeGreaterThanOrEqual(value * 0.99999);
+          expect(niceTop(value, unit)).toBeLessThanOrEqual(value * 11 + 1);
+        },
+      ),
+    );
+    expect(niceTop(62, "pct")).toBe(100);
+    expect(niceTop(3 * 1024 * 1024, "kb")).toBe(5 * 1024 * 1024);
+  });
+
+  it("begin at zero unless values lie below", () => {
+    const range = { from: 0, to: 10 };
+    expect(scaleFor([points([0, 5], [3, 7])], range)).toEqual({ low: 0, high: 10 });
+    expect(scaleFor([points([0, 5], [-3, 7])], range).low).toBe(-5);
+    expect(scaleFor([], range)).toEqual({ low: 0, high: 1 });
+  });
+});
+
+describe("what is asked of the server", () => {
+  it("covers the view with room on both sides, and little more", () => {
+    const view = fc
+      .tuple(
+        fc.double({ min: 1.6e18, max: 1.9e18, noNaN: true }),
+        fc.double({ min: 1e6, max: 3e16, noNaN: true }),
+      )
+      .map(([from, width]) => ({ from, to: from + width }));
+    fc.assert(
+      fc.property(view, (v) => {
+        const asked = fetchRange(v);
+        const width = v.to - v.from;
+        expect(asked.from).toBeLessThanOrEqual(v.from - width * 0.45);
+        expect(asked.to).toBeGreaterThanOrEqual(v.to + width * 0.45);
+        expect(asked.to - asked.from).toBeLessThanOrEqual(width * 6);
+      }),
+    );
+  });
+
+  it("does not change for a small movement within its cell", () => {
+    const view = { from: 2 ** 60 + 2 ** 38, to: 2 ** 60 + 2 ** 38 + 2 ** 39 };
+    expect(fetchRange({ from: view.from + 1e9, to: view.to + 1e9 })).toEqual(
+      fetchRange({ from: view.from + 2e9, to: view.to + 2e9 }),
+    );
+  });
+});
+
+describe("clusters", () => {
+  it("hold every thing once, and stand apart", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 1000, noNaN: true })),
+        fc.integer({ min: 1, max: 50 }),
+        (xs, apart) => {
+          const out = clusters(xs, (x) => x, apart);
+          expect(out.reduce((n, one) => n + one.things.length, 0)).toBe(xs.length);
+          for (let i = 1; i < out.length; i += 1)
+            expect((out[i]?.x ?? 0) - (out[i - 1]?.x ?? 0)).toBeGreaterThanOrEqual(apart);
+        },
+      ),
+    );
+  });
+});

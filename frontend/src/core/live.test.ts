@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { barsOf, elapsedOf, type LiveRun, offsetOf } from "./live";
+
+const CREATED = Date.parse("2026-11-21T02:00:00Z");
+const run = (over: Partial<LiveRun> = {}): LiveRun => ({
+  id: "r",
+  started_at: "2026-11-21T02:00:02Z",
+  ended_at: null,
+  seconds: null,
+  collectors: [],
+  ...over,
+});
+
+describe("bars of a capture that runs", () => {
+  it("are none while the run is queued", () => {
+    const queued = run({ started_at: null });
+    expect(offsetOf(queued, CREATED)).toBeUndefined();
+    expect(barsOf(queued, CREATED, 5, new Map())).toEqual([]);
+  });
+
+  it("grow by the stopwatch since the last news, never by the browser's clock", () => {
+    const live = run({
+      collectors: [
+        { id: "vmstat", state: "running", seconds: null, progress: { elapsed_ms: 4000, planned_ms: 30000 } },
+      ],
+    });
+    expect(elapsedOf(live, 1.5)).toBe(5.5);
+    const [bar] = barsOf(live, CREATED, 1.5, new Map());
+    expect(bar).toMatchObject({ from: 2, to: 7.5, planned: 32 });
+  });
+
+  it("do not fall back to the beginning when the last collector is done", () => {
+    const read = run({ collectors: [{ id: "vmstat", state: "done", seconds: 30, progress: null }] });
+    expect(elapsedOf(read, 0.5)).toBe(30.5);
+  });
+
+  it("stop at their planned end", () => {
+    const live = run({
+      collectors: [
+        { id: "sched", state: "running", seconds: null, progress: { elapsed_ms: 4900, planned_ms: 5000 } },
+      ],
+    });
+    expect(barsOf(live, CREATED, 60, new Map())[0]?.to).toBe(7);
+  });
+
+  it("keep the place where they were seen to begin", () => {
+    const seen = new Map<string, number>();
+    const running = run({
+      collectors: [
+        { id: "vmstat", state: "running", seconds: null, progress: { elapsed_ms: 12000, planned_ms: 30000 } },
+        { id: "sched", state: "running", seconds: null, progress: { elapsed_ms: 1000, planned_ms: 5000 } },
+      ],
+    });
+    barsOf(running, CREATED, 0, seen);
+    const done = run({ collectors: [{ id: "sched", state: "done", seconds: 5, progress: null }] });
+    expect(barsOf(done, CREATED, 0, seen)[0]).toMatchObject({ from: 13, to: 18 });
+  });
+
+  it("believe the server where it says when a collector began", () => {
+    const done = run({
+      collectors: [
+        { id: "sched", state: "done", seconds: 5, progress: null, started_ns: (CREATED + 20_000) * 1e6 },
+      ],
+    });
+    expect(barsOf(done, CREATED, 0, new Map())[0]).toMatchObject({ from: 20, to: 25 });
+  });
+
+  it("do not exist for what never ran", () => {
+    const skipped = run({ collectors: [{ id: "iostat", state: "skipped", seconds: null, progress: null }] });
+    expect(barsOf(skipped, CREATED, 0, new Map())).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  clampInto,
+  formatRange,
+  ordered,
+  padded,
+  pan,
+  parseRange,
+  type Range,
+  span,
+  toTime,
+  toX,
+  zoomAt,
+} from "./range";
+
+const LIMIT: Range = { from: 1.7e18, to: 1.7e18 + 1e15 };
+const inside = fc
+  .tuple(fc.integer({ min: 0, max: 900_000 }), fc.integer({ min: 1, max: 100_000 }))
+  .map(([at, width]): Range => ({ from: LIMIT.from + at * 1e9, to: LIMIT.from + (at + width) * 1e9 }));
+
+describe("ranges of time", () => {
+  it("keeps the point under the pointer where it is", () => {
+    fc.assert(
+      fc.property(
+        inside,
+        fc.double({ min: 0.1, max: 0.9, noNaN: true }),
+        fc.double({ min: 0.2, max: 0.95, noNaN: true }),
+        (range, share, factor) => {
+          const at = range.from + span(range) * share;
+          const next = zoomAt(range, at, factor, LIMIT);
+          expect(Math.abs(toX(at, next, 1000) - share * 1000)).toBeLessThan(1);
+        },
+      ),
+    );
+  });
+
+  it("never leaves the limit and never grows beyond it", () => {
+    fc.assert(
+      fc.property(
+        inside,
+        fc.double({ min: -5, max: 5, noNaN: true }),
+        fc.double({ min: 0.01, max: 100, noNaN: true }),
+        (range, share, factor) => {
+          for (const next of [pan(range, share, LIMIT), zoomAt(range, range.from, factor, LIMIT)]) {
+            expect(next.from).toBeGreaterThanOrEqual(LIMIT.from);
+            expect(next.to).toBeLessThanOrEqual(LIMIT.to);
+            expect(next.to).toBeGreaterThan(next.from);
+          }
+        },
+      ),
+    );
+  });
+
+  it("panning keeps the width", () => {
+    fc.assert(
+      fc.property(inside, fc.double({ min: -2, max: 2, noNaN: true }), (range, share) => {
+        expect(Math.abs(span(pan(range, share, LIMIT)) - span(range))).toBeLessThanOrEqual(1024);
+      }),
+    );
+  });
+
+  it("stands in the address and comes back to the microsecond", () => {
+    fc.assert(
+      fc.property(inside, (range) => {
+        const back = parseRange(formatRange(range)) as Range;
+        expect(Math.abs(back.from - range.from)).toBeLessThan(1000);
+        expect(Math.abs(back.to - range.to)).toBeLessThan(1000);
+        expect(formatRange(back)).toBe(formatRange(range));
+      }),
+    );
+  });
+
+  it("reads nothing from what is no range", () => {
+    for (const text of [
+      undefined,
+      "",
+      "5",
+      "9~5",
+      "5~5",
+      "a~b",
+      "1~2~3",
+      "1e9~2e9",
+      "99999999999999999999~1",
+    ])
+      expect(parseRange(text)).toBeUndefined();
+  });
+
+  it("goes between pixels and time", () => {
+    fc.assert(
+      fc.property(inside, fc.integer({ min: 0, max: 2000 }), (range, x) => {
+        expect(Math.abs(toX(toTime(x, range, 2000), range, 2000) - x)).toBeLessThan(0.01);
+      }),
+    );
+  });
+
+  it("orders, pads and clamps", () => {
+    expect(ordered(5, 3)).toEqual({ from: 3, to: 5 });
+    expect(padded({ from: 10, to: 20 }, 0.1, 3)).toEqual({ from: 7, to: 23 });
+    expect(clampInto({ from: -5, to: 5 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 10 });
+    expect(clampInto({ from: -5, to: 500 }, { from: 0, to: 100 })).toEqual({ from: 0, to: 100 });
+  });
+});

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { fill, sentenceText } from "./sentence";
+
+describe("sentences of the server", () => {
+  it("are filled with their parameters", () => {
+    expect(
+      sentenceText({ key: "a", params: { tool: "perf", n: 2 } }, { a: "{tool} is missing {n} times" }),
+    ).toBe("perf is missing 2 times");
+  });
+
+  it("show a place without a parameter rather than a hole", () => {
+    expect(fill("{tool} on {host}", { tool: "perf" })).toBe("perf on {host}");
+  });
+
+  it("show an unknown key with its parameters", () => {
+    expect(sentenceText({ key: "run.odd", params: { n: 2 } }, {})).toBe("run.odd (n=2)");
+    expect(sentenceText({ key: "run.odd", params: {} }, {})).toBe("run.odd");
+    expect(sentenceText(null, {})).toBe("");
+  });
+
+  it("do not interpret what a host put into a parameter", () => {
+    expect(fill("{a}", { a: "{b}<script>", b: "x" })).toBe("{b}<script>");
+  });
+});

@@ -1,0 +1,19 @@
+import type { Sentence } from "./words";
+
+export type Catalogue = Readonly<Record<string, string>>;
+
+/** Fills `{name}` places; a place without a parameter stays visible rather than becoming a hole. */
+export function fill(template: string, params: Readonly<Record<string, unknown>> = {}): string {
+  return template.replace(/\{(\w+)\}/g, (place, name: string) =>
+    params[name] === undefined || params[name] === null ? place : String(params[name]),
+  );
+}
+
+/** The text of a server's sentence; an unknown key shows itself with its parameters. */
+export function sentenceText(sentence: Sentence | null | undefined, catalogue: Catalogue): string {
+  if (!sentence) return "";
+  const template = catalogue[sentence.key];
+  if (template !== undefined) return fill(template, sentence.params);
+  const params = Object.entries(sentence.params ?? {}).map(([name, value]) => `${name}=${value}`);
+  return params.length > 0 ? `${sentence.key} (${params.join(", ")})` : sentence.key;
+}

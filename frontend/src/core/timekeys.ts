@@ -1,0 +1,62 @@
+/** What a key does on a timeline. Letters count by position-free names, lower case. */
+export type TimeAct =
+  | { act: "zoom"; factor: number }
+  | { act: "pan"; share: number }
+  | { act: "all" | "clear" | "enter" | "previous" | "next" | "markBrush" | "markBaseline" }
+  | { act: "cursor"; share: number };
+
+interface KeyLike {
+  readonly key: string;
+  readonly shiftKey: boolean;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+}
+
+/** The act for a key, or undefined where the key is not ours. */
+export function timeAct(event: KeyLike): TimeAct | undefined {
+  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
+  const fast = event.shiftKey ? 4 : 1;
+  switch (event.key) {
+    case "w":
+    case "W":
+    case "+":
+    case "=":
+      return { act: "zoom", factor: 0.7 ** fast };
+    case "s":
+    case "S":
+    case "-":
+    case "_":
+      return { act: "zoom", factor: (1 / 0.7) ** fast };
+    case "a":
+    case "A":
+    case "ArrowLeft":
+      return { act: "pan", share: -0.1 * fast };
+    case "d":
+    case "D":
+    case "ArrowRight":
+      return { act: "pan", share: 0.1 * fast };
+    case ",":
+    case "<":
+      return { act: "cursor", share: -0.005 * fast };
+    case ".":
+    case ">":
+      return { act: "cursor", share: 0.005 * fast };
+    case "0":
+      return { act: "all" };
+    case "Escape":
+      return { act: "clear" };
+    case "Enter":
+      return { act: "enter" };
+    case "[":
+      return { act: "previous" };
+    case "]":
+      return { act: "next" };
+    case "b":
+      return { act: "markBrush" };
+    case "B":
+      return { act: "markBaseline" };
+    default:
+      return undefined;
+  }
+}

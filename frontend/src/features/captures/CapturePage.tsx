@@ -1,0 +1,177 @@
+import { Button } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { Camera, Square } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Capture } from "../../client/types";
+import { Link } from "../../components/Link";
+import { Mark, StateMark, Tag } from "../../components/Mark";
+import { Page, Panel } from "../../components/Page";
+import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
+import { bytes, duration, milliseconds } from "../../core/format";
+import { barsOf, elapsedOf, offsetOf } from "../../core/live";
+import { useOpenDialog } from "../../lib/dialogs";
+import { usePick } from "../../lib/i18n";
+import { isActive, keys, post, useAction, useMay, usePlans } from "../../lib/queries";
+import { useCaptureStream } from "../../lib/useCaptureStream";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./CapturePage.module.css";
+import { RunRow } from "./RunRow";
+
+export function CapturePage() {
+  const { captureId = "" } = useParams({ strict: false });
+  const { t } = useTranslation();
+  const { query, link, since } = useCaptureStream(captureId);
+  if (query.data) return <Watched capture={query.data} link={link} since={since} />;
+  return (
+    <Page title={t("captures.one")}>
+      <Panel>
+        {query.error ? (
+          <ErrorState error={query.error} retry={() => void query.refetch()} />
+        ) : (
+          <BlockSkeleton height={320} />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+interface Props {
+  capture: Capture;
+  link: "live" | "polling" | "ended";
+  since: (runId: string, now?: number) => number;
+}
+
+/** Ticks on the axis of seconds: at most eight, at round numbers. */
+export function secondTicks(total: number): number[] {
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((s) => total / s <= 8) ?? 1200;
+  return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
+}
+
+function Watched({ capture, link, since }: Props) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const pick = usePick();
+  const time = useTimeFormat();
+  const plans = usePlans();
+  const openDialog = useOpenDialog();
+  const active = isActive(capture.state);
+  const [, tick] = useState(0);
+  const seen = useRef(new Map<string, number>());
+  useEffect(() => {
+    if (!active) return;
+    const timer = setInterval(() => tick((n) => n + 1), capture.runs.length > 40 ? 1000 : 400);
+    return () => clearInterval(timer);
+  }, [active, capture.runs.length]);
+  const cancel = useAction(() => post(`/captures/${capture.id}/cancel`), [keys.capture(capture.id)]);
+
+  const created = Date.parse(capture.created_at);
+  const now = performance.now();
+  const rows = capture.runs.map((run) => {
+    const age = isActive(run.state) ? since(run.id, now) : 0;
+    return { run, bars: barsOf(run, created, age, seen.current), age };
+  });
+  const ends = rows.flatMap(({ run, bars, age }) => [
+    ...bars.map((bar) => Math.max(bar.to, bar.planned ?? 0)),
+    (offsetOf(run, created) ?? 0) + elapsedOf(run, age),
+  ]);
+  const total = Math.max(5, active ? (capture.seconds ?? 0) + 2 : 0, ...ends) * 1.02;
+  const ticks = secondTicks(total);
+  const sum = (get: (run: Capture["runs"][number]) => number | null) =>
+    capture.runs.reduce((all, run) => all + (get(run) ?? 0), 0);
+  const counts = useMemo(() => {
+    const out = new Map<string, number>();
+    for (const run of capture.runs) out.set(run.state, (out.get(run.state) ?? 0) + 1);
+    return [...out];
+  }, [capture.runs]);
+  const hostIds = capture.runs.flatMap((run) => (run.host ? [run.host.id] : []));
+  return (
+    <Page
+      title={`#${capture.number} ${pick(plans.data?.find((p) => p.id === capture.plan)?.title) || capture.plan}`}
+      above={<Link to="/captures">{t("nav.captures")}</Link>}
+      meta={
+        <>
+          <StateMark state={capture.state} />
+          {capture.source === "import" && <Tag>{t("captures.imported")}</Tag>}
+          {capture.reason && <span>“{capture.reason}”</span>}
+          <span>
+            {capture.requested_by?.name} · <span className="num">{time.iso(capture.created_at)}</span>
+          </span>
+        </>
+      }
+    >
+      <div className={classes.bar}>
+        <span className={classes.counts}>
+          {counts.map(([state, n]) => (
+            <span key={state}>
+              <StateMark state={state} /> <span className="num">{n}</span>
+            </span>
+          ))}
+        </span>
+        <span>
+          <span className="dim">{t("captures.bytes")}</span>{" "}
+          <span className="num">{bytes(sum((r) => r.bytes))}</span>
+        </span>
+        <span>
+          <span className="dim">{t("captures.cpu")}</span>{" "}
+          <span className="num">{milliseconds(sum((r) => r.host_cpu_ms))}</span>
+        </span>
+        {link === "polling" && <Mark tone="warn">{t("captures.polling")}</Mark>}
+        <span className={classes.actions}>
+          <ErrorLine error={cancel.error} />
+          {active && may("capture.cancel") && (
+            <Button
+              color="red"
+              variant="outline"
+              leftSection={<Square size={12} />}
+              loading={cancel.isPending}
+              onClick={() => cancel.mutate(undefined)}
+            >
+              {t("captures.cancel")}
+            </Button>
+          )}
+          {!active && capture.source !== "import" && may("capture.light") && (
+            <Button
+              variant="default"
+              leftSection={<Camera size={14} />}
+              onClick={() => openDialog("capture", hostIds, capture.plan)}
+            >
+              {t("captures.again")}
+            </Button>
+          )}
+        </span>
+      </div>
+      <Panel flush>
+        {capture.runs.length === 0 ? (
+          <Empty title={t("captures.noRuns")} />
+        ) : (
+          <>
+            <div className={classes.axis} aria-hidden>
+              <span />
+              <span className={classes.axisPlot}>
+                {ticks.map((s) => (
+                  <span key={s} className={classes.tick} style={{ left: `${(s / total) * 100}%` }}>
+                    {s === 0 ? "0" : duration(s * 1e9)}
+                  </span>
+                ))}
+              </span>
+              <span />
+            </div>
+            {rows.map(({ run, bars, age }) => (
+              <RunRow
+                key={run.id}
+                run={run}
+                bars={bars}
+                total={total}
+                now={
+                  run.state === "running" ? (offsetOf(run, created) ?? 0) + elapsedOf(run, age) : undefined
+                }
+                dense={capture.runs.length > 6}
+              />
+            ))}
+          </>
+        )}
+      </Panel>
+    </Page>
+  );
+}

@@ -1,0 +1,91 @@
+import { Button, Select } from "@mantine/core";
+import { Camera, FileInput } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { CapturesTable } from "../../components/CapturesTable";
+import { Page, Panel } from "../../components/Page";
+import { Empty, Loaded, RowSkeleton } from "../../components/States";
+import { useOpenDialog } from "../../lib/dialogs";
+import { useCaptures, useMay } from "../../lib/queries";
+import { choiceField, useUrlState } from "../../lib/urlState";
+
+const STATES = ["", "running", "done", "partial", "failed", "cancelled", "expired"] as const;
+const FIELDS = { state: choiceField(STATES, "") };
+const PAGE = 100;
+
+export function CapturesPage() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const openDialog = useOpenDialog();
+  const [{ state }, setView] = useUrlState(FIELDS);
+  const [limit, setLimit] = useState(PAGE);
+  const captures = useCaptures({ state: state || undefined }, limit);
+  return (
+    <Page
+      title={t("nav.captures")}
+      actions={
+        <>
+          <Select
+            size="xs"
+            w={150}
+            data={STATES.map((value) => ({
+              value,
+              label: value ? t(`state.${value}`) : t("captures.anyState"),
+            }))}
+            value={state}
+            onChange={(value) => setView({ state: (value ?? "") as (typeof STATES)[number] })}
+            aria-label={t("captures.state")}
+          />
+          {may("capture.import") && (
+            <Button
+              variant="default"
+              leftSection={<FileInput size={14} />}
+              onClick={() => openDialog("import")}
+            >
+              {t("nav.import")}
+            </Button>
+          )}
+          {may("capture.light") && (
+            <Button leftSection={<Camera size={14} />} onClick={() => openDialog("capture")}>
+              {t("nav.newCapture")}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <Panel flush>
+        <Loaded query={captures} skeleton={<RowSkeleton rows={16} height={29} />}>
+          {({ items, next }) =>
+            items.length > 0 ? (
+              <>
+                <CapturesTable captures={items} />
+                {next && limit < 200 && (
+                  <Button variant="subtle" fullWidth onClick={() => setLimit(200)}>
+                    {t("action.more")}
+                  </Button>
+                )}
+              </>
+            ) : (
+              <Empty
+                title={state ? t("captures.noneInState") : t("captures.none")}
+                action={
+                  state ? (
+                    <Button variant="default" onClick={() => setView({ state: "" })}>
+                      {t("hosts.clear")}
+                    </Button>
+                  ) : (
+                    may("capture.light") && (
+                      <Button onClick={() => openDialog("capture")}>{t("nav.newCapture")}</Button>
+                    )
+                  )
+                }
+              >
+                {!state && t("captures.noneText")}
+              </Empty>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </Page>
+  );
+}

@@ -1,0 +1,86 @@
+import { Button, Checkbox, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Host, ScannedKey } from "../../client/types";
+import { CommandLine } from "../../components/Copy";
+import { Dialog } from "../../components/Dialog";
+import { ErrorLine, RowSkeleton } from "../../components/States";
+import { post } from "../../lib/api";
+import { keys, useAction } from "../../lib/queries";
+import { fingerprintCommand } from "./AddHostPage";
+import classes from "./forms.module.css";
+
+/** Trusts another host key than the pinned one: only with a reason, and it is written down. */
+export function PinDialog({ host, onClose }: { host: Host; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [reason, setReason] = useState("");
+  const [sure, setSure] = useState(false);
+  const scan = useQuery({
+    queryKey: ["scan-key", host.id],
+    queryFn: () =>
+      post<ScannedKey>("/hosts/scan-key", {
+        address: host.address,
+        port: host.port,
+        ...(host.jump_host ? { jump_host_id: host.jump_host.id } : {}),
+      }),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const pin = useAction(
+    (fingerprint: string) => post(`/hosts/${host.id}/pin`, { fingerprint, reason: reason.trim() }),
+    [keys.hosts],
+    onClose,
+  );
+  const same = scan.data?.fingerprint === host.host_key?.fingerprint;
+  return (
+    <Dialog onClose={onClose} title={t("pin.title", { name: host.name })} size="lg">
+      <div className={classes.stack}>
+        <div>
+          <span className="dim">{t("pin.old")}</span>
+          <div className={classes.fingerprint}>{host.host_key?.fingerprint ?? t("pin.none")}</div>
+        </div>
+        <div>
+          <span className="dim">{t("pin.now")}</span>
+          {scan.isPending && <RowSkeleton rows={1} />}
+          {scan.data && <div className={classes.fingerprint}>{scan.data.fingerprint}</div>}
+          <ErrorLine error={scan.error} />
+        </div>
+        {scan.data && same && <p className={classes.note}>{t("pin.same")}</p>}
+        {scan.data && !same && (
+          <>
+            <p className={classes.note}>{t("pin.warning")}</p>
+            <CommandLine text={fingerprintCommand(scan.data.type)} prompt />
+            <TextInput
+              label={t("pin.reason")}
+              description={t("pin.audited")}
+              value={reason}
+              onChange={(event) => setReason(event.currentTarget.value)}
+            />
+            <Checkbox
+              size="sm"
+              label={t("pin.sure")}
+              checked={sure}
+              onChange={(event) => setSure(event.currentTarget.checked)}
+            />
+            <ErrorLine error={pin.error} />
+            <div className={classes.buttons}>
+              <Button
+                color="red"
+                disabled={!sure || reason.trim().length < 3}
+                loading={pin.isPending}
+                onClick={() => pin.mutate(scan.data.fingerprint)}
+              >
+                {t("pin.do")}
+              </Button>
+              <Button variant="default" onClick={onClose}>
+                {t("action.cancel")}
+              </Button>
+            </div>
+          </>
+        )}
+      </div>
+    </Dialog>
+  );
+}

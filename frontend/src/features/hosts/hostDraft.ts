@@ -1,0 +1,75 @@
+import {
+  type CredentialDraft,
+  credentialBody,
+  credentialComplete,
+  EMPTY_CREDENTIAL,
+} from "./CredentialFields";
+
+/** What somebody types to enrol a host. */
+export interface HostDraft {
+  name: string;
+  address: string;
+  port: number | string;
+  username: string;
+  jumpHostId: string | null;
+  /** A stored credential, or null for a new one. */
+  credentialId: string | null;
+  credential: CredentialDraft;
+  sudo: "none" | "nopasswd" | "password";
+  sudoPassword: string;
+  labels: string[];
+}
+
+export const EMPTY_HOST: HostDraft = {
+  name: "",
+  address: "",
+  port: 22,
+  username: "",
+  jumpHostId: null,
+  credentialId: null,
+  credential: EMPTY_CREDENTIAL,
+  sudo: "nopasswd",
+  sudoPassword: "",
+  labels: [],
+};
+
+/** `role=feed` or `role:feed` as a pair; undefined where it is neither. */
+export function parseLabel(text: string): [string, string] | undefined {
+  const match = /^\s*([A-Za-z][\w.-]{0,62})\s*[=:]\s*(.+?)\s*$/.exec(text);
+  return match ? [match[1] as string, match[2] as string] : undefined;
+}
+
+export const labelsOf = (texts: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    texts.flatMap((text) => {
+      const pair = parseLabel(text);
+      return pair ? [pair] : [];
+    }),
+  );
+
+/** Whether enough is there to ask the host for its key. */
+export const canScan = (draft: HostDraft): boolean =>
+  draft.name.trim() !== "" &&
+  draft.address.trim() !== "" &&
+  draft.username.trim() !== "" &&
+  Number(draft.port) > 0 &&
+  (draft.credentialId !== null || credentialComplete(draft.credential)) &&
+  (draft.sudo !== "password" || draft.sudoPassword !== "");
+
+/** The body of the enrolment, with the fingerprint that was confirmed. */
+export function hostBody(draft: HostDraft, fingerprint: string): Record<string, unknown> {
+  return {
+    name: draft.name.trim(),
+    address: draft.address.trim(),
+    port: Number(draft.port),
+    username: draft.username.trim(),
+    ...(draft.credentialId
+      ? { credential_id: draft.credentialId }
+      : { credential: credentialBody(draft.credential) }),
+    sudo: draft.sudo,
+    ...(draft.sudo === "password" ? { sudo_password: draft.sudoPassword } : {}),
+    ...(draft.jumpHostId ? { jump_host_id: draft.jumpHostId } : {}),
+    labels: labelsOf(draft.labels),
+    host_key_fingerprint: fingerprint,
+  };
+}

@@ -1,0 +1,133 @@
+import { Button, FileInput, Select, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Upload } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Capture } from "../../client/types";
+import { CommandLine } from "../../components/Copy";
+import { Dialog } from "../../components/Dialog";
+import { ErrorLine } from "../../components/States";
+import { bytes } from "../../core/format";
+import { call } from "../../lib/api";
+import { keys, useHosts } from "../../lib/queries";
+import classes from "./ImportDialog.module.css";
+
+const KINDS = ["auto", "bundle", "perf_data", "perf_script", "folded"] as const;
+type Kind = (typeof KINDS)[number];
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** Brings in what was recorded elsewhere; each file becomes a capture with one run. */
+export function ImportDialog({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const cache = useQueryClient();
+  const hosts = useHosts();
+  const [file, setFile] = useState<File | null>(null);
+  const [kind, setKind] = useState<Kind>("auto");
+  const [host, setHost] = useState<string | null>(null);
+  const [name, setName] = useState("");
+  const [once] = useState(() => crypto.randomUUID());
+  const tooLarge = file !== null && file.size > MAX_BYTES;
+  const send = useMutation({
+    mutationFn: (chosen: File) => {
+      const body = new FormData();
+      body.append("file", chosen);
+      body.append("kind", kind);
+      if (host) body.append("host_id", host);
+      if (name.trim()) body.append("name", name.trim());
+      return call<Capture>("POST", "/imports", {
+        body,
+        once: `${once}-${chosen.name}-${chosen.size}-${kind}`,
+      });
+    },
+    onSuccess: (capture) => {
+      void cache.invalidateQueries({ queryKey: keys.captures });
+      const run = capture.runs[0];
+      void (run
+        ? navigate({ to: "/runs/$runId", params: { runId: run.id } })
+        : navigate({ to: "/captures/$captureId", params: { captureId: capture.id } }));
+    },
+  });
+  return (
+    <Dialog onClose={onClose} title={t("import.title")} size="lg">
+      <form
+        className={classes.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (file && !tooLarge) send.mutate(file);
+        }}
+      >
+        <FileInput
+          label={t("import.file")}
+          description={t("import.fileText")}
+          placeholder={t("import.choose")}
+          value={file}
+          onChange={(chosen) => {
+            setFile(chosen);
+            send.reset();
+          }}
+          error={
+            tooLarge ? t("import.tooLarge", { size: bytes(file.size), limit: bytes(MAX_BYTES) }) : undefined
+          }
+          clearable
+          data-autofocus
+        />
+        <Select
+          label={t("import.kind")}
+          data={KINDS.map((value) => ({ value, label: t(`import.kinds.${value}`) }))}
+          value={kind}
+          onChange={(value) => {
+            setKind((value ?? "auto") as Kind);
+            send.reset();
+          }}
+        />
+        <Select
+          label={t("import.host")}
+          description={t("import.hostText")}
+          data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
+          value={host}
+          onChange={setHost}
+          searchable
+          clearable
+          limit={50}
+        />
+        <TextInput
+          label={t("import.name")}
+          value={name}
+          maxLength={200}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        {send.error && (
+          <div className={classes.error}>
+            <ErrorLine error={send.error} />
+          </div>
+        )}
+        <div className={classes.buttons}>
+          <Button variant="default" onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          <Button
+            type="submit"
+            leftSection={<Upload size={14} />}
+            disabled={!file || tooLarge}
+            loading={send.isPending}
+          >
+            {t("import.send")}
+          </Button>
+        </div>
+      </form>
+      <div className={classes.bundle}>
+        <strong>{t("import.bundleTitle")}</strong>
+        <p>{t("import.bundleText")}</p>
+        <CommandLine text="./culprit bundle > culprit-bundle.sh" prompt />
+        <CommandLine text="sh culprit-bundle.sh > culprit.bundle" prompt />
+        <p>
+          <a href="/api/v1/bundle?plan=cpu" download="culprit-bundle.sh">
+            {t("import.bundleHere")}
+          </a>
+        </p>
+      </div>
+    </Dialog>
+  );
+}

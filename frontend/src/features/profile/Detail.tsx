@@ -1,0 +1,54 @@
+import { useTranslation } from "react-i18next";
+import type { FlameNode } from "../../core/flame";
+import { count, duration, percent } from "../../core/format";
+import classes from "./Profile.module.css";
+
+export const weightText = (weight: number, unit: "samples" | "ns"): string =>
+  unit === "ns" ? duration(weight) : count(weight);
+
+/** Text of a frame for the pointer: name, weight, share. */
+export const frameTitle = (node: FlameNode, total: number, unit: "samples" | "ns"): string =>
+  `${node.name}\n${weightText(node.value, unit)} · ${percent(total > 0 ? node.value / total : 0)}`;
+
+interface Props {
+  node: FlameNode | null;
+  total: number;
+  unit: "samples" | "ns";
+  q?: string;
+  found?: { weight: number; share: number } | undefined;
+  delta?: string;
+}
+
+/** The line at the bottom that shows the frame under the cursor in full; it never moves anything. */
+export function Detail({ node, total, unit, q, found, delta }: Props) {
+  const { t } = useTranslation();
+  const share = (weight: number) => percent(total > 0 ? weight / total : 0);
+  return (
+    <div className={classes.detail} aria-live="polite" data-testid="detail">
+      {node ? (
+        <>
+          <span className={classes.name}>{node.name}</span>
+          <span className={classes.figures}>
+            <span>
+              {t("profile.total")} <span className="num">{weightText(node.value, unit)}</span>{" "}
+              <span className="num">{share(node.value)}</span>
+            </span>
+            {!node.above && (
+              <span>
+                {t("profile.self")} <span className="num">{weightText(node.self, unit)}</span>{" "}
+                <span className="num">{share(node.self)}</span>
+              </span>
+            )}
+            {delta}
+          </span>
+        </>
+      ) : q && found ? (
+        <span>
+          {t("profile.matched", { q, share: percent(found.share), weight: weightText(found.weight, unit) })}
+        </span>
+      ) : (
+        <span className="dim">{t("profile.hint")}</span>
+      )}
+    </div>
+  );
+}

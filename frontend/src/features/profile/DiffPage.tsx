@@ -1,0 +1,171 @@
+import { useElementSize } from "@mantine/hooks";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ButtonLink, Link } from "../../components/Link";
+import { StateMark } from "../../components/Mark";
+import { Page, Panel } from "../../components/Page";
+import { BlockSkeleton, Empty, ErrorState, Loaded } from "../../components/States";
+import type { FlameNode } from "../../core/flame";
+import { count, duration, percent } from "../../core/format";
+import { useSentence } from "../../lib/i18n";
+import { choiceField, textField, useUrlState } from "../../lib/urlState";
+import { useTimeFormat } from "../../lib/useFormat";
+import { FlameGraph } from "../../renderers/flame/FlameGraph";
+import { ChangedPaths } from "./ChangedPaths";
+import { toSearch } from "./filter";
+import classes from "./Profile.module.css";
+import { type Diff, type Side, useDiff, useDiffTree, useProfile } from "./queries";
+
+const FIELDS = { root: textField, view: choiceField(["flame", "icicle"] as const, "flame") };
+
+/** Two profiles as one drawing: width is B, red grew, blue shrank; what vanished is listed, for it has no width. */
+export function DiffPage() {
+  const { diffId } = useParams({ strict: false }) as { diffId: string };
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const query = useDiff(diffId);
+  const diff = query.data;
+  return (
+    <Page
+      title={t("compare.title")}
+      actions={
+        diff && (
+          <ButtonLink
+            variant="default"
+            to="/compare"
+            search={{ ap: diff.b.profile_id, bp: diff.a.profile_id } as never}
+          >
+            {t("compare.swap")}
+          </ButtonLink>
+        )
+      }
+    >
+      {query.error && !diff && <ErrorState error={query.error} retry={() => void query.refetch()} />}
+      {!diff && !query.error && <BlockSkeleton height={480} />}
+      {diff && (diff.state === "queued" || diff.state === "running") && (
+        <Empty title={<StateMark state={diff.state} />}>{t(`profile.waiting.${diff.state}`)}</Empty>
+      )}
+      {diff?.state === "failed" && <Empty title={t("compare.failed")}>{sentence(diff.failure)}</Empty>}
+      {diff?.state === "ready" && <DiffPanel diff={diff} />}
+    </Page>
+  );
+}
+
+function DiffPanel({ diff }: { diff: Diff }) {
+  const { t } = useTranslation();
+  const { ref, width } = useElementSize<HTMLDivElement>();
+  const [state, set] = useUrlState(FIELDS);
+  const [focus, setFocus] = useState<FlameNode | null>(null);
+  const tree = useDiffTree(
+    diff.id,
+    { width: Math.round(width / 50) * 50, root: state.root || undefined },
+    true,
+  );
+  const data = tree.data;
+  return (
+    <>
+      <Panel flush>
+        <div className={classes.sides}>
+          <SideLine name="A" side={diff.a} total={data?.total_a} />
+          <SideLine name="B" side={diff.b} total={data?.total_b} />
+          <span className={classes.legend}>
+            <i className={`${classes.swatch} ${classes.grew}`} /> ▲ {t("compare.grew")}
+            <i className={`${classes.swatch} ${classes.same}`} /> {t("compare.same")}
+            <i className={`${classes.swatch} ${classes.shrank}`} /> ▼ {t("compare.shrank")}
+          </span>
+        </div>
+        <div ref={ref} className={classes.body}>
+          <Loaded query={tree} skeleton={<BlockSkeleton height={420} />}>
+            {(loaded) => (
+              <div className={classes.drawing}>
+                <FlameGraph
+                  tree={loaded.tree}
+                  path={loaded.path ?? []}
+                  inverted={state.view === "icicle"}
+                  differential
+                  label={t("compare.drawing")}
+                  title={(node) => `${node.name}\n${figures(node, loaded.total_a, loaded.total_b)}`}
+                  onZoom={(id) =>
+                    set(
+                      {
+                        root: String(id) === String(loaded.path?.[0]?.id ?? loaded.tree.id) ? "" : String(id),
+                      },
+                      { push: true },
+                    )
+                  }
+                  onFocus={setFocus}
+                />
+              </div>
+            )}
+          </Loaded>
+        </div>
+        <div className={classes.detail} aria-live="polite" data-testid="detail">
+          {focus && data ? (
+            <>
+              <span className={classes.name}>{focus.name}</span>
+              <span className={classes.figures}>
+                <span className="num">{figures(focus, data.total_a, data.total_b)}</span>
+              </span>
+            </>
+          ) : (
+            <span className="dim">{t("compare.hint")}</span>
+          )}
+        </div>
+      </Panel>
+      {data && (
+        <div className={classes.columns}>
+          <ChangedPaths
+            title={t("compare.vanished")}
+            empty={t("compare.vanishedNone")}
+            rows={data.vanished.map((row) => ({ path: row.path, weight: row.a }))}
+            total={data.total_a}
+          />
+          <ChangedPaths
+            title={t("compare.new")}
+            empty={t("compare.newNone")}
+            rows={data.new.map((row) => ({ path: row.path, weight: row.b }))}
+            total={data.total_b}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** `A 12.1 % → B 40.2 %  ▲ +28.1 points`; shares, because the two sides seldom have as many samples. */
+export function figures(node: FlameNode, totalA: number, totalB: number): string {
+  const a = totalA > 0 ? (node.a ?? 0) / totalA : 0;
+  const b = totalB > 0 ? (node.b ?? node.value) / totalB : 0;
+  const delta = node.delta ?? b - a;
+  const sign = delta > 0 ? "▲ +" : delta < 0 ? "▼ " : "";
+  return `A ${percent(a)} → B ${percent(b)}  ${sign}${percent(delta)}`;
+}
+
+function SideLine({ name, side, total }: { name: string; side: Side; total: number | undefined }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const profile = useProfile(side.profile_id).data;
+  const { from_ns, to_ns } = side.filter;
+  return (
+    <span>
+      <strong>{name}</strong>{" "}
+      <Link
+        to="/profiles/$profileId"
+        params={{ profileId: side.profile_id }}
+        search={toSearch(side.filter) as never}
+      >
+        {profile?.host?.name ?? profile?.label ?? t("profile.imported")}
+      </Link>{" "}
+      <span className="num dim">
+        {time.instant(from_ns ?? profile?.t0_ns)}
+        {from_ns != null && to_ns != null && ` + ${duration(to_ns - from_ns)}`}
+      </span>{" "}
+      {total !== undefined && (
+        <span className="num">
+          {count(total)} {t("profile.samples")}
+        </span>
+      )}
+    </span>
+  );
+}

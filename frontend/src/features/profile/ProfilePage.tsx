@@ -1,0 +1,64 @@
+import { useParams } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import { Link } from "../../components/Link";
+import { StateMark } from "../../components/Mark";
+import { Page } from "../../components/Page";
+import { BlockSkeleton, Empty, ErrorState } from "../../components/States";
+import { useSentence } from "../../lib/i18n";
+import { ExportMenu } from "./ExportMenu";
+import { ProfilePanel } from "./ProfilePanel";
+import { Quality } from "./Quality";
+import { useProfile } from "./queries";
+
+/** One profile: what it is, how good it is, and the drawing. */
+export function ProfilePage() {
+  const { profileId } = useParams({ strict: false }) as { profileId: string };
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const query = useProfile(profileId);
+  const profile = query.data;
+  const kind = profile
+    ? t(`profile.kind.${profile.kind}` as "profile.kind.on_cpu", { defaultValue: profile.kind })
+    : "";
+  return (
+    <Page
+      title={
+        profile
+          ? `${kind} · ${profile.host?.name ?? profile.label ?? t("profile.imported")}`
+          : t("profile.title")
+      }
+      above={
+        profile && <Above hostId={profile.host?.id} hostName={profile.host?.name} runId={profile.run_id} />
+      }
+      meta={profile && <Quality profile={profile} />}
+      actions={profile?.state === "ready" && <ExportMenu profile={profile} />}
+    >
+      {query.error && !profile && <ErrorState error={query.error} retry={() => void query.refetch()} />}
+      {!profile && !query.error && <BlockSkeleton height={480} />}
+      {profile && (profile.state === "queued" || profile.state === "running") && (
+        <Empty title={<StateMark state={profile.state} />}>{t(`profile.waiting.${profile.state}`)}</Empty>
+      )}
+      {profile?.state === "failed" && <Empty title={t("profile.failed")}>{sentence(profile.failure)}</Empty>}
+      {profile?.state === "ready" && <ProfilePanel profile={profile} />}
+    </Page>
+  );
+}
+
+function Above(props: { hostId: string | undefined; hostName: string | undefined; runId: string }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {props.hostId && (
+        <>
+          <Link to="/hosts/$hostId" params={{ hostId: props.hostId }}>
+            {props.hostName}
+          </Link>
+          {" / "}
+        </>
+      )}
+      <Link to="/runs/$runId" params={{ runId: props.runId }}>
+        {t("profile.run")}
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { useSearch } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import { Grid, rowLink } from "../../components/Grid";
+import { ButtonLink, Link } from "../../components/Link";
+import { StateMark } from "../../components/Mark";
+import { Page, Panel } from "../../components/Page";
+import { Empty, Loaded } from "../../components/States";
+import { count, duration, percent } from "../../core/format";
+import type { Search } from "../../core/search";
+import { useProfiles } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+
+/** Every profile that the reader may see, newest first. */
+export function ProfilesPage() {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const search = useSearch({ strict: false }) as Search;
+  const query = useProfiles({ host: search.host, run: search.run });
+  return (
+    <Page
+      title={t("nav.profiles")}
+      actions={
+        <ButtonLink variant="default" to="/compare">
+          {t("profile.compareTwo")}
+        </ButtonLink>
+      }
+    >
+      <Panel flush>
+        <Loaded query={query}>
+          {(profiles) =>
+            profiles.length === 0 ? (
+              <Empty title={t("profile.none")}>{t("profile.noneText")}</Empty>
+            ) : (
+              <Grid label={t("nav.profiles")}>
+                <thead>
+                  <tr>
+                    <th>{t("profile.host")}</th>
+                    <th>{t("profile.kindTitle")}</th>
+                    <th>{t("profile.when")}</th>
+                    <th className="right">{t("profile.span")}</th>
+                    <th className="right">{t("profile.samples")}</th>
+                    <th className="right">{t("profile.lost")}</th>
+                    <th className="right">{t("profile.unknown")}</th>
+                    <th>{t("profile.state")}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {profiles.map((p) => (
+                    <tr key={p.id} className={rowLink()}>
+                      <td>
+                        <Link to="/profiles/$profileId" params={{ profileId: p.id }}>
+                          {p.host?.name ?? p.label ?? t("profile.imported")}
+                        </Link>
+                      </td>
+                      <td>
+                        {t(`profile.kind.${p.kind}` as "profile.kind.on_cpu", { defaultValue: p.kind })}
+                      </td>
+                      <td className="num">{time.instant(p.t0_ns)}</td>
+                      <td className="right num">
+                        {p.t0_ns !== null && p.t1_ns !== null ? duration(p.t1_ns - p.t0_ns) : "–"}
+                      </td>
+                      <td className="right num">{p.samples === null ? "–" : count(p.samples)}</td>
+                      <td className="right num">{p.lost === null ? "–" : count(p.lost)}</td>
+                      <td className="right num">{percent(p.unknown_share)}</td>
+                      <td>
+                        <StateMark state={p.state} />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </Grid>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </Page>
+  );
+}

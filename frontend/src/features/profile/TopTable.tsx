@@ -1,0 +1,82 @@
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Grid } from "../../components/Grid";
+import { percent } from "../../core/format";
+import { weightText } from "./Detail";
+import classes from "./Profile.module.css";
+import type { TopRow } from "./queries";
+
+const SHOWN = 200;
+
+interface Props {
+  rows: readonly TopRow[];
+  total: number;
+  unit: "samples" | "ns";
+  q: string;
+  onPick(frame: string): void;
+}
+
+/** Frames by weight; recursion is counted once. */
+export function TopTable({ rows, total, unit, q, onPick }: Props) {
+  const { t } = useTranslation();
+  const [by, setBy] = useState<"self" | "total">("self");
+  const needle = q.toLowerCase();
+  const matching = needle ? rows.filter((row) => row.frame.toLowerCase().includes(needle)) : rows;
+  const shown = [...matching].sort((x, y) => y[by] - x[by]).slice(0, SHOWN);
+  const heading = (column: "self" | "total") => (
+    <th className="right" aria-sort={by === column ? "descending" : "none"}>
+      <button type="button" className={classes.sort} onClick={() => setBy(column)}>
+        {t(`profile.${column}`)} {by === column ? "↓" : ""}
+      </button>
+    </th>
+  );
+  return (
+    <div>
+      <Grid label={t("profile.top")} maxHeight="70vh">
+        <thead>
+          <tr>
+            {heading("self")}
+            {heading("total")}
+            <th>{t("profile.frame")}</th>
+            <th>{t("profile.module")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={`${row.frame}\u0000${row.module}`}>
+              <td className="right">
+                <Share weight={row.self} total={total} unit={unit} />
+              </td>
+              <td className="right">
+                <Share weight={row.total} total={total} unit={unit} />
+              </td>
+              <td className={classes.cell}>
+                <button type="button" className={classes.pick} onClick={() => onPick(row.frame)}>
+                  {row.frame}
+                </button>
+              </td>
+              <td className="mono dim" title={row.module}>
+                <span className={classes.module}>{row.module.split("/").at(-1)}</span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+      {matching.length > shown.length && (
+        <p className={classes.more}>{t("profile.rest", { shown: shown.length, all: matching.length })}</p>
+      )}
+    </div>
+  );
+}
+
+function Share({ weight, total, unit }: { weight: number; total: number; unit: "samples" | "ns" }) {
+  const share = total > 0 ? weight / total : 0;
+  return (
+    <span className={classes.share} title={weightText(weight, unit)}>
+      <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
+        <rect x={100 - share * 100} width={share * 100} height="10" />
+      </svg>
+      <span className="num">{percent(share)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,110 @@
+import { Button, NumberInput } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useLocation, useParams } from "@tanstack/react-router";
+import { Download } from "lucide-react";
+import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
+import type { Lines } from "../../client/types";
+import { Page, Panel } from "../../components/Page";
+import { Empty, Loaded } from "../../components/States";
+import { get } from "../../lib/queries";
+import { intField, useUrlState } from "../../lib/urlState";
+import classes from "./Run.module.css";
+
+const WINDOW = 400;
+const BEFORE = 40;
+const FIELDS = { line: intField, from: intField };
+
+/** The lines of an artifact as they came from the host; a cited one is marked and in view. */
+export function ArtifactPage() {
+  const { artifactId } = useParams({ strict: false }) as { artifactId: string };
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(FIELDS);
+  const { hash } = useLocation();
+  const cited = state.line ?? (/^L(\d{1,9})$/.test(hash) ? Number(hash.slice(1)) : undefined);
+  const from = Math.max(1, state.from ?? (cited ? cited - BEFORE : 1));
+  const query = useQuery({
+    queryKey: ["artifacts", artifactId, from],
+    queryFn: () => get<Lines>(`/artifacts/${artifactId}/lines`, { from, count: WINDOW }),
+    placeholderData: keepPreviousData,
+  });
+  const loaded = query.data !== undefined && !query.isPlaceholderData;
+  useEffect(() => {
+    if (loaded && cited) document.getElementById(`L${cited}`)?.scrollIntoView({ block: "center" });
+  }, [loaded, cited]);
+  const last = query.data ? query.data.from + query.data.lines.length - 1 : 0;
+  const atEnd = query.data ? query.data.lines.length < WINDOW : true;
+  return (
+    <Page
+      title={t("artifact.title")}
+      meta={query.data?.total != null && t("artifact.lines", { count: query.data.total })}
+      actions={
+        <Button
+          component="a"
+          variant="default"
+          leftSection={<Download size={14} />}
+          href={`/api/v1/artifacts/${artifactId}/content`}
+          download
+        >
+          {t("run.download")}
+        </Button>
+      }
+    >
+      <Panel
+        flush
+        title={<span className="mono">{t("artifact.window", { from, to: last })}</span>}
+        aside={
+          <>
+            <Button
+              variant="default"
+              disabled={from <= 1}
+              onClick={() => set({ from: Math.max(1, from - WINDOW) })}
+            >
+              {t("artifact.earlier")}
+            </Button>
+            <Button variant="default" disabled={atEnd} onClick={() => set({ from: from + WINDOW })}>
+              {t("artifact.later")}
+            </Button>
+            <NumberInput
+              size="xs"
+              w={120}
+              min={1}
+              hideControls
+              aria-label={t("artifact.goto")}
+              placeholder={t("artifact.goto")}
+              onKeyDown={(event) => {
+                const line = Number(event.currentTarget.value);
+                if (event.key === "Enter" && line >= 1) set({ line, from: undefined }, { push: true });
+              }}
+            />
+          </>
+        }
+      >
+        <Loaded query={query}>
+          {(data) =>
+            data.lines.length === 0 ? (
+              <Empty title={t("artifact.empty")} />
+            ) : (
+              <section className={classes.lines} aria-label={t("artifact.title")}>
+                {data.lines.map((line, i) => {
+                  const number = data.from + i;
+                  return (
+                    <div
+                      key={number}
+                      id={`L${number}`}
+                      className={classes.line}
+                      {...(number === cited ? { "data-cited": "" } : {})}
+                    >
+                      <a href={`#L${number}`}>{number}</a>
+                      <span>{line}</span>
+                    </div>
+                  );
+                })}
+              </section>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </Page>
+  );
+}

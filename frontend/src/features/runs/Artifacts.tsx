@@ -1,0 +1,56 @@
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { Download } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import type { ArtifactInfo } from "../../client/types";
+import { CopyButton } from "../../components/Copy";
+import { Grid, rowLink } from "../../components/Grid";
+import { Link } from "../../components/Link";
+import { bytes } from "../../core/format";
+
+/** The raw bytes that came home, under their digests. */
+export function Artifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] }) {
+  const { t } = useTranslation();
+  return (
+    <Grid label={t("run.artifacts")}>
+      <thead>
+        <tr>
+          <th>{t("run.collector")}</th>
+          <th>{t("run.part")}</th>
+          <th className="right">{t("run.bytes")}</th>
+          <th>SHA-256</th>
+          <th aria-label={t("run.download")} />
+        </tr>
+      </thead>
+      <tbody>
+        {artifacts.map((a) => (
+          <tr key={a.id} className={rowLink()}>
+            <td className="mono">{a.collector ?? "–"}</td>
+            <td>
+              <Link to="/artifacts/$artifactId" params={{ artifactId: a.id }}>
+                {a.part}
+              </Link>
+              {a.complete === false && <span className="dim"> · {t("run.cut")}</span>}
+            </td>
+            <td className="right num">{bytes(a.size)}</td>
+            <td>
+              <span className="mono dim">{a.sha256.slice(0, 16)}…</span>
+              <CopyButton text={a.sha256} />
+            </td>
+            <td className="right">
+              <Tooltip label={t("run.download")}>
+                <ActionIcon
+                  component="a"
+                  href={`/api/v1/artifacts/${a.id}/content`}
+                  download
+                  aria-label={`${t("run.download")}: ${a.part}`}
+                >
+                  <Download size={14} />
+                </ActionIcon>
+              </Tooltip>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Sched, SchedTask } from "../../client/types";
+import { Grid } from "../../components/Grid";
+import { Mark } from "../../components/Mark";
+import { Panel } from "../../components/Page";
+import { BlockSkeleton, Loaded } from "../../components/States";
+import { count, milliseconds, percent } from "../../core/format";
+import { get, keys } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import { DelayHistogram } from "../../renderers/sched/DelayHistogram";
+import classes from "./Run.module.css";
+import { SchedLanesView } from "./SchedLanesView";
+
+const SHOWN = 100;
+const MUCH_LOST = 0.01;
+type Sort = "delay_max_ms" | "delay_p99_ms" | "delay_avg_ms" | "runtime_ms" | "switches";
+const COLUMNS: readonly Sort[] = ["runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms"];
+
+/** Who ran, who waited for a CPU and how long, from the scheduler's own events. */
+export function SchedPanel({ runId }: { runId: string }) {
+  const { t } = useTranslation();
+  const query = useQuery({
+    queryKey: [...keys.run(runId), "sched"],
+    queryFn: () => get<Sched>(`/runs/${runId}/sched`),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <Panel title={t("sched.title")} flush aside={query.data && <Quality sched={query.data} />}>
+      <Loaded query={query} skeleton={<BlockSkeleton height={360} />}>
+        {(sched) => (
+          <>
+            {sched.t0_ns !== undefined && sched.t1_ns !== undefined && (
+              <SchedLanesView runId={runId} whole={{ from: sched.t0_ns, to: sched.t1_ns + 1 }} />
+            )}
+            <div className={classes.sched}>
+              <Tasks tasks={sched.tasks} />
+              <DelayHistogram
+                edgesUs={sched.histogram.edges_us}
+                counts={sched.histogram.counts}
+                label={t("sched.histogram")}
+              />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Quality({ sched }: { sched: Sched }) {
+  const { t } = useTranslation();
+  const check = sched.checked_against;
+  return (
+    <>
+      <span className="num">{milliseconds(sched.duration_ms)}</span>
+      <Mark tone={sched.lost_share > MUCH_LOST ? "warn" : "ok"}>
+        {t("sched.lost", { count: sched.lost, share: percent(sched.lost_share) })}
+      </Mark>
+      {check && (
+        <Mark tone={check.switches === check.ours ? "ok" : "warn"}>
+          {t("sched.checked", { ours: count(check.ours), theirs: count(check.switches) })}
+        </Mark>
+      )}
+    </>
+  );
+}
+
+function Tasks({ tasks }: { tasks: readonly SchedTask[] }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const [by, setBy] = useState<Sort>("delay_max_ms");
+  const rows = [...tasks].sort((x, y) => (y[by] ?? -1) - (x[by] ?? -1)).slice(0, SHOWN);
+  return (
+    <Grid label={t("sched.title")} maxHeight={420}>
+      <thead>
+        <tr>
+          <th>{t("sched.task")}</th>
+          {COLUMNS.map((column) => (
+            <th key={column} className="right" aria-sort={by === column ? "descending" : "none"}>
+              <button type="button" className={classes.sort} onClick={() => setBy(column)}>
+                {t(`sched.${column}`)} {by === column ? "↓" : ""}
+              </button>
+            </th>
+          ))}
+          <th>{t("sched.at")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((task, i) => (
+          <tr key={`${task.pid} ${i}`}>
+            <td>
+              <span className="mono">{task.task}</span> <span className="num dim">{task.pid}</span>
+            </td>
+            <td className="right num">{milliseconds(task.runtime_ms)}</td>
+            <td className="right num">{count(task.switches)}</td>
+            <td className="right num">{milliseconds(task.delay_avg_ms)}</td>
+            <td className="right num">{milliseconds(task.delay_p99_ms)}</td>
+            <td className="right num">{milliseconds(task.delay_max_ms)}</td>
+            <td className="num dim">{task.delay_max_at_ns ? time.time(task.delay_max_at_ns, 1e6) : "–"}</td>
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

@@ -1,0 +1,168 @@
+import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useLocation, useSearch } from "@tanstack/react-router";
+import { Activity } from "lucide-react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
+import type { Me } from "../../client/types";
+import { ErrorLine } from "../../components/States";
+import type { Search } from "../../core/search";
+import { ApiError, patch, post, rememberCsrf } from "../../lib/api";
+import { keys, useMe } from "../../lib/queries";
+import classes from "./LoginPage.module.css";
+
+/** Where to go after signing in: only places on this server. */
+export function safeNext(next: string | undefined): string {
+  return next?.startsWith("/") && !/^\/[/\\]/.test(next) && !next.startsWith("/login") ? next : "/";
+}
+
+/** The one-time token of a first-login link, from the fragment. */
+export const linkToken = (hash: string): string | undefined =>
+  /(?:^|[#&])(?:link|token)=([^&]+)/.exec(hash)?.[1];
+
+export function LoginPage() {
+  const { hash } = useLocation();
+  const search = useSearch({ strict: false }) as Search;
+  const me = useMe();
+  const token = linkToken(hash) ?? search.token;
+  const go = () => window.location.assign(safeNext(search.next));
+  if (me.data?.needs_password) return <SetPassword me={me.data} done={go} />;
+  if (token) return <FirstLogin token={token} done={go} />;
+  return <SignIn done={go} />;
+}
+
+function Frame({ title, children }: { title: string; children: ReactNode }) {
+  const { t } = useTranslation();
+  useEffect(() => {
+    document.title = `${title} · Culprit`;
+  }, [title]);
+  return (
+    <main className={classes.frame}>
+      <div className={classes.box}>
+        <p className={classes.brand}>
+          <Activity size={20} aria-hidden /> Culprit
+        </p>
+        <p className={classes.product}>{t("login.product")}</p>
+        <h1 className={classes.title}>{title}</h1>
+        {children}
+      </div>
+    </main>
+  );
+}
+
+function SignIn({ done }: { done: () => void }) {
+  const { t } = useTranslation();
+  const form = useForm({ initialValues: { name: "", password: "" } });
+  const login = useMutation({
+    mutationFn: (values: { name: string; password: string }) => post<Me>("/session", values),
+    onSuccess: (me) => {
+      rememberCsrf(me.csrf ?? "");
+      done();
+    },
+  });
+  const wrong = login.error instanceof ApiError && login.error.status === 401;
+  return (
+    <Frame title={t("login.title")}>
+      <form onSubmit={form.onSubmit((values) => login.mutate(values))} className={classes.form}>
+        <TextInput
+          label={t("login.name")}
+          autoComplete="username"
+          autoFocus
+          required
+          {...form.getInputProps("name")}
+        />
+        <PasswordInput
+          label={t("login.password")}
+          autoComplete="current-password"
+          required
+          {...form.getInputProps("password")}
+        />
+        {login.error && <ErrorLine error={wrong ? new Error(t("login.wrong")) : login.error} />}
+        <Button type="submit" size="sm" loading={login.isPending}>
+          {t("login.submit")}
+        </Button>
+      </form>
+    </Frame>
+  );
+}
+
+function FirstLogin({ token, done }: { token: string; done: () => void }) {
+  const { t } = useTranslation();
+  const cache = useQueryClient();
+  const started = useRef(false);
+  const open = useMutation({
+    mutationFn: () => post<Me>("/session/link", { token }),
+    onSuccess: (answer) => {
+      rememberCsrf(answer.csrf ?? "");
+      cache.setQueryData(keys.me, answer);
+      history.replaceState(history.state, "", "/login");
+      if (!answer.needs_password) done();
+    },
+  });
+  const { mutate } = open;
+  useEffect(() => {
+    if (started.current) return;
+    started.current = true;
+    mutate();
+  }, [mutate]);
+  return (
+    <Frame title={t("login.linkTitle")}>
+      {open.error ? (
+        <>
+          <ErrorLine
+            error={
+              open.error instanceof ApiError && open.error.status < 500
+                ? new Error(t("login.linkBad"))
+                : open.error
+            }
+          />
+          <Button component="a" href="/login" variant="default" mt="md">
+            {t("login.title")}
+          </Button>
+        </>
+      ) : (
+        <p role="status">{t("login.linkWorking")}</p>
+      )}
+    </Frame>
+  );
+}
+
+function SetPassword({ me, done }: { me: Me; done: () => void }) {
+  const { t } = useTranslation();
+  const form = useForm({
+    initialValues: { password: "", again: "" },
+    validate: {
+      password: (value) => (value.length < 10 ? t("login.tooShort") : null),
+      again: (value, values) => (value !== values.password ? t("login.differs") : null),
+    },
+  });
+  const save = useMutation({
+    mutationFn: (password: string) => patch<Me>("/me", { password }),
+    onSuccess: done,
+  });
+  return (
+    <Frame title={t("login.setTitle")}>
+      <p className={classes.note}>{t("login.setText", { name: me.name })}</p>
+      <form onSubmit={form.onSubmit((values) => save.mutate(values.password))} className={classes.form}>
+        <input type="text" name="username" autoComplete="username" value={me.name} readOnly hidden />
+        <PasswordInput
+          label={t("login.newPassword")}
+          description={t("login.rule")}
+          autoComplete="new-password"
+          autoFocus
+          {...form.getInputProps("password")}
+        />
+        <PasswordInput
+          label={t("login.repeat")}
+          autoComplete="new-password"
+          {...form.getInputProps("again")}
+        />
+        <ErrorLine error={save.error} />
+        <Button type="submit" size="sm" loading={save.isPending}>
+          {t("login.set")}
+        </Button>
+      </form>
+    </Frame>
+  );
+}

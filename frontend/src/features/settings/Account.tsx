@@ -1,0 +1,132 @@
+import { Button, PasswordInput, SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notifications } from "@mantine/notifications";
+import { useTranslation } from "react-i18next";
+import { Panel } from "../../components/Page";
+import { ErrorLine } from "../../components/States";
+import { type Locale, setLocale, useLocale } from "../../lib/i18n";
+import { setPrefs, usePrefs } from "../../lib/prefs";
+import { keys, patch, useAction, useMe } from "../../lib/queries";
+import classes from "./Settings.module.css";
+
+export function Account() {
+  const { t } = useTranslation();
+  const me = useMe();
+  const locale = useLocale();
+  const { zone } = usePrefs();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const language = useAction((value: Locale) => patch("/me", { locale: value }), [keys.me]);
+  return (
+    <>
+      <Panel title={t("settings.account.title")}>
+        <div className={classes.setting}>
+          <span className="dim">{t("login.name")}</span>
+          <span>
+            {me.data?.name} · {me.data && t(`role.${me.data.role}`)}
+          </span>
+        </div>
+        <div className={classes.setting}>
+          <span className="dim" id="set-language">
+            {t("nav.language")}
+          </span>
+          <SegmentedControl
+            size="xs"
+            aria-labelledby="set-language"
+            value={locale}
+            data={[
+              { value: "en", label: "English" },
+              { value: "zh", label: "中文" },
+            ]}
+            onChange={(value) => {
+              void setLocale(value as Locale);
+              language.mutate(value as Locale);
+            }}
+          />
+        </div>
+        <div className={classes.setting}>
+          <span className="dim" id="set-theme">
+            {t("settings.theme")}
+          </span>
+          <SegmentedControl
+            size="xs"
+            aria-labelledby="set-theme"
+            value={colorScheme}
+            data={(["auto", "dark", "light"] as const).map((value) => ({
+              value,
+              label: t(`settings.themes.${value}`),
+            }))}
+            onChange={(value) => setColorScheme(value as "auto" | "dark" | "light")}
+          />
+        </div>
+        <div className={classes.setting}>
+          <span className="dim" id="set-zone">
+            {t("settings.zone")}
+          </span>
+          <SegmentedControl
+            size="xs"
+            aria-labelledby="set-zone"
+            value={zone}
+            data={[
+              { value: "utc", label: "UTC" },
+              { value: "local", label: Intl.DateTimeFormat().resolvedOptions().timeZone },
+            ]}
+            onChange={(value) => setPrefs({ zone: value as "utc" | "local" })}
+          />
+        </div>
+        <div className={classes.setting}>
+          <span className="dim">{t("settings.version")}</span>
+          <span className="num">{me.data?.version}</span>
+        </div>
+      </Panel>
+      <Password />
+    </>
+  );
+}
+
+function Password() {
+  const { t } = useTranslation();
+  const form = useForm({
+    initialValues: { current: "", password: "", again: "" },
+    validate: {
+      password: (value) => (value.length < 10 ? t("login.tooShort") : null),
+      again: (value, values) => (value !== values.password ? t("login.differs") : null),
+    },
+  });
+  const save = useAction(
+    (values: typeof form.values) =>
+      patch("/me", { password: values.password, current_password: values.current }),
+    [keys.me],
+    () => {
+      form.reset();
+      notifications.show({ message: t("settings.passwordChanged") });
+    },
+  );
+  return (
+    <Panel title={t("settings.password")}>
+      <form className={classes.form} onSubmit={form.onSubmit((values) => save.mutate(values))}>
+        <PasswordInput
+          label={t("settings.currentPassword")}
+          autoComplete="current-password"
+          {...form.getInputProps("current")}
+        />
+        <PasswordInput
+          label={t("login.newPassword")}
+          description={t("login.rule")}
+          autoComplete="new-password"
+          {...form.getInputProps("password")}
+        />
+        <PasswordInput
+          label={t("login.repeat")}
+          autoComplete="new-password"
+          {...form.getInputProps("again")}
+        />
+        <ErrorLine error={save.error} />
+        <div>
+          <Button type="submit" loading={save.isPending}>
+            {t("settings.changePassword")}
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

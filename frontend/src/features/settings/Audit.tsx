@@ -1,0 +1,76 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+import type { AuditEntry, List } from "../../client/types";
+import { Grid } from "../../components/Grid";
+import { Panel } from "../../components/Page";
+import { ErrorState, RowSkeleton } from "../../components/States";
+import { get } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Settings.module.css";
+
+type Page = List<AuditEntry> & { head?: string };
+
+export function Audit() {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const log = useInfiniteQuery({
+    queryKey: ["audit"],
+    queryFn: ({ pageParam }) => get<Page>("/audit", { limit: 100, cursor: pageParam ?? undefined }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+  });
+  const entries = log.data?.pages.flatMap((page) => page.items);
+  return (
+    <Panel
+      flush
+      title={t("settings.audit.title")}
+      aside={log.data?.pages[0]?.head && <span className="mono">{log.data.pages[0].head.slice(0, 16)}</span>}
+    >
+      <p className={classes.note}>{t("settings.audit.text")}</p>
+      {log.error && !entries ? (
+        <ErrorState error={log.error} retry={() => void log.refetch()} />
+      ) : entries ? (
+        <Grid label={t("settings.audit.title")}>
+          <thead>
+            <tr>
+              <th className="right">#</th>
+              <th>{t("settings.audit.at")}</th>
+              <th>{t("settings.audit.who")}</th>
+              <th>{t("settings.audit.action")}</th>
+              <th>{t("settings.audit.what")}</th>
+              <th>{t("settings.audit.from")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.id}>
+                <td className="num right">{entry.seq}</td>
+                <td className="num">{time.iso(entry.at)}</td>
+                <td>{entry.actor_name}</td>
+                <td className="mono">{entry.action}</td>
+                <td className={classes.detail}>
+                  {entry.resource_kind} {entry.resource_id}
+                  {Object.keys(entry.detail).length > 0 && <div>{JSON.stringify(entry.detail)}</div>}
+                </td>
+                <td className="num">{entry.address ?? "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </Grid>
+      ) : (
+        <RowSkeleton rows={12} />
+      )}
+      {log.hasNextPage && (
+        <Button
+          variant="subtle"
+          fullWidth
+          loading={log.isFetchingNextPage}
+          onClick={() => void log.fetchNextPage()}
+        >
+          {t("action.more")}
+        </Button>
+      )}
+    </Panel>
+  );
+}

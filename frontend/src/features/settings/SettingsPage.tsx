@@ -1,0 +1,65 @@
+import { useParams } from "@tanstack/react-router";
+import { type ComponentType, lazy, Suspense } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "../../components/Link";
+import { Page } from "../../components/Page";
+import { BlockSkeleton, Empty } from "../../components/States";
+import { useMay } from "../../lib/queries";
+import classes from "./Settings.module.css";
+
+const PARTS = ["account", "tokens", "users", "credentials", "networks", "audit"] as const;
+type Part = (typeof PARTS)[number];
+
+const NEEDS: Partial<Record<Part, string>> = {
+  users: "user.manage",
+  credentials: "credential.manage",
+  networks: "network.manage",
+  audit: "audit.read",
+};
+
+const SCREENS: Record<Part, ComponentType> = {
+  account: lazy(() => import("./Account").then((m) => ({ default: m.Account }))),
+  tokens: lazy(() => import("./Tokens").then((m) => ({ default: m.Tokens }))),
+  users: lazy(() => import("./Users").then((m) => ({ default: m.Users }))),
+  credentials: lazy(() => import("./Credentials").then((m) => ({ default: m.Credentials }))),
+  networks: lazy(() => import("./Networks").then((m) => ({ default: m.Networks }))),
+  audit: lazy(() => import("./Audit").then((m) => ({ default: m.Audit }))),
+};
+
+export function SettingsPage() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const { part: asked = "account" } = useParams({ strict: false });
+  const part: Part = PARTS.includes(asked as Part) ? (asked as Part) : "account";
+  const allowed = (one: Part) => !NEEDS[one] || may(NEEDS[one] as string);
+  const Screen = SCREENS[part];
+  return (
+    <Page title={t("nav.settings")} width="text">
+      <div className={classes.layout}>
+        <nav className={classes.nav} aria-label={t("nav.settings")}>
+          {PARTS.filter(allowed).map((one) => (
+            <Link
+              key={one}
+              to="/settings/$part"
+              params={{ part: one }}
+              underline="never"
+              className={classes.item ?? ""}
+              aria-current={one === part ? "page" : undefined}
+            >
+              {t(`settings.${one}.title`)}
+            </Link>
+          ))}
+        </nav>
+        <div className={classes.content}>
+          {allowed(part) ? (
+            <Suspense fallback={<BlockSkeleton height={240} />}>
+              <Screen />
+            </Suspense>
+          ) : (
+            <Empty title={t("error.forbidden")} />
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,133 @@
+import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { ApiToken, List, Role } from "../../client/types";
+import { Ago } from "../../components/Ago";
+import { CommandLine } from "../../components/Copy";
+import { Grid } from "../../components/Grid";
+import { Panel } from "../../components/Page";
+import { Empty, ErrorLine, Loaded } from "../../components/States";
+import { get, post, remove, useAction, useMe } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Settings.module.css";
+
+const KEY = ["tokens"];
+export const ROLES: Role[] = ["viewer", "investigator", "oncall", "admin"];
+
+export function Tokens() {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const me = useMe();
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role | null>(null);
+  const [days, setDays] = useState<number | string>(90);
+  const tokens = useQuery({ queryKey: KEY, queryFn: () => get<List<ApiToken>>("/tokens", { limit: 200 }) });
+  const make = useAction(
+    () =>
+      post<ApiToken>(
+        "/tokens",
+        { name, ...(role ? { role } : {}), expires_in_days: days === "" ? null : Number(days) },
+        crypto.randomUUID(),
+      ),
+    [KEY],
+    () => setName(""),
+  );
+  const drop = useAction((id: string) => remove(`/tokens/${id}`), [KEY]);
+  const own = me.data?.role ?? "viewer";
+  return (
+    <Panel flush title={t("settings.tokens.title")}>
+      <p className={classes.note}>{t("settings.tokens.text")}</p>
+      <form
+        className={classes.line}
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate(undefined);
+        }}
+      >
+        <TextInput
+          size="xs"
+          label={t("hosts.name")}
+          placeholder="laptop"
+          required
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Select
+          size="xs"
+          label={t("settings.role")}
+          data={ROLES.slice(0, ROLES.indexOf(own) + 1).map((value) => ({ value, label: t(`role.${value}`) }))}
+          value={role ?? own}
+          onChange={(value) => setRole(value as Role)}
+        />
+        <NumberInput
+          size="xs"
+          label={t("settings.tokens.days")}
+          min={1}
+          max={3650}
+          value={days}
+          onChange={setDays}
+          w={110}
+        />
+        <Button type="submit" loading={make.isPending} disabled={!name.trim()}>
+          {t("settings.tokens.make")}
+        </Button>
+        <ErrorLine error={make.error ?? drop.error} />
+      </form>
+      {make.data?.token && (
+        <div className={classes.once} role="status">
+          <p>{t("settings.tokens.once")}</p>
+          <CommandLine text={make.data.token} />
+        </div>
+      )}
+      <Loaded query={tokens}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={t("settings.tokens.none")} />
+          ) : (
+            <Grid label={t("settings.tokens.title")}>
+              <thead>
+                <tr>
+                  <th>{t("hosts.name")}</th>
+                  <th>{t("settings.tokens.prefix")}</th>
+                  <th>{t("settings.role")}</th>
+                  <th>{t("settings.tokens.used")}</th>
+                  <th>{t("settings.tokens.expires")}</th>
+                  <th>
+                    <span className="visually-hidden">{t("host.more")}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((token) => (
+                  <tr key={token.id}>
+                    <td>{token.name}</td>
+                    <td className="mono">{token.prefix}…</td>
+                    <td>{t(`role.${token.role}`)}</td>
+                    <td>
+                      <Ago at={token.last_used_at} />
+                    </td>
+                    <td className="num">
+                      {token.expires_at ? time.iso(token.expires_at) : t("settings.tokens.never")}
+                    </td>
+                    <td className="right">
+                      <ActionIcon
+                        size="sm"
+                        onClick={() => drop.mutate(token.id)}
+                        aria-label={t("settings.tokens.revoke", { name: token.name })}
+                        title={t("settings.tokens.revoke", { name: token.name })}
+                      >
+                        <Trash2 size={14} />
+                      </ActionIcon>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </Grid>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,180 @@
+import { Button, Menu, Select, TagsInput, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { List, Role, User } from "../../client/types";
+import { CommandLine } from "../../components/Copy";
+import { Grid } from "../../components/Grid";
+import { Mark, Tag } from "../../components/Mark";
+import { Panel } from "../../components/Page";
+import { ErrorLine, Loaded } from "../../components/States";
+import { get, patch, post, useAction } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Settings.module.css";
+import { ROLES } from "./Tokens";
+
+const KEY = ["users"];
+
+/** `role=feed`, `role=search` as {role: [feed, search]}: hosts whose label is one of these. */
+export function scopeOf(texts: readonly string[]): Record<string, string[]> {
+  const out: Record<string, string[]> = {};
+  for (const text of texts) {
+    const match = /^\s*([A-Za-z][\w.-]*)\s*[=:]\s*(.+?)\s*$/.exec(text);
+    if (match) {
+      const name = match[1] as string;
+      out[name] = [...(out[name] ?? []), match[2] as string];
+    }
+  }
+  return out;
+}
+
+interface Change {
+  id: string;
+  body: { role?: Role; disabled?: boolean; new_login_link?: true };
+}
+
+export function Users() {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("investigator");
+  const [scope, setScope] = useState<string[]>([]);
+  const users = useQuery({ queryKey: KEY, queryFn: () => get<List<User>>("/users", { limit: 200 }) });
+  const make = useAction(
+    () => post<User>("/users", { name: name.trim(), role, label_scope: scopeOf(scope) }, crypto.randomUUID()),
+    [KEY],
+    () => setName(""),
+  );
+  const change = useAction(({ id, body }: Change) => patch<User>(`/users/${id}`, body), [KEY]);
+  const link = change.data?.login_link ?? make.data?.login_link;
+  return (
+    <Panel flush title={t("settings.users.title")}>
+      <form
+        className={classes.line}
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.reset();
+          make.mutate(undefined);
+        }}
+      >
+        <TextInput
+          size="xs"
+          label={t("login.name")}
+          required
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Select
+          size="xs"
+          label={t("settings.role")}
+          data={ROLES.map((value) => ({ value, label: t(`role.${value}`) }))}
+          value={role}
+          onChange={(value) => setRole(value as Role)}
+        />
+        <TagsInput
+          size="xs"
+          label={t("settings.users.scope")}
+          placeholder={scope.length === 0 ? t("settings.users.allHosts") : ""}
+          value={scope}
+          onChange={setScope}
+          miw={220}
+        />
+        <Button type="submit" loading={make.isPending} disabled={!name.trim()}>
+          {t("settings.users.add")}
+        </Button>
+        <ErrorLine error={make.error ?? change.error} />
+      </form>
+      {link && (
+        <div className={classes.once} role="status">
+          <p>{t("settings.users.link")}</p>
+          <CommandLine text={link} />
+        </div>
+      )}
+      <Loaded query={users}>
+        {({ items }) => (
+          <Grid label={t("settings.users.title")}>
+            <thead>
+              <tr>
+                <th>{t("login.name")}</th>
+                <th>{t("settings.role")}</th>
+                <th>{t("settings.users.scope")}</th>
+                <th>{t("captures.state")}</th>
+                <th>{t("settings.users.since")}</th>
+                <th>
+                  <span className="visually-hidden">{t("host.more")}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((user) => (
+                <tr key={user.id}>
+                  <td>{user.name}</td>
+                  <td>{t(`role.${user.role}`)}</td>
+                  <td>
+                    {Object.entries(user.label_scope).flatMap(([label, values]) =>
+                      values.map((value) => (
+                        <Tag key={`${label}:${value}`}>
+                          {label}:{value}
+                        </Tag>
+                      )),
+                    )}
+                    {Object.keys(user.label_scope).length === 0 && (
+                      <span className="dim">{t("settings.users.allHosts")}</span>
+                    )}
+                  </td>
+                  <td>
+                    {user.disabled_at ? (
+                      <Mark tone="off">{t("settings.users.disabled")}</Mark>
+                    ) : user.has_password ? (
+                      <Mark tone="ok">{t("state.active")}</Mark>
+                    ) : (
+                      <Mark tone="idle">{t("settings.users.waiting")}</Mark>
+                    )}
+                  </td>
+                  <td className="num">{time.iso(user.created_at)}</td>
+                  <td className="right">
+                    <Menu position="bottom-end">
+                      <Menu.Target>
+                        <Button
+                          variant="subtle"
+                          size="compact-xs"
+                          aria-label={`${t("host.more")}: ${user.name}`}
+                        >
+                          {t("host.more")}
+                        </Button>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        <Menu.Label>{t("settings.role")}</Menu.Label>
+                        {ROLES.filter((one) => one !== user.role).map((one) => (
+                          <Menu.Item
+                            key={one}
+                            onClick={() => change.mutate({ id: user.id, body: { role: one } })}
+                          >
+                            {t(`role.${one}`)}
+                          </Menu.Item>
+                        ))}
+                        <Menu.Divider />
+                        <Menu.Item
+                          onClick={() => change.mutate({ id: user.id, body: { new_login_link: true } })}
+                        >
+                          {t("settings.users.newLink")}
+                        </Menu.Item>
+                        <Menu.Item
+                          onClick={() =>
+                            change.mutate({ id: user.id, body: { disabled: !user.disabled_at } })
+                          }
+                        >
+                          {user.disabled_at ? t("settings.users.enable") : t("settings.users.disable")}
+                        </Menu.Item>
+                      </Menu.Dropdown>
+                    </Menu>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </Grid>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

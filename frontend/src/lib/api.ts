@@ -1,0 +1,127 @@
+import createClient from "openapi-fetch";
+import type { ApiPath } from "../client/paths";
+import type { paths } from "../client/schema";
+import type { Sentence } from "../client/types";
+
+/** What the server refused or could not do, with the sentence to show and the fields that it concerns. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    readonly sentence: Sentence | null,
+    readonly detail: string,
+    readonly fields: Record<string, string> = {},
+  ) {
+    super(detail || title || `HTTP ${status}`);
+    this.name = "ApiError";
+  }
+}
+
+/** The server did not answer at all. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The server does not answer.");
+    this.name = "Unreachable";
+  }
+}
+
+let csrf = "";
+
+/** The token that unsafe requests carry; comes with `Me`. */
+export function rememberCsrf(token: string): void {
+  csrf = token;
+}
+
+const client = createClient<paths>({
+  baseUrl: globalThis.location?.origin ?? "",
+  credentials: "same-origin",
+  fetch: (request: Request) => globalThis.fetch(request),
+});
+
+client.use({
+  onRequest({ request }) {
+    if (request.method !== "GET" && request.method !== "HEAD" && csrf)
+      request.headers.set("X-CSRF-Token", csrf);
+    return request;
+  },
+});
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+export interface Options {
+  query?: Record<string, unknown>;
+  body?: unknown;
+  /** Makes the creation repeatable: the same key never creates twice. */
+  once?: string;
+  signal?: AbortSignal;
+}
+
+/** One call to `/api/v1`; throws `ApiError` or `Unreachable`. */
+export async function call<T>(
+  method: Method,
+  path: ApiPath<"get"> | ApiPath<"post"> | ApiPath<"patch"> | ApiPath<"delete">,
+  options: Options = {},
+): Promise<T> {
+  const headers: Record<string, string> = options.once ? { "Idempotency-Key": options.once } : {};
+  const isForm = options.body instanceof FormData;
+  let answer: { data?: unknown; error?: unknown; response: Response };
+  try {
+    answer = await client.request(
+      method.toLowerCase() as "get",
+      `/api/v1${path}` as never,
+      {
+        params: { query: options.query },
+        body: options.body,
+        headers,
+        signal: options.signal,
+        ...(isForm ? { bodySerializer: (body: unknown) => body } : {}),
+      } as never,
+    );
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Unreachable();
+  }
+  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
+  return answer.data as T;
+}
+
+function toError(status: number, body: unknown): ApiError {
+  if (typeof body !== "object" || body === null) return new ApiError(status, "", null, "");
+  const problem = body as Record<string, unknown>;
+  const key = typeof problem.key === "string" ? problem.key : null;
+  const params = (problem.params ?? {}) as Sentence["params"];
+  return new ApiError(
+    status,
+    text(problem.title),
+    key ? { key, params } : null,
+    text(problem.detail),
+    fieldErrors(problem.errors),
+  );
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** `errors` as a map, or as FastAPI's list of {loc, msg}. */
+function fieldErrors(errors: unknown): Record<string, string> {
+  const out: Record<string, string> = {};
+  if (Array.isArray(errors)) {
+    for (const item of errors as { loc?: unknown[]; field?: unknown; msg?: unknown; message?: unknown }[]) {
+      const name = item.field ?? item.loc?.at(-1);
+      if (name !== undefined) out[String(name)] = text(item.msg ?? item.message);
+    }
+  } else if (typeof errors === "object" && errors !== null) {
+    for (const [name, value] of Object.entries(errors)) out[name] = String(value);
+  }
+  return out;
+}
+
+export const get = <T>(
+  path: ApiPath<"get">,
+  query?: Record<string, unknown>,
+  signal?: AbortSignal,
+): Promise<T> => call<T>("GET", path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
+export const post = <T>(path: ApiPath<"post">, body?: unknown, once?: string): Promise<T> =>
+  call<T>("POST", path, { body, ...(once ? { once } : {}) });
+export const patch = <T>(path: ApiPath<"patch">, body: unknown): Promise<T> =>
+  call<T>("PATCH", path, { body });
+export const remove = <T = void>(path: ApiPath<"delete">): Promise<T> => call<T>("DELETE", path);

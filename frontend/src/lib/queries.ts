@@ -1,0 +1,162 @@
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiPath } from "../client/paths";
+import type * as T from "../client/types";
+import { ApiError, call, get, patch, post, rememberCsrf, remove } from "./api";
+
+/** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
+export const keys = {
+  me: ["me"] as const,
+  hosts: ["hosts"] as const,
+  host: (id: string) => ["hosts", id] as const,
+  captures: ["captures"] as const,
+  capture: (id: string) => ["captures", id] as const,
+  run: (id: string) => ["runs", id] as const,
+  profiles: ["profiles"] as const,
+};
+
+export const meQuery = queryOptions({
+  queryKey: keys.me,
+  queryFn: async () => {
+    const me = await get<T.Me>("/me");
+    rememberCsrf(me.csrf ?? "");
+    return me;
+  },
+  staleTime: 60_000,
+  retry: (count, error) => !(error instanceof ApiError) && count < 2,
+});
+
+export const useMe = () => useQuery(meQuery);
+
+/** Whether the signed-in person may do something, by the server's own list. */
+export function useMay(): (action: string) => boolean {
+  const { data } = useMe();
+  return (action) => data?.may.includes(action) ?? false;
+}
+
+export const useCollectors = () =>
+  useQuery({
+    queryKey: ["collectors"],
+    queryFn: () => get<T.CollectorInfo[] | T.List<T.CollectorInfo>>("/collectors").then(items),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+export const usePlans = () =>
+  useQuery({
+    queryKey: ["plans"],
+    queryFn: () => get<T.Plan[] | T.List<T.Plan>>("/plans").then(items),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+export const useMetrics = () =>
+  useQuery({
+    queryKey: ["metric-catalogue"],
+    queryFn: () => get<T.Metric[] | T.List<T.Metric>>("/metric-catalogue").then(items),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** Short catalogues may come bare or as a list page. */
+export function items<X>(answer: X[] | T.List<X>): X[] {
+  return Array.isArray(answer) ? answer : answer.items;
+}
+
+/** Every page of a list, up to `max` items; for lists that a screen filters by itself. */
+export async function all<X>(path: ApiPath<"get">, query: Record<string, unknown>, max = 2000): Promise<X[]> {
+  const out: X[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: T.List<X> = await get(path, { ...query, limit: 200, cursor });
+    out.push(...page.items);
+    cursor = page.next ?? undefined;
+  } while (cursor && out.length < max);
+  return out;
+}
+
+export interface HostFilter {
+  q?: string | undefined;
+  label?: string | undefined;
+  state?: string | undefined;
+}
+
+export const useHosts = (filter: HostFilter = {}) =>
+  useQuery({
+    queryKey: [...keys.hosts, "list", filter],
+    queryFn: () => all<T.Host>("/hosts", { ...filter }),
+    placeholderData: keepPreviousData,
+  });
+
+export const useHost = (id: string) =>
+  useQuery({ queryKey: keys.host(id), queryFn: () => get<T.Host>(`/hosts/${id}`) });
+
+export const usePreflight = (hostId: string) =>
+  useQuery({
+    queryKey: [...keys.host(hostId), "preflight"],
+    queryFn: () =>
+      get<T.Preflight | null>(`/hosts/${hostId}/preflight`).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }),
+    refetchInterval: (query) =>
+      query.state.data?.state === "queued" || query.state.data?.state === "running" ? 1000 : false,
+  });
+
+export function useCheckHost(hostId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () => post<T.Preflight>(`/hosts/${hostId}/check`),
+    onSuccess: (preflight) => cache.setQueryData([...keys.host(hostId), "preflight"], preflight),
+  });
+}
+
+export interface CaptureFilter {
+  host?: string | undefined;
+  state?: string | undefined;
+}
+
+const ACTIVE = new Set<T.RunState>(["queued", "running", "ingesting"]);
+export const isActive = (state: T.RunState): boolean => ACTIVE.has(state);
+
+export const useCaptures = (filter: CaptureFilter = {}, limit = 100) =>
+  useQuery({
+    queryKey: [...keys.captures, "list", filter, limit],
+    queryFn: () => get<T.List<T.Capture>>("/captures", { ...filter, limit }),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.data?.items.some((c) => isActive(c.state)) ? 3000 : false),
+  });
+
+export const useRun = (id: string) =>
+  useQuery({
+    queryKey: keys.run(id),
+    queryFn: () => get<T.Run>(`/runs/${id}`),
+    enabled: id !== "",
+    refetchInterval: (query) => {
+      const run = query.state.data;
+      if (!run) return false;
+      const waiting = run.profiles.some((p) => p.state === "queued" || p.state === "running");
+      return isActive(run.state) || waiting ? 2000 : false;
+    },
+  });
+
+export const useProfiles = (filter: { host?: string | undefined; run?: string | undefined }) =>
+  useQuery({
+    queryKey: [...keys.profiles, "list", filter],
+    queryFn: () => get<T.List<T.Profile> | T.Profile[]>("/profiles", { ...filter, limit: 200 }).then(items),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) =>
+      query.state.data?.some((p) => p.state === "queued" || p.state === "running") ? 2000 : false,
+  });
+
+/** A mutation that refreshes the nouns it touches. */
+export function useAction<In, Out>(
+  run: (input: In) => Promise<Out>,
+  touches: readonly (readonly unknown[])[],
+  after?: (out: Out, input: In) => void,
+) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: run,
+    onSuccess: async (out: Out, input: In) => {
+      await Promise.all(touches.map((queryKey) => cache.invalidateQueries({ queryKey })));
+      after?.(out, input);
+    },
+  });
+}
+
+export { call, get, patch, post, remove };

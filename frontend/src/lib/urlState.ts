@@ -1,0 +1,87 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { formatRange, parseRange, type Range } from "../core/range";
+import type { Search } from "../core/search";
+
+/** How one value of the view stands in the address. */
+export interface Field<T> {
+  parse(text: string | undefined): T;
+  /** undefined leaves it out of the address. */
+  format(value: T): string | undefined;
+}
+
+export const textField: Field<string> = {
+  parse: (text) => text ?? "",
+  format: (value) => value || undefined,
+};
+export const rangeField: Field<Range | undefined> = {
+  parse: parseRange,
+  format: (value) => (value ? formatRange(value) : undefined),
+};
+export const listField: Field<readonly string[]> = {
+  parse: (text) => (text ? text.split(",").map(decodeURIComponent) : []),
+  format: (value) =>
+    value.length > 0
+      ? value.map((item) => item.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",")
+      : undefined,
+};
+export const flagField: Field<boolean> = {
+  parse: (text) => text === "1",
+  format: (value) => (value ? "1" : undefined),
+};
+export const intField: Field<number | undefined> = {
+  parse: (text) => (text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined),
+  format: (value) => (value === undefined ? undefined : String(value)),
+};
+export function choiceField<T extends string>(choices: readonly T[], fallback: T): Field<T> {
+  return {
+    parse: (text) => (choices.includes(text as T) ? (text as T) : fallback),
+    format: (value) => (value === fallback ? undefined : value),
+  };
+}
+
+type Fields = Record<string, Field<never>>;
+type Values<F> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+
+/**
+ * The part of the address that a screen understands, as values, and a setter that leaves the rest alone.
+ * `fields` must be a constant. `push` makes a step that Back returns from.
+ */
+export function useUrlState<F extends { [K in keyof F]: Field<never> | Field<unknown> }>(
+  fields: F,
+): [Values<F>, (patch: Partial<Values<F>>, how?: { push?: boolean }) => void] {
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const relevant = Object.keys(fields)
+    .map((key) => search[key] ?? "\u0000")
+    .join("\u0001");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `relevant` stands for the search values that count
+  const values = useMemo(() => {
+    const out: Record<string, unknown> = {};
+    for (const [key, field] of Object.entries(fields as Fields)) out[key] = field.parse(search[key]);
+    return out as Values<F>;
+  }, [relevant, fields]);
+  const set = useCallback(
+    (patch: Partial<Values<F>>, how: { push?: boolean } = {}) => {
+      void navigate({
+        to: ".",
+        search: ((before: Search) => {
+          const next: Search = { ...before };
+          for (const [key, value] of Object.entries(patch)) {
+            const field = (fields as Fields)[key];
+            if (field) next[key] = field.format(value as never);
+          }
+          return next;
+        }) as never,
+        replace: !how.push,
+        resetScroll: false,
+      });
+    },
+    [navigate, fields],
+  );
+  return [values, set];
+}
+
+/** The range (`t`), the brush (`b`) and the baseline brush (`c`) that every screen with time shares. */
+export const TIME_FIELDS = { t: rangeField, b: rangeField, c: rangeField };
+export const useTimeState = () => useUrlState(TIME_FIELDS);

@@ -1,0 +1,77 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import type { Capture, RunState, RunSummary } from "../client/types";
+import { get } from "./api";
+import { isActive, keys } from "./queries";
+
+export type Link = "live" | "polling" | "ended";
+
+/** A run as it arrived over the stream, put into its capture. */
+export function withRun(capture: Capture, run: RunSummary): Capture {
+  const known = capture.runs.some((one) => one.id === run.id);
+  return {
+    ...capture,
+    runs: known ? capture.runs.map((one) => (one.id === run.id ? run : one)) : [...capture.runs, run],
+  };
+}
+
+const POLL_MS = 2000;
+
+/**
+ * A capture that may be going on. News comes as server-sent events, which the browser resumes by itself
+ * after a cut; where that is refused, the capture is asked for every two seconds.
+ */
+export function useCaptureStream(id: string) {
+  const cache = useQueryClient();
+  const [broken, setBroken] = useState(false);
+  const received = useRef(new Map<string, number>());
+  const query = useQuery({
+    queryKey: keys.capture(id),
+    queryFn: async () => {
+      const capture = await get<Capture>(`/captures/${id}`);
+      for (const run of capture.runs) received.current.set(run.id, performance.now());
+      return capture;
+    },
+    refetchInterval: ({ state }) => (broken && state.data && isActive(state.data.state) ? POLL_MS : false),
+  });
+  const active = query.data !== undefined && isActive(query.data.state);
+  useEffect(() => {
+    if (!active || broken || typeof EventSource === "undefined") return;
+    const source = new EventSource(`/api/v1/captures/${id}/progress`);
+    const change = (edit: (capture: Capture) => Capture) =>
+      cache.setQueryData<Capture>(keys.capture(id), (before) => (before ? edit(before) : before));
+    source.addEventListener("run", (event) => {
+      const run = parse<RunSummary>(event);
+      if (!run) return;
+      received.current.set(run.id, performance.now());
+      change((capture) => withRun(capture, run));
+    });
+    source.addEventListener("capture", (event) => {
+      const news = parse<{ state: RunState }>(event);
+      if (!news) return;
+      change((capture) => ({ ...capture, state: news.state }));
+      if (!isActive(news.state)) {
+        source.close();
+        void cache.invalidateQueries({ queryKey: keys.captures });
+        void cache.invalidateQueries({ queryKey: keys.hosts });
+      }
+    });
+    source.addEventListener("error", () => {
+      // While it is connecting again by itself nothing is to be done; a refusal ends the stream for good.
+      if (source.readyState === EventSource.CLOSED) setBroken(true);
+    });
+    return () => source.close();
+  }, [id, active, broken, cache]);
+  const link: Link = !active ? "ended" : broken ? "polling" : "live";
+  const since = (runId: string, now = performance.now()) =>
+    (now - (received.current.get(runId) ?? now)) / 1000;
+  return { query, link, since };
+}
+
+function parse<T>(event: Event): T | undefined {
+  try {
+    return JSON.parse((event as MessageEvent<string>).data) as T;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,27 @@
+import { useMemo } from "react";
+import * as clock from "../core/clock";
+import { usePrefs } from "./prefs";
+
+/** Instants in the zone that the reader chose. */
+export function useTimeFormat() {
+  const { zone } = usePrefs();
+  return useMemo(
+    () => ({
+      zone,
+      zoneName: zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone,
+      /** Date and time of UTC nanoseconds. */
+      instant: (ns: number | null | undefined, stepNs?: number) =>
+        ns === null || ns === undefined ? "–" : clock.instant(ns, zone, stepNs),
+      /** Time of day of UTC nanoseconds. */
+      time: (ns: number, stepNs?: number) => clock.timeOfDay(ns, zone, stepNs),
+      /** Date and time of an ISO 8601 text. */
+      iso: (text: string | null | undefined) => {
+        const ns = clock.isoToNs(text);
+        return ns === undefined ? "–" : clock.instant(ns, zone);
+      },
+      ticks: (from: number, to: number, width: number, apart?: number) =>
+        clock.ticks(from, to, width, zone, apart),
+    }),
+    [zone],
+  );
+}

@@ -1,0 +1,20 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { Preview } from "../client/types";
+import { post } from "./api";
+
+export interface PreviewBody {
+  host_ids: readonly string[];
+  plan: string;
+  seconds?: number;
+  collectors?: readonly string[];
+}
+
+/** What a capture would run, and what it would cost, before anything is sent. */
+export const usePreview = (body: PreviewBody, enabled: boolean) =>
+  useQuery({
+    queryKey: ["preview", body],
+    queryFn: () => post<Preview>("/captures/preview", body),
+    enabled,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });

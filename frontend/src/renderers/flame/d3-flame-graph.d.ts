@@ -1,0 +1,35 @@
+/** The part of d3-flame-graph 5 that is used here; the package ships no types. */
+declare module "d3-flame-graph" {
+  export interface Frame<D> {
+    data: D;
+    x0: number;
+    x1: number;
+    depth: number;
+    parent: Frame<D> | null;
+  }
+  export interface Chart<D> {
+    (selection: unknown): void;
+    width(px: number): Chart<D>;
+    height(px: number | null): Chart<D>;
+    cellHeight(px: number): Chart<D>;
+    minFrameSize(px: number): Chart<D>;
+    transitionDuration(ms: number): Chart<D>;
+    inverted(on: boolean): Chart<D>;
+    sort(order: boolean | ((a: Frame<D>, b: Frame<D>) => number)): Chart<D>;
+    title(text: string): Chart<D>;
+    getName(read: (frame: Frame<D>) => string): Chart<D>;
+    setLabelHandler(label: (frame: Frame<D>) => string): Chart<D>;
+    setColorMapper(colour: (frame: Frame<D>, original: string) => string): Chart<D>;
+    onHover(handler: (frame: Frame<D>) => void): Chart<D>;
+    update(data?: D): Chart<D>;
+    destroy(): void;
+  }
+  export default function flamegraph<D>(): Chart<D>;
+}
+
+/** The one function of d3-selection that d3-flame-graph wants its container wrapped with. */
+declare module "d3-selection" {
+  export function select(element: Element): {
+    datum(data: unknown): { call(chart: (selection: never) => void): unknown };
+  };
+}

@@ -1,0 +1,122 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
+import { brushed, columns, type Heat, heatRange, peak, strength } from "../../core/heat";
+import { type Range, span, toX } from "../../core/range";
+import classes from "./HeatStrip.module.css";
+
+interface Props {
+  heat: Heat;
+  brush: Range | undefined;
+  baseline: Range | undefined;
+  label: string;
+  /** `baseline` is true where Shift was held. */
+  onBrush(range: Range | undefined, baseline: boolean): void;
+}
+
+const ROW_PX = 4;
+
+/** Samples over time as a heat map; drag to brush, Shift-drag for the baseline, Esc to give the range back. */
+export function HeatStrip({ heat, brush, baseline, label, onBrush }: Props) {
+  const { ref, width } = useElementSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const scheme = useComputedColorScheme("dark");
+  const [drag, setDrag] = useState<{ from: number; to: number; baseline: boolean } | null>(null);
+  const height = heat.rows * ROW_PX;
+  const whole = heatRange(heat);
+
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || width < 1) return;
+    const ratio = window.devicePixelRatio || 1;
+    element.width = Math.round(width * ratio);
+    element.height = Math.round(height * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    paint(context, heat, width, scheme === "dark");
+  }, [heat, width, height, scheme]);
+
+  const share = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    return (event.clientX - box.left) / Math.max(box.width, 1);
+  };
+  const onPointerDown = (event: PointerEvent) => {
+    if (event.button !== 0) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setDrag({ from: share(event), to: share(event), baseline: event.shiftKey });
+  };
+  const onPointerUp = () => {
+    if (!drag) return;
+    setDrag(null);
+    const still = Math.abs(drag.to - drag.from) * width < 3;
+    onBrush(still ? undefined : brushed(heat, drag.from, drag.to), drag.baseline);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      onBrush(undefined, event.shiftKey);
+      return;
+    }
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const now = brush ?? { from: whole.from, to: whole.from + Math.max(span(whole) / 10, heat.colNs) };
+    const by = step * heat.colNs;
+    const next = event.shiftKey
+      ? { from: now.from, to: now.to + by }
+      : { from: now.from + by, to: now.to + by };
+    if (next.from >= whole.from && next.to <= whole.to && next.to > next.from) onBrush(next, false);
+  };
+
+  const shown = drag && !drag.baseline ? brushed(heat, drag.from, drag.to) : brush;
+  const shownBase = drag?.baseline ? brushed(heat, drag.from, drag.to) : baseline;
+  return (
+    <div ref={ref} className={classes.strip} style={{ height }}>
+      <canvas ref={canvas} className={classes.canvas} style={{ width: "100%", height }} />
+      {shownBase && width > 0 && <Brush range={shownBase} whole={whole} width={width} name="baseline" />}
+      {shown && width > 0 && <Brush range={shown} whole={whole} width={width} name="brush" />}
+      {/* biome-ignore lint/a11y/useSemanticElements: a range over a drawing has no element of its own */}
+      <div
+        className={classes.surface}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the brush is moved by arrow keys
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+        onPointerDown={onPointerDown}
+        onPointerMove={(event) => drag && setDrag({ ...drag, to: share(event) })}
+        onPointerUp={onPointerUp}
+        onKeyDown={onKeyDown}
+        data-testid="heat"
+      />
+    </div>
+  );
+}
+
+function Brush(props: { range: Range; whole: Range; width: number; name: "brush" | "baseline" }) {
+  const left = toX(props.range.from, props.whole, props.width);
+  const right = toX(props.range.to, props.whole, props.width);
+  return (
+    <div
+      className={props.name === "brush" ? classes.brush : classes.baseline}
+      style={{ left, width: Math.max(2, right - left) }}
+      aria-hidden
+    />
+  );
+}
+
+function paint(context: CanvasRenderingContext2D, heat: Heat, width: number, dark: boolean): void {
+  const n = columns(heat);
+  const max = peak(heat);
+  const cell = width / Math.max(n, 1);
+  for (let row = 0; row < heat.rows; row += 1)
+    for (let col = 0; col < n; col += 1) {
+      const value = strength(heat.counts[row]?.[col] ?? 0, max);
+      if (value === 0) continue;
+      context.fillStyle = dark
+        ? `hsl(${30 - value * 12} ${58 + value * 14}% ${14 + value * 36}%)`
+        : `hsl(${32 - value * 16} 82% ${95 - value * 33}%)`;
+      const left = Math.floor(col * cell);
+      const top = (heat.rows - 1 - row) * ROW_PX;
+      context.fillRect(left, top, Math.max(1, Math.ceil((col + 1) * cell) - left), ROW_PX);
+    }
+}

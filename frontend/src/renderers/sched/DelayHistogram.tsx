@@ -1,0 +1,35 @@
+import { compact, count, duration } from "../../core/format";
+import classes from "./Sched.module.css";
+
+interface Props {
+  /** Lower edges of the buckets in microseconds, ascending. */
+  edgesUs: readonly number[];
+  counts: readonly number[];
+  label: string;
+}
+
+/** How long tasks waited for a CPU, in buckets that double; counts are drawn on a logarithmic scale. */
+export function DelayHistogram({ edgesUs, counts, label }: Props) {
+  const most = Math.max(1, ...counts);
+  const scale = (value: number) => (value > 0 ? 6 + 94 * (Math.log1p(value) / Math.log1p(most)) : 0);
+  return (
+    <figure className={classes.histogram}>
+      <figcaption>{label}</figcaption>
+      <table>
+        <tbody>
+          {counts.map((value, i) => (
+            <tr key={edgesUs[i]} title={count(value)}>
+              <th scope="row">≥ {duration((edgesUs[i] ?? 0) * 1e3)}</th>
+              <td className={classes.bar}>
+                <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden>
+                  <rect width={scale(value)} height="10" />
+                </svg>
+              </td>
+              <td className="num">{value > 0 ? compact(value) : "0"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}

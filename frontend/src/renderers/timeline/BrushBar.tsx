@@ -1,0 +1,96 @@
+import { Button, CloseButton } from "@mantine/core";
+import { Flame, GitCompareArrows, ZoomIn } from "lucide-react";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { Profile } from "../../client/types";
+import { ButtonLink } from "../../components/Link";
+import { cx } from "../../core/cx";
+import { duration } from "../../core/format";
+import { formatRange, overlaps, type Range } from "../../core/range";
+import { useProfiles } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Timeline.module.css";
+
+/** The profile that shares most time with a range. */
+export function bestProfile(profiles: readonly Profile[], range: Range): Profile | undefined {
+  let best: Profile | undefined;
+  let most = 0;
+  for (const profile of profiles) {
+    if (profile.t0_ns === null || profile.t1_ns === null || profile.kind !== "on_cpu") continue;
+    const own = { from: profile.t0_ns, to: profile.t1_ns };
+    if (!overlaps(own, range)) continue;
+    const shared = Math.min(own.to, range.to) - Math.max(own.from, range.from);
+    if (shared > most || !best) {
+      best = profile;
+      most = shared;
+    }
+  }
+  return best;
+}
+
+interface Props {
+  hostId: string;
+  brush: Range | undefined;
+  baseline: Range | undefined;
+  onClear: (which: "brush" | "baseline") => void;
+  onZoomTo: (range: Range) => void;
+}
+
+/** What can be done with the brushed ranges. */
+export function BrushBar({ hostId, brush, baseline, onClear, onZoomTo }: Props) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const profiles = useProfiles({ host: hostId });
+  const b = useMemo(() => brush && bestProfile(profiles.data ?? [], brush), [profiles.data, brush]);
+  const a = useMemo(() => baseline && bestProfile(profiles.data ?? [], baseline), [profiles.data, baseline]);
+  const text = (range: Range) => {
+    const step = (range.to - range.from) / 100;
+    return `${time.instant(range.from, step)} – ${time.time(range.to, step)}`;
+  };
+  const item = (range: Range, which: "brush" | "baseline") => (
+    <span className={classes.brushItem}>
+      <span className={cx(classes.brushKey, which === "brush" ? classes.keyB : classes.keyA)} aria-hidden>
+        {which === "brush" ? "B" : "A"}
+      </span>
+      <span>{t(`timeline.${which}`)}</span>
+      <span className="num">{text(range)}</span>
+      <span className="num dim">{duration(range.to - range.from)}</span>
+      <CloseButton size="xs" onClick={() => onClear(which)} aria-label={t(`timeline.clear.${which}`)} />
+    </span>
+  );
+  return (
+    <div className={classes.brushBar}>
+      {baseline && item(baseline, "baseline")}
+      {brush && item(brush, "brush")}
+      {brush && !baseline && <span className="dim">{t("timeline.baselineHint")}</span>}
+      {baseline && !brush && <span className="dim">{t("timeline.brushHint")}</span>}
+      <span className={classes.brushActions}>
+        {brush && (
+          <Button variant="default" leftSection={<ZoomIn size={14} />} onClick={() => onZoomTo(brush)}>
+            {t("timeline.zoomTo")}
+          </Button>
+        )}
+        {brush && baseline && a && b ? (
+          <ButtonLink
+            to="/compare"
+            search={{ a: a.id, at: formatRange(baseline), b: b.id, bt: formatRange(brush) } as never}
+            leftSection={<GitCompareArrows size={14} />}
+          >
+            {t("timeline.compare")}
+          </ButtonLink>
+        ) : brush && b ? (
+          <ButtonLink
+            to="/profiles/$profileId"
+            params={{ profileId: b.id }}
+            search={{ b: formatRange(brush) } as never}
+            leftSection={<Flame size={14} />}
+          >
+            {t("timeline.profileOf")}
+          </ButtonLink>
+        ) : (
+          <span className="dim">{profiles.data ? t("timeline.noProfile") : ""}</span>
+        )}
+      </span>
+    </div>
+  );
+}

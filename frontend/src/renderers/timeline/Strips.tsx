@@ -1,0 +1,189 @@
+import { Popover } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { memo, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { CaptureBlock, HostEvent } from "../../client/types";
+import { Link } from "../../components/Link";
+import { toneOf } from "../../components/Mark";
+import { cx } from "../../core/cx";
+import { duration } from "../../core/format";
+import { clusters } from "../../core/lanes";
+import { padded, type Range, toX } from "../../core/range";
+import { useSentence } from "../../lib/i18n";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Timeline.module.css";
+
+interface CapturesProps {
+  blocks: readonly CaptureBlock[];
+  range: Range;
+  width: number;
+  onGo: (range: Range) => void;
+}
+
+/** Captures as blocks on the axis. Those too near to be told apart are one block with their number. */
+export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, onGo }: CapturesProps) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const time = useTimeFormat();
+  const shown = useMemo(() => {
+    const inside = blocks.filter((block) => block.to_ns >= range.from && block.from_ns <= range.to);
+    return clusters(inside, (block) => toX(block.from_ns, range, width), 5);
+  }, [blocks, range, width]);
+  return (
+    <div className={classes.strip}>
+      <div className={classes.axisGutter}>
+        <span className={classes.stripName}>{t("timeline.captures")}</span>
+      </div>
+      <div className={classes.stripPlot} style={{ width }}>
+        {shown.map(({ things }) => {
+          const first = things[0] as CaptureBlock;
+          const from = Math.min(...things.map((b) => b.from_ns));
+          const to = Math.max(...things.map((b) => b.to_ns));
+          const x0 = Math.max(0, toX(from, range, width));
+          const x1 = Math.min(width, toX(to, range, width));
+          const one = things.length === 1;
+          const label = one
+            ? shown.length > 60
+              ? `#${first.number} ${first.plan}`
+              : `#${first.number} ${first.plan} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${duration(to - from)} ± ${duration(first.uncertainty_ns)}`
+            : t("timeline.manyCaptures", { count: things.length });
+          return (
+            <button
+              type="button"
+              key={first.run_id}
+              className={cx(classes.block, classes[`tone_${one ? toneOf(first.state) : "many"}`])}
+              style={{ left: x0, width: Math.max(3, x1 - x0) }}
+              title={label}
+              aria-label={label}
+              tabIndex={shown.length > 24 ? -1 : 0}
+              onClick={() =>
+                one
+                  ? void navigate({ to: "/runs/$runId", params: { runId: first.run_id } })
+                  : onGo(padded({ from, to }, 0.05))
+              }
+            >
+              {x1 - x0 > 34 ? (one ? `#${first.number} ${first.plan}` : things.length) : ""}
+            </button>
+          );
+        })}
+      </div>
+    </div>
+  );
+});
+
+interface EventsProps {
+  /** undefined while they are not known, which is not the same as none. */
+  events: readonly HostEvent[] | undefined;
+  range: Range;
+  width: number;
+}
+
+const RANK = { info: 0, warn: 1, critical: 2 } as const;
+
+/** What the kernel said and what else happened: marks with their detail. One popover serves them all. */
+export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const [openId, setOpenId] = useState<string>();
+  const groups = useMemo(() => {
+    const inside = (events ?? []).filter(
+      (event) => (event.end_ns ?? event.t_ns) >= range.from && event.t_ns <= range.to,
+    );
+    return clusters(inside, (event) => toX(Math.max(event.t_ns, range.from), range, width), 30);
+  }, [events, range, width]);
+  const open =
+    openId === undefined ? undefined : groups.find((one) => one.things.some((e) => e.id === openId));
+  const perPixel = (range.to - range.from) / width;
+  return (
+    <div className={classes.strip}>
+      <div className={classes.axisGutter}>
+        <span className={classes.stripName}>{t("timeline.events")}</span>
+      </div>
+      <div className={classes.stripPlot} style={{ width }}>
+        {groups.map(({ x, things }) => {
+          const first = things[0] as HostEvent;
+          const worst = things.reduce((a, b) => (RANK[b.severity] > RANK[a.severity] ? b : a));
+          const band = first.uncertainty_ns / perPixel;
+          const until = first.end_ns ? toX(first.end_ns, range, width) - x : 0;
+          return (
+            <button
+              type="button"
+              key={first.id}
+              className={cx(classes.event, classes[worst.severity])}
+              style={{ left: x }}
+              onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
+              aria-label={
+                things.length === 1
+                  ? sentence(first.title)
+                  : t("timeline.manyEvents", { count: things.length })
+              }
+              title={sentence(worst.title)}
+              aria-expanded={open?.things[0] === first}
+            >
+              {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
+              {until > 6 && <span className={classes.eventSpan} style={{ width: until }} />}
+              <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden>
+                {SHAPES[worst.severity]}
+              </svg>
+              {things.length > 1 && <span className={classes.eventCount}>{things.length}</span>}
+            </button>
+          );
+        })}
+        {events && groups.length === 0 && (
+          <span className={classes.stripEmpty}>{t("timeline.noEvents")}</span>
+        )}
+        {open && <EventList x={open.x} events={open.things} onClose={() => setOpenId(undefined)} />}
+      </div>
+    </div>
+  );
+});
+
+const SHAPES = {
+  critical: <path d="M6 0 12 6 6 12 0 6Z" />,
+  warn: <path d="M6 1 11.5 11H.5Z" />,
+  info: <circle cx="6" cy="6" r="4" />,
+} as const;
+
+function EventList({ x, events, onClose }: { x: number; events: readonly HostEvent[]; onClose: () => void }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const time = useTimeFormat();
+  return (
+    <Popover opened onChange={onClose} position="bottom-start" width={440} withinPortal trapFocus returnFocus>
+      <Popover.Target>
+        <span className={classes.eventAnchor} style={{ left: x }} />
+      </Popover.Target>
+      <Popover.Dropdown className={classes.eventList ?? ""}>
+        {events.slice(0, 30).map((event) => (
+          <div key={event.id} className={classes.eventItem}>
+            <div className={classes.eventHead}>
+              <strong>{sentence(event.title)}</strong>
+              <span className="num dim">
+                {time.time(event.t_ns, 1e6)} ± {duration(event.uncertainty_ns)}
+              </span>
+            </div>
+            {event.detail && <code className={classes.eventDetail}>{event.detail}</code>}
+            {event.artifact_id && (
+              <Link
+                to="/artifacts/$artifactId"
+                params={{ artifactId: event.artifact_id }}
+                search={
+                  {
+                    line: event.line ? String(event.line) : undefined,
+                    run: event.run_id ?? undefined,
+                  } as never
+                }
+                size="xs"
+              >
+                {event.line ? t("timeline.sourceLine", { line: event.line }) : t("timeline.source")}
+              </Link>
+            )}
+          </div>
+        ))}
+        {events.length > 30 && (
+          <p className="dim">{t("timeline.moreEvents", { count: events.length - 30 })}</p>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

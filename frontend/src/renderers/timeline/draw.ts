@@ -1,0 +1,288 @@
+import { indexAt, type LaneData, type Matrix, type Points, pieces } from "../../core/lanes";
+import { ramp } from "../../core/ramp";
+import { type Range, toX } from "../../core/range";
+
+export type Gaps = readonly (readonly [number, number])[];
+
+/** A canvas of `width` × `height` CSS pixels that shows `range`. */
+export interface Surface {
+  readonly ctx: CanvasRenderingContext2D;
+  readonly width: number;
+  readonly height: number;
+  readonly range: Range;
+  readonly scheme: "dark" | "light";
+}
+
+/** Makes a canvas sharp on this screen; undefined where the browser has no 2D context. */
+export function prepare(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D | undefined {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const w = Math.max(1, Math.round(width * ratio));
+  const h = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  const ctx = canvas.getContext("2d");
+  if (!ctx) return undefined;
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.clearRect(0, 0, width, height);
+  return ctx;
+}
+
+const HATCH = { dark: "#2b343e", light: "#cfd6dd" } as const;
+const RULE = { dark: "#232a32", light: "#e3e7eb" } as const;
+const patterns = new Map<string, CanvasPattern | null>();
+
+function hatch(ctx: CanvasRenderingContext2D, scheme: "dark" | "light"): CanvasPattern | string {
+  if (!patterns.has(scheme)) {
+    const tile = document.createElement("canvas");
+    tile.width = 8;
+    tile.height = 8;
+    const on = tile.getContext("2d");
+    if (on) {
+      on.strokeStyle = HATCH[scheme];
+      on.lineWidth = 1;
+      on.beginPath();
+      for (const offset of [-8, 0, 8]) {
+        on.moveTo(offset, 8);
+        on.lineTo(offset + 8, 0);
+      }
+      on.stroke();
+    }
+    patterns.set(scheme, on ? ctx.createPattern(tile, "repeat") : null);
+  }
+  return patterns.get(scheme) ?? HATCH[scheme];
+}
+
+/** "No data" is hatched: it must never look like zero. */
+export function drawGaps(s: Surface, gaps: Gaps): void {
+  s.ctx.fillStyle = hatch(s.ctx, s.scheme);
+  for (const [from, to] of gaps) {
+    const x0 = Math.max(0, toX(from, s.range, s.width));
+    const x1 = Math.min(s.width, toX(to, s.range, s.width));
+    if (x1 - x0 >= 0.5) s.ctx.fillRect(x0, 0, x1 - x0, s.height);
+  }
+}
+
+export function drawGrid(s: Surface, ticks: readonly number[]): void {
+  s.ctx.strokeStyle = RULE[s.scheme];
+  s.ctx.lineWidth = 1;
+  s.ctx.beginPath();
+  for (const t of ticks) {
+    const x = Math.round(toX(t, s.range, s.width)) + 0.5;
+    s.ctx.moveTo(x, 0);
+    s.ctx.lineTo(x, s.height);
+  }
+  s.ctx.stroke();
+}
+
+/** Where the clock is not known better than this, the ends of a capture are a band and not an edge. */
+export function drawUncertainty(
+  s: Surface,
+  blocks: readonly { from_ns: number; to_ns: number; uncertainty_ns: number }[],
+): void {
+  const perPixel = (s.range.to - s.range.from) / s.width;
+  s.ctx.fillStyle = s.scheme === "dark" ? "rgb(227 167 62 / 13%)" : "rgb(168 100 0 / 13%)";
+  for (const block of blocks) {
+    if (block.uncertainty_ns < 2 * perPixel) continue;
+    for (const edge of [block.from_ns, block.to_ns]) {
+      const x0 = Math.max(0, toX(edge - block.uncertainty_ns, s.range, s.width));
+      const x1 = Math.min(s.width, toX(edge + block.uncertainty_ns, s.range, s.width));
+      if (x1 > x0) s.ctx.fillRect(x0, 0, x1 - x0, s.height);
+    }
+  }
+}
+
+export interface Scale {
+  readonly low: number;
+  readonly high: number;
+}
+
+interface LineStyle {
+  readonly ink: string;
+  readonly kind: "line" | "area" | "step";
+  /** The usual distance of samples. */
+  readonly step: number;
+  /** Where nothing was measured; a line never crosses one. */
+  readonly gaps: Gaps;
+}
+
+/** One series: its mean as a line, minimum to maximum as a band; pauses are pauses. */
+export function drawSeries(s: Surface, points: Points, scale: Scale, style: LineStyle): void {
+  const { ctx } = s;
+  const inner = s.height - 3;
+  const y = (value: number) => s.height - 1.5 - ((value - scale.low) / (scale.high - scale.low || 1)) * inner;
+  const first = Math.max(0, indexAt(points.t_ns, s.range.from) - 1);
+  const last = Math.min(points.t_ns.length - 1, indexAt(points.t_ns, s.range.to) + 1);
+  const perPixel = (s.range.to - s.range.from) / s.width;
+  const base = y(Math.max(0, scale.low));
+  for (const indices of pieces(points, style.gaps, first, last)) {
+    const x = (i: number) => toX(points.t_ns[i] as number, s.range, s.width);
+    const head = indices[0] as number;
+    const tail = indices[indices.length - 1] as number;
+    const end = Math.max(x(tail), x(head) + Math.max(1.2, Math.min(style.step / perPixel, 3)));
+    if (style.kind === "area" || style.kind === "step") {
+      ctx.globalAlpha = 0.16;
+      ctx.fillStyle = style.ink;
+      ctx.beginPath();
+      ctx.moveTo(x(head), base);
+      trace(
+        indices,
+        x,
+        (i) => y(points.mean[i] as number),
+        style.kind === "step",
+        (px, py) => ctx.lineTo(px, py),
+        end,
+      );
+      ctx.lineTo(end, base);
+      ctx.closePath();
+      ctx.fill();
+    }
+    ctx.globalAlpha = 0.3;
+    ctx.fillStyle = style.ink;
+    for (const i of indices) {
+      const top = y(points.max[i] ?? (points.mean[i] as number));
+      const bottom = y(points.min[i] ?? (points.mean[i] as number));
+      if (bottom - top > 1) ctx.fillRect(x(i) - 0.5, top, 1.5, bottom - top);
+    }
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = style.ink;
+    ctx.lineWidth = 1.25;
+    ctx.lineJoin = "round";
+    ctx.beginPath();
+    let begun = false;
+    trace(
+      indices,
+      x,
+      (i) => y(points.mean[i] as number),
+      style.kind === "step",
+      (px, py) => {
+        if (begun) ctx.lineTo(px, py);
+        else ctx.moveTo(px, py);
+        begun = true;
+      },
+      end,
+    );
+    ctx.stroke();
+  }
+}
+
+function trace(
+  indices: readonly number[],
+  x: (i: number) => number,
+  y: (i: number) => number,
+  stepped: boolean,
+  to: (x: number, y: number) => void,
+  end: number,
+): void {
+  let previous: number | undefined;
+  for (const i of indices) {
+    const px = x(i);
+    const py = y(i);
+    if (stepped && previous !== undefined) to(px, previous);
+    to(px, py);
+    previous = py;
+  }
+  if (previous !== undefined) to(end, previous);
+}
+
+/** A matrix as colours: one row of pixels per axis value, the first at the top. */
+export function drawHeat(s: Surface, matrix: Matrix, gaps: Gaps, top: number, step: number): void {
+  const n = matrix.values[0]?.length ?? 0;
+  if (n === 0 || !(top > 0)) return;
+  const ratio = globalThis.devicePixelRatio || 1;
+  const w = Math.max(1, Math.round(s.width * ratio));
+  const h = Math.max(1, Math.round(s.height * ratio));
+  const column = columnIndex(matrix.t_ns, gaps, s.range, w, step);
+  const image = s.ctx.createImageData(w, h);
+  const pixels = new Uint32Array(image.data.buffer);
+  const colours = ramp(s.scheme);
+  // One sample covers a run of pixels: its colours are worked out once and then repeated sideways.
+  for (let px = 0; px < w; ) {
+    const index = column[px] as number;
+    let end = px + 1;
+    while (end < w && column[end] === index) end += 1;
+    const row = index < 0 ? undefined : matrix.values[index];
+    if (row) {
+      for (let py = 0; py < h; py += 1) {
+        const from = Math.floor((py * n) / h);
+        const to = Math.max(from + 1, Math.floor(((py + 1) * n) / h));
+        let most = -1;
+        for (let k = from; k < to; k += 1) {
+          const value = row[k];
+          if (value !== null && value !== undefined && value > most) most = value;
+        }
+        if (most >= 0) {
+          const colour = colours[Math.min(255, Math.round((most / top) * 255))] as number;
+          pixels.fill(colour, py * w + px, py * w + end);
+        }
+      }
+    }
+    px = end;
+  }
+  const holder = scratch(w, h);
+  const on = holder.getContext("2d");
+  if (!on) return;
+  on.putImageData(image, 0, 0);
+  s.ctx.drawImage(holder, 0, 0, w, h, 0, 0, s.width, s.height);
+}
+
+let shared: HTMLCanvasElement | undefined;
+function scratch(w: number, h: number): HTMLCanvasElement {
+  shared ??= document.createElement("canvas");
+  shared.width = w;
+  shared.height = h;
+  return shared;
+}
+
+/**
+ * For each pixel the sample that covers it, or -1. A sample reaches to the next one or to the next gap, at
+ * most one usual step where it is the last, and covers at least one pixel.
+ */
+export function columnIndex(
+  times: readonly number[],
+  gaps: Gaps,
+  range: Range,
+  pixels: number,
+  step: number,
+): Int32Array {
+  const out = new Int32Array(pixels).fill(-1);
+  const perPixel = (range.to - range.from) / pixels;
+  let g = 0;
+  for (let i = Math.max(0, indexAt(times, range.from) - 1); i < times.length; i += 1) {
+    const t = times[i] as number;
+    if (t > range.to) break;
+    while (g < gaps.length && (gaps[g] as readonly [number, number])[1] <= t) g += 1;
+    const gap = gaps[g];
+    const until = Math.min(times[i + 1] ?? t + step, gap && gap[0] >= t ? gap[0] : Number.POSITIVE_INFINITY);
+    const x0 = Math.max(0, Math.floor((t - range.from) / perPixel));
+    const x1 = Math.min(pixels, Math.max(x0 + 1, Math.ceil((until - range.from) / perPixel)));
+    for (let x = x0; x < x1; x += 1) out[x] = i;
+  }
+  return out;
+}
+
+/** Gaps of several series: only where none of them has data. */
+export function commonGaps(lanes: readonly LaneData[]): Gaps {
+  let out = lanes[0]?.gaps ?? [];
+  for (const lane of lanes.slice(1)) {
+    const next: [number, number][] = [];
+    let j = 0;
+    for (const [a, b] of out) {
+      while (j < lane.gaps.length && (lane.gaps[j] as readonly [number, number])[1] < a) j += 1;
+      for (let k = j; k < lane.gaps.length; k += 1) {
+        const [c, d] = lane.gaps[k] as readonly [number, number];
+        if (c >= b) break;
+        const from = Math.max(a, c);
+        const to = Math.min(b, d);
+        if (to > from) next.push([from, to]);
+      }
+    }
+    out = next;
+  }
+  return out;
+}

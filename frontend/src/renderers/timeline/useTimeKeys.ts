@@ -1,0 +1,110 @@
+import { useEffect, useRef } from "react";
+import type { CaptureBlock } from "../../client/types";
+import { NS_PER_S, ordered, padded, type Range, span } from "../../core/range";
+import { timeAct } from "../../core/timekeys";
+import type { CursorStore } from "./cursor";
+
+interface Hands {
+  view: Range | undefined;
+  limit: Range | undefined;
+  brush: Range | undefined;
+  baseline: Range | undefined;
+  runs: readonly CaptureBlock[];
+  cursor: CursorStore;
+  go: (range: Range) => void;
+  zoom: (factor: number, at?: number) => void;
+  move: (share: number) => void;
+  setBrush: (range: Range | undefined) => void;
+  setBaseline: (range: Range | undefined) => void;
+}
+
+const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
+
+/** Keys belong to the timeline unless somebody types, a dialog is open, or a control wants them. */
+function isFree(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented) return false;
+  const target = event.target instanceof HTMLElement ? event.target : undefined;
+  if (target && (TYPING.has(target.tagName) || target.isContentEditable)) return false;
+  if (target?.closest("[role=dialog],[role=menu],[role=listbox]")) return false;
+  if (event.key === "Enter" && target?.closest("a,button")) return false;
+  return !(
+    event.key.startsWith("Arrow") && target?.closest("[role=tablist],[role=radiogroup],[data-keys=own]")
+  );
+}
+
+/** The keyboard of a timeline: W/A/S/D, arrows, + −, 0, [ ], Enter, Esc; `,` `.` move the cursor, `b` marks. */
+export function useTimeKeys(hands: Hands): void {
+  const now = useRef(hands);
+  now.current = hands;
+  const mark = useRef<{ kind: "brush" | "baseline"; t: number } | undefined>(undefined);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const h = now.current;
+      const act = timeAct(event);
+      if (!act || !h.view || !isFree(event)) return;
+      const view = h.view;
+      const at = h.cursor.value?.t;
+      const middle = at !== undefined && at >= view.from && at <= view.to ? at : (view.from + view.to) / 2;
+      switch (act.act) {
+        case "zoom":
+          h.zoom(act.factor, middle);
+          break;
+        case "pan":
+          h.move(act.share);
+          break;
+        case "cursor":
+          h.cursor.set({
+            t: Math.min(view.to, Math.max(view.from, middle + span(view) * act.share)),
+            row: h.cursor.value?.row,
+            share: h.cursor.value?.share ?? 0,
+          });
+          break;
+        case "all":
+          if (h.limit) h.go(h.limit);
+          break;
+        case "clear":
+          mark.current = undefined;
+          if (h.baseline) h.setBaseline(undefined);
+          else if (h.brush) h.setBrush(undefined);
+          else return;
+          break;
+        case "enter":
+          if (!h.brush) return;
+          h.go(padded(h.brush, 0.02));
+          break;
+        case "previous":
+        case "next":
+          jump(h, act.act);
+          break;
+        case "markBrush":
+        case "markBaseline": {
+          const kind = act.act === "markBrush" ? "brush" : "baseline";
+          const begun = mark.current;
+          if (begun?.kind !== kind) mark.current = { kind, t: middle };
+          else {
+            mark.current = undefined;
+            const range = ordered(begun.t, middle);
+            if (range.to > range.from) (kind === "brush" ? h.setBrush : h.setBaseline)(range);
+          }
+          break;
+        }
+      }
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}
+
+function jump(h: Hands, direction: "previous" | "next"): void {
+  const view = h.view as Range;
+  const middle = (view.from + view.to) / 2;
+  const centre = (run: CaptureBlock) => (run.from_ns + run.to_ns) / 2;
+  const sorted = [...h.runs].sort((a, b) => a.from_ns - b.from_ns);
+  const tolerance = span(view) * 0.02;
+  const found =
+    direction === "next"
+      ? sorted.find((run) => centre(run) > middle + tolerance)
+      : sorted.reverse().find((run) => centre(run) < middle - tolerance);
+  if (found) h.go(padded({ from: found.from_ns, to: found.to_ns }, 0.08, NS_PER_S));
+}

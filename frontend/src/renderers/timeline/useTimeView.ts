@@ -1,0 +1,68 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { CaptureBlock, TimelineOverview } from "../../client/types";
+import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../core/range";
+import { useTimeState } from "../../lib/urlState";
+
+/** Where a timeline begins when the address does not say: around the last capture. */
+export function firstView(runs: readonly CaptureBlock[], limit: Range): Range {
+  const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
+  return last ? padded({ from: last.from_ns, to: last.to_ns }, 0.08, NS_PER_S) : limit;
+}
+
+/** The ends of the known past, with a little room. */
+export function limitOf(overview: TimelineOverview): Range | undefined {
+  const froms = overview.runs.map((run) => run.from_ns);
+  const tos = overview.runs.map((run) => run.to_ns);
+  const first = Math.min(overview.first_ns ?? Number.POSITIVE_INFINITY, ...froms);
+  const last = Math.max(overview.last_ns ?? Number.NEGATIVE_INFINITY, ...tos);
+  return Number.isFinite(first) && Number.isFinite(last)
+    ? padded({ from: first, to: Math.max(last, first + 1) }, 0.02, 5 * NS_PER_S)
+    : undefined;
+}
+
+/**
+ * The range that is looked at. It moves at once while a hand is on it; the address follows when the hand
+ * rests, so that going back returns to places and not to every step on the way.
+ */
+export function useTimeView(overview: TimelineOverview | undefined, initial?: Range) {
+  const [url, setUrl] = useTimeState();
+  const [live, setLive] = useState<Range>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const limit = useMemo(() => (overview ? limitOf(overview) : undefined), [overview]);
+  const fallback = useMemo(
+    () => initial ?? (overview && limit ? firstView(overview.runs, limit) : undefined),
+    [initial, overview, limit],
+  );
+  const written = url.t ? formatRange(url.t) : "";
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address changed, so it counts again
+  useEffect(() => {
+    if (timer.current === undefined) setLive(undefined);
+  }, [written]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const view = live ?? url.t ?? fallback;
+  const go = useCallback(
+    (range: Range) => {
+      setLive(range);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => {
+        timer.current = undefined;
+        setUrl({ t: range });
+      }, 250);
+    },
+    [setUrl],
+  );
+  const zoom = useCallback(
+    (factor: number, at?: number) => {
+      if (view && limit) go(zoomAt(view, at ?? (view.from + view.to) / 2, factor, limit));
+    },
+    [view, limit, go],
+  );
+  const move = useCallback(
+    (share: number) => {
+      if (view && limit) go(pan(view, share, limit));
+    },
+    [view, limit, go],
+  );
+  return { view, limit, brush: url.b, baseline: url.c, go, zoom, move, setUrl };
+}

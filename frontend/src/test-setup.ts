@@ -1,0 +1,40 @@
+import "@testing-library/jest-dom/vitest";
+import { cleanup, configure } from "@testing-library/react";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { answerInstead, sent, server } from "../mock/msw";
+import { startI18n } from "./lib/i18n";
+
+// A loaded machine is slow, and a whole document printed on failure hides the reason.
+configure({
+  asyncUtilTimeout: 50_000,
+  getElementError: (message) => {
+    const error = new Error(message?.split("\n")[0] ?? "");
+    error.name = "NotFound";
+    return error;
+  },
+});
+
+/** What the browser has and happy-dom has not: everything is 1200 px wide. */
+class Observer {
+  constructor(private readonly told: ResizeObserverCallback) {}
+  observe(target: Element): void {
+    const contentRect = { width: 1200, height: 600, top: 0, left: 0, right: 1200, bottom: 600, x: 0, y: 0 };
+    this.told([{ target, contentRect } as unknown as ResizeObserverEntry], this as unknown as ResizeObserver);
+  }
+  unobserve(): void {}
+  disconnect(): void {}
+}
+globalThis.ResizeObserver = Observer as unknown as typeof ResizeObserver;
+Object.defineProperty(document, "fonts", { value: new EventTarget(), configurable: true });
+Element.prototype.scrollIntoView ??= () => undefined;
+
+beforeAll(async () => {
+  server.listen();
+  await startI18n("en");
+});
+afterEach(() => {
+  cleanup();
+  answerInstead(undefined);
+  sent.length = 0;
+});
+afterAll(() => server.close());
