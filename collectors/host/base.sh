@@ -1,5 +1,5 @@
 # Clocks, tools and frames. Everything here is shared by all roles of the program.
-# Descriptors: 3 heartbeats in, 4 frames out, 5 the token that serialises writers, 9 the lease.
+# Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the turn of the writers, 9 the lease.
 umask 077
 LC_ALL=C
 export LC_ALL PATH
@@ -65,35 +65,39 @@ sum() {
   fi
 }
 
-# The token: one line in a pipe that all writers share. `t` is free to write, `s<why>` the same after a stop.
+# The turn to write is one empty line in a pipe that all writers share. One byte, because a shell reads a pipe byte
+# by byte: two that wait for a longer line would each get a piece of it, and wait for the rest for ever. Whoever has
+# the turn looks whether the run is stopping: `t` for no, `s<why>` for yes.
 take() {
   STOP=
-  [ -n "${TOKEN-}" ] || return 0
-  while :; do
-    read -r TOK <&5
-    case $TOK in
-      t) return 0 ;;
-      s*) STOP=${TOK#s}; return 0 ;;
-    esac
-  done
+  [ -n "${TURNS-}" ] || return 0
+  turn
+  until read -r L_ <&5; do :; done
+  echo "$L_" >&5
+  STOP=${L_#?}
+}
+
+turn() {
+  until read -r L_ <&6; do :; done
 }
 
 give() {
-  [ -z "${TOKEN-}" ] || echo "$TOK" >&5
+  [ -z "${TURNS-}" ] || echo >&6
 }
 
-# A pipe without a file system: what a here-document or a process substitution leaves open, opened again for both.
-token() {
+# Pipes without a file system: what a here-document or a process substitution leaves open, opened again for both.
+turns() {
   if [ -n "${BASH_VERSION-}" ]; then
     set +o posix
-    eval 'exec 5< <(:)'
+    eval 'exec 5< <(:) 6< <(:)'
     set -o posix
   else
-    exec 5<<X
+    exec 5<<X 6<<Y
 X
+Y
   fi
-  exec 5<>/proc/self/fd/5
-  TOKEN=1
+  exec 5<>/proc/self/fd/5 6<>/proc/self/fd/6
+  TURNS=1
 }
 
 # A frame with a text: frame KIND ID PART TEXT [MORE].
@@ -162,8 +166,9 @@ clock() {
   give
 }
 
-# Pid, group and start of process $1, from /proc, into PGRP, START, CPU (hundredths of a second, children included).
+# State, group and start of process $1, from /proc, into PSTATE, PGRP, START; CPU (ticks, children included).
 proc() {
+  PSTATE=
   START=0
   PGRP=0
   CPU=0
@@ -173,19 +178,21 @@ proc() {
   L_=${L_##*) }
   set -- $L_
   [ $# -ge 20 ] || return 1
+  PSTATE=$1
   PGRP=$3
   START=${20}
   CPU=$((${12} + ${13} + ${14} + ${15}))
 }
 
-# Whether process $1 is still the one that started at tick $2.
+# Whether process $1 is still the one that started at tick $2. One that ended is dead even while nobody has asked for
+# its status: where no init does that, it stays so for ever.
 alive() {
-  proc "$1" && [ "$START" = "$2" ]
+  proc "$1" && [ "$START" = "$2" ] && case $PSTATE in Z | X | x) false ;; esac
 }
 
 # Waits $1 seconds; a signal that sets EV ends it early.
 nap() {
-  $T_sleep "$1" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 9<&- &
+  $T_sleep "$1" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
   N_=$!
   wait $N_
   [ -n "${EV-}" ] || wait $N_

@@ -14,7 +14,7 @@ guard() {
   CLOCK_AT=$((CS + 1000))
   SEQ=1
   if [ "$SILENCE" -gt 0 ]; then
-    hear <&3 3<&- 4>&- 5<&- 9<&- &
+    hear <&3 3<&- 4>&- 5<&- 6<&- 9<&- &
     READER=$!
   fi
   exec 3<&-
@@ -59,18 +59,12 @@ guard() {
   exit 0
 }
 
-# Marks the token: whoever takes it from now on knows that the run is stopping, and why.
+# Whoever takes the turn from now on knows that the run is stopping, and why.
 mark() {
-  n_=0
-  while [ $n_ -lt 20 ] && read -r T_ <&5; do
-    n_=$((n_ + 1))
-    case $T_ in
-      t | s*) echo "s$1" >&5; return ;;
-    esac
-    # Not the token yet but our own first word to the main shell.
-    echo "$T_" >&5
-    $T_sleep "$NAPF"
-  done
+  turn
+  until read -r L_ <&5; do :; done
+  echo "s$1" >&5
+  give
 }
 
 # Reads what the server says.
@@ -186,7 +180,7 @@ halt() {
 }
 
 pause() {
-  $T_sleep "$NAPF" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 9<&-
+  $T_sleep "$NAPF" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&-
   up
 }
 
@@ -204,7 +198,7 @@ linger() {
 
 # The last act: nothing of the run remains. The main shell is spared when it is about to leave by itself.
 clean() {
-  exec 6>&2 2>/dev/null
+  exec 7>&2 2>/dev/null
   [ -z "${TICK-}" ] || kill -KILL "$TICK"
   # Its parent only waits for it, and then tells the main shell.
   keep_=$PPID
@@ -215,7 +209,7 @@ clean() {
       { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
     done
   fi
-  purge "$RUN" "$T0" "$g_" "$keep_" || say "note processes of this run could not be ended" 2>&6
+  purge "$RUN" "$T0" "$g_" "$keep_" || say "note processes of this run could not be ended" 2>&7
   uncage "$CAGE"
   [ -z "$DIR" ] || $T_rm -rf "$DIR"
   release

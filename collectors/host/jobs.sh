@@ -148,7 +148,7 @@ script() {
     SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_L=$DIR/l/$1 CU_M=$MYPGRP CU_CAGE=$CAGE
     CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
     export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
-    exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 9<&-
+    exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?
   up

@@ -150,8 +150,8 @@ main() {
   MYPGRP=$PGRP
   MAIN=$$
   probe
-  token
-  export MAIN MYUID SRC NAPF TOKEN TCK FRAC MYPGRP
+  turns
+  export MAIN MYUID SRC NAPF TURNS TCK FRAC MYPGRP
   EV= GUARD=
   trap 'hangup' HUP TERM INT
   trap 'emergency' USR1
@@ -165,7 +165,7 @@ main() {
   exec 3<&-
   until read -r GUARD <&5; do :; done
   case $GUARD in '' | 0 | *[!0-9]*) emergency ;; esac
-  TOK=t
+  echo t >&5
   give
   hello
   clock start 0

@@ -39,7 +39,7 @@ capture() {
       export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
       t_=
       [ -z "$T_timeout" ] || t_="$T_timeout -s INT -k 4 $(($1 + grace))"
-      exec $SID $t_ $NI $SH -c "$2" 2>/dev/null 3<&- 4>&- 5>&- 7>&- 8>&- 9<&-
+      exec $SID $t_ $NI $SH -c "$2" 2>/dev/null 3<&- 4>&- 5>&- 6>&- 7>&- 8>&- 9<&-
     )
     echo "$?" >&8
   } | $T_head -c "$cap_" | $MEMPACK >&7; } 8>&1 | { read -r x_; exit "$x_"; }; } 7>&1)

@@ -95,7 +95,7 @@ sampler() {
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
     export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
     exec $SID $NI $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
-      <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 9<&-
+      <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?
   $T_rm -f "$DIR/l/s$sn"

@@ -12,6 +12,10 @@ interface Violation {
 
 /** No serious or critical accessibility violation on the page as it stands. */
 export async function accessible(page: Page): Promise<void> {
+  // Colours fade when the scheme changes: half way, a contrast means nothing.
+  await page.waitForFunction(() =>
+    document.getAnimations().every((a) => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity),
+  );
   await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run(o: object): Promise<{ violations: Violation[] }> } };

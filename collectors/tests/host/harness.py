@@ -222,14 +222,19 @@ class Live:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self._close()
             raise AssertionError(f"still running: {self.lines}") from None
+        self._close()
+        self.over = status
+        return status
+
+    def _close(self) -> None:
         for thread in self.threads[:2]:
             thread.join(10)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
-        self.over = status
-        return status
 
     def of(self, kind: str) -> list[frames.Frame]:
         """The frames of a kind."""

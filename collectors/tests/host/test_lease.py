@@ -67,9 +67,11 @@ def test_everything_killed_at_once(room: Room, kind: str) -> None:
     time.sleep(0.3)
     keep = {pid for pid in processes(first.limits.run) if Path(f"/proc/{pid}/comm").read_text() == "sleep\n"}
     victims = set(processes(first.limits.run)) - keep
-    for pid in (first.role("guard"), *victims):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    # Stopped first: else whoever is killed last sees the others die and begins to tidy up.
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in (first.role("guard"), *victims):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
     first.end()
     assert processes(first.limits.run)
     assert room.left()
