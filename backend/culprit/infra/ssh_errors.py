@@ -10,7 +10,7 @@ world not being as hoped is no bug: callers store the sentence as the outcome of
     host key  host_key_missing, host_key_changed
     auth      auth_timeout, auth_failed, bad_key, no_agent
     channel   channel_timeout, channel
-    exec      exec_timeout, exec, sudo_missing, sudo_password, sudo_denied
+    exec      exec_timeout, exec, sudo_missing, sudo_asks, sudo_password, sudo_denied
     stream    no_answer, no_shell, silent, cut, flood, deadline, killed
 """
 
@@ -36,7 +36,7 @@ TIMEOUT_KIND: dict[Stage, str] = {
 FINAL = frozenset(
     {
         "not_allowed", "host_key_missing", "host_key_changed", "auth_failed", "bad_key", "no_agent", "kex",
-        "not_ssh", "no_shell", "flood", "sudo_missing", "sudo_password", "sudo_denied",
+        "not_ssh", "no_shell", "flood", "sudo_missing", "sudo_asks", "sudo_password", "sudo_denied",
     }
 )  # fmt: skip
 

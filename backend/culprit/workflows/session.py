@@ -226,6 +226,8 @@ def _no_shell(status: int, said: str) -> SshError:
     if "sudo" in said:
         if "not in the sudoers" in said or "not allowed" in said:
             return SshError("sudo_denied", said=said)
+        if "a password is required" in said:
+            return SshError("sudo_asks", said=said)
         if "password" in said or "try again" in said or "terminal" in said:
             return SshError("sudo_password", said=said)
         if status == 127 or "not found" in said:

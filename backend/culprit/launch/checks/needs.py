@@ -17,10 +17,17 @@ PACKAGES = {
     "numastat": "numactl",
     "busybox": "busybox",
     "ip": "iproute2",
+    "sudo": "sudo",
+    "gawk": "gawk",
+    "tcsh": "tcsh",
+    "fish": "fish",
+    "ksh93": "ksh",
     "chromium": "chromium",
     "debootstrap": "debootstrap",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
+# What hosts may have as login shell, awk and way to root.
+VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
 INSTALL_TIMEOUT_S = 900
 
 

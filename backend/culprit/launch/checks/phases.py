@@ -64,7 +64,7 @@ def frontend(round_: Round) -> Outcome:
 
 def server(round_: Round) -> Outcome:
     """pytest: collectors and server, on real engines, sshd and perf."""
-    programs = (*needs.HOST_TOOLS, "debootstrap") if round_.full else needs.HOST_TOOLS
+    programs = (*needs.HOST_TOOLS, *needs.VARIANTS, *(("debootstrap",) if round_.full else ()))
     mend = needs.provide(programs)
     if mend:
         return Outcome(failed=1, refused=mend)

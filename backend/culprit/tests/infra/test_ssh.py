@@ -2,7 +2,6 @@
 
 import dataclasses
 import gc
-import shutil
 import subprocess
 import threading
 import time
@@ -297,8 +296,3 @@ def test_a_misbehaving_server_ends_in_its_own_error_and_leaves_nothing(tmp_path,
     left = [t for t in set(threading.enumerate()) - ours_before if t.is_alive()]
     assert left == []
     assert len([*Path("/proc/self/fd").iterdir()]) <= open_before
-
-
-@pytest.mark.skipif(shutil.which("sudo") is None, reason="sudo is not installed")
-def test_sudo_is_there():
-    assert shutil.which("sudo")

@@ -73,7 +73,15 @@ class Sshd:
 
 
 @contextmanager
-def sshd(directory: Path, *, address: str = "127.0.0.1", options: tuple[str, ...] = ()) -> Iterator[Sshd]:
+def sshd(
+    directory: Path,
+    *,
+    address: str = "127.0.0.1",
+    options: tuple[str, ...] = (),
+    setup: str = "",
+    username: str = "root",
+) -> Iterator[Sshd]:
+    """An sshd that accepts connections. `setup` is shell that runs in its mount namespace before it does."""
     directory.mkdir(parents=True, exist_ok=True)
     Path("/run/sshd").mkdir(exist_ok=True)
     client_key = make_key(directory / "client")
@@ -97,7 +105,15 @@ def sshd(directory: Path, *, address: str = "127.0.0.1", options: tuple[str, ...
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
             # a mount namespace of its own makes it another host to the lease that the runner holds
-            ["unshare", "--mount", SSHD, "-D", "-e", "-f", str(directory / "config")],
+            [
+                "unshare",
+                "--mount",
+                "sh",
+                "-ec",
+                f'{setup}\nexec {SSHD} -D -e -f "$1"',
+                "sh",
+                str(directory / "config"),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -110,7 +126,8 @@ def sshd(directory: Path, *, address: str = "127.0.0.1", options: tuple[str, ...
                 if probe.connect_ex((address, port)) == 0:
                     break
             time.sleep(0.05)
-        yield Sshd(address, port, directory, process, client_key, public_key(directory / "host"))
+        host_key = public_key(directory / "host")
+        yield Sshd(address, port, directory, process, client_key, host_key, username)
     finally:
         for pid in [*children(process.pid), process.pid]:
             with suppress(ProcessLookupError):
