@@ -145,6 +145,8 @@ role() {
 main() {
   tools
   tool adjtimex T_adj
+  # A carried program may have been started by another shell than the one that goes on.
+  [ "$SRC" != bash ] || clock_source
   identity
   proc $$
   MYPGRP=$PGRP
