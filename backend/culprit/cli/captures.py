@@ -136,10 +136,27 @@ def find_run(server: Server, wanted: str) -> dict[str, Any]:
     return dict(server.get(f"/runs/{runs[0]['id']}"))
 
 
-def show(run: Annotated[str, typer.Argument(help="Id of a run")], as_json: AsJson = False) -> None:
-    """What a run found: series, profiles, scheduling, events."""
+def built(server: Server, run: dict[str, Any], timeout: float) -> dict[str, Any]:
+    """The run once nothing of it is still being read or drawn, or as it is after `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end and (run["state"] == "ingesting" or any(map(_in_work, run["profiles"]))):
+        time.sleep(POLL_S)
+        run = dict(server.get(f"/runs/{run['id']}"))
+    return run
+
+
+def _in_work(profile: dict[str, Any]) -> bool:
+    return profile["state"] in {"queued", "running"}
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="Id of a run")],
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for profiles that are being built")] = 60,
+    as_json: AsJson = False,
+) -> None:
+    """What a run found: series, profiles, scheduling, events. Waits for what workers still build of it."""
     server = Server(find_target())
-    shape = shapes.show(server, find_run(server, run))
+    shape = shapes.show(server, built(server, find_run(server, run), timeout))
     if as_json:
         print_json(shape)
         return
@@ -155,6 +172,9 @@ def show(run: Annotated[str, typer.Argument(help="Id of a run")], as_json: AsJso
         ),
     )  # fmt: skip
     for profile in shape["profiles"]:
+        if profile["state"] != "ready":
+            say_to(sys.stdout, f"Profile {profile['kind']}: {profile['state']}")
+            continue
         say_to(sys.stdout, f"Profile {profile['kind']}: {profile['samples']} samples, {profile['lost']} lost")
         table(
             ("SELF", "TOTAL", "FRAME"), ((one["self"], one["total"], one["frame"]) for one in profile["top"])

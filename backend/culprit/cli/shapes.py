@@ -99,7 +99,7 @@ def show(server: Server, run: Json) -> Json:
             for one in items(server.get(f"/runs/{run_id}/series"))
         ],
         "profiles": [_profile(server, one) for one in run["profiles"]],
-        "sched": _sched(server, run_id),
+        "sched": _sched(server, run),
         "events": [
             {**one, "title": sentence(one["title"])} for one in items(server.get(f"/runs/{run_id}/events"))
         ],
@@ -114,11 +114,13 @@ def items(answer: Any) -> list[Json]:
 
 def _profile(server: Server, profile: Json) -> Json:
     top: list[Json] = []
-    if profile["state"] == "ready":
+    # Scheduler events have no stacks: their table is a field of its own.
+    if profile["state"] == "ready" and profile["kind"] != "sched":
         table = server.get(f"/profiles/{profile['id']}/table")
         top = [{name: row[name] for name in ("frame", "self", "total")} for row in table["rows"][:TOP]]
     return {
         "kind": profile["kind"],
+        "state": profile["state"],
         "samples": profile["samples"],
         "lost": profile["lost"],
         "unknown_share": profile["unknown_share"],
@@ -126,7 +128,8 @@ def _profile(server: Server, profile: Json) -> Json:
     }
 
 
-def _sched(server: Server, run_id: str) -> list[Json]:
-    found = server.find(f"/runs/{run_id}/sched")
+def _sched(server: Server, run: Json) -> list[Json]:
+    if not any(one["kind"] == "sched" and one["state"] == "ready" for one in run["profiles"]):
+        return []
     names = ("task", "runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms")
-    return [{name: row[name] for name in names} for row in (found or {}).get("tasks", [])]
+    return [{name: row[name] for name in names} for row in server.get(f"/runs/{run['id']}/sched")["tasks"]]
