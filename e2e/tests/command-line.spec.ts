@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { statSync, truncateSync } from "node:fs";
 import { expect, test } from "@playwright/test";
-import { culprit, thisHost } from "../support/platform";
+import { culprit, OUT, thisHost } from "../support/platform";
 
 interface CaptureJson {
   capture: string;
@@ -93,4 +95,18 @@ test("who waited for a CPU, and how long, is told in the terminal and on the scr
   const longest = [...run.sched].sort((a, b) => (b.delay_max_ms ?? 0) - (a.delay_max_ms ?? 0))[0];
   expect(longest?.delay_max_ms).toBeGreaterThan(0);
   await expect(page.getByRole("row", { name: longest?.task }).first()).toBeVisible();
+});
+
+test("a damaged recording is told as such by the command that brought it", () => {
+  const file = `${OUT}/damaged.data`;
+  execFileSync("perf", ["record", "-q", "-a", "-g", "-F", "99", "-o", file, "sleep", "1"]);
+  truncateSync(file, Math.floor(statSync(file).size / 2));
+  let told = { status: 0, stderr: "" };
+  try {
+    culprit("import", file, "--wait");
+  } catch (error) {
+    told = error as typeof told;
+  }
+  expect(told.status).toBe(4);
+  expect(told.stderr).toContain("perf cannot read this file");
 });

@@ -139,10 +139,15 @@ def find_run(server: Server, wanted: str) -> dict[str, Any]:
 def built(server: Server, run: dict[str, Any], timeout: float) -> dict[str, Any]:
     """The run once nothing of it is still being read or drawn, or as it is after `timeout` seconds."""
     end = time.monotonic() + timeout
-    while time.monotonic() < end and (run["state"] == "ingesting" or any(map(_in_work, run["profiles"]))):
+    while time.monotonic() < end and (_being_read(run) or any(map(_in_work, run["profiles"]))):
         time.sleep(POLL_S)
         run = dict(server.get(f"/runs/{run['id']}"))
     return run
+
+
+def _being_read(run: dict[str, Any]) -> bool:
+    brought = run["capture"]["source"] == "import"
+    return run["state"] == "ingesting" or (brought and run["state"] not in shapes.ENDED)
 
 
 def _in_work(profile: dict[str, Any]) -> bool:
@@ -173,7 +178,8 @@ def show(
     )  # fmt: skip
     for profile in shape["profiles"]:
         if profile["state"] != "ready":
-            say_to(sys.stdout, f"Profile {profile['kind']}: {profile['state']}")
+            why = f": {profile['failure']}" if profile["failure"] else ""
+            say_to(sys.stdout, f"Profile {profile['kind']}: {profile['state']}{why}")
             continue
         say_to(sys.stdout, f"Profile {profile['kind']}: {profile['samples']} samples, {profile['lost']} lost")
         table(

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
 from culprit.cli import shapes
-from culprit.cli.captures import find_run, follow
-from culprit.cli.connection import Exit, Server, Stop, find_target
+from culprit.cli.captures import built, find_run, follow
+from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
 from culprit.cli.hosts import find_host
 from culprit.cli.terminal import AsJson, print_json, say_to
+
+PROFILE_S = 300.0  # for a profile that is being built
 
 
 class Kind(StrEnum):
@@ -72,6 +74,17 @@ def import_file(  # noqa: PLR0917
         say_to(sys.stdout, f"{file.name} is capture {read['number']}, run {runs}: {read['state']}")
     if read["state"] in shapes.STATUS:
         raise typer.Exit(shapes.STATUS[read["state"]])
+    if wait:
+        _expect_profiles(server, read["runs"], timeout)
+
+
+def _expect_profiles(server: Server, runs: list[dict[str, Any]], timeout: float | None) -> None:
+    """Raises Stop where a profile of what was brought cannot be read."""
+    for run in runs:
+        whole = built(server, dict(server.get(f"/runs/{run['id']}")), timeout or PROFILE_S)
+        for profile in whole["profiles"]:
+            if profile["state"] == "failed":
+                raise Stop(Exit.FAILED, sentence(profile["failure"]) or "The profile cannot be read.")
 
 
 def export(

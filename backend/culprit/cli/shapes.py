@@ -121,6 +121,7 @@ def _profile(server: Server, profile: Json) -> Json:
     return {
         "kind": profile["kind"],
         "state": profile["state"],
+        "failure": sentence(profile["failure"]),
         "samples": profile["samples"],
         "lost": profile["lost"],
         "unknown_share": profile["unknown_share"],
