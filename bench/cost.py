@@ -296,18 +296,20 @@ def spread(values: list[float]) -> str:
 def verdict(found: Figures) -> str:
     """The goal is met where even the worst pair keeps it, missed where even the best does not.
 
-    With n pairs the range holds the true median in all but 2 ** (1 - n) of cases.
+    With n pairs the range holds the true median in all but 2 ** (1 - n) of cases. Where the control strays
+    further than the goal, or than the slow-down, nothing is claimed.
     """
     goal = GOAL[found.plan.tier]
     noise = max(abs(value) for value in found.control)
     middle = statistics.median(found.slower)
-    if max(found.slower) <= goal:
-        said = "met"
-    elif min(found.slower) > goal:
-        said = "missed"
-    else:
-        said = f"not decided (median {'within' if middle <= goal else 'above'} it)"
-    return said + ("; below the noise" if abs(middle) <= noise else "")
+    below = "; the slow-down is below the noise" if abs(middle) <= noise else ""
+    if max(found.slower) <= goal and noise <= goal:
+        return f"met{below}"
+    if min(found.slower) > goal and not below:
+        return "missed"
+    if noise > goal:
+        return f"not decided: noise of {noise:.1%}{below}"
+    return f"not decided: median {'within' if middle <= goal else 'above'} it{below}"
 
 
 def row(found: Figures) -> str:
