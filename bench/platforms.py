@@ -23,7 +23,7 @@ STOP = ((int(signal.SIGTERM), 40.0),)
 OF_OTHERS = ("CULPRIT_", "DATABASE_URL", "REDIS_URL", "PYTHONPATH", "VIRTUAL_ENV")
 
 
-class Broken(Exception):
+class Broken(SystemExit):
     """What was to be measured did not work; the message says what."""
 
 
