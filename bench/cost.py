@@ -30,21 +30,25 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from collectors import bundle, frames, records
 from collectors.contract import Tier
 from collectors.plans import PLANS, Plan, scaled
 from collectors.registry import COLLECTORS
 
+Result = TypeVar("Result")
 GOAL = {Tier.LIGHT: 0.01, Tier.STANDARD: 0.03, Tier.DEEP: 0.25}
 CPUS = len(os.sched_getaffinity(0))
 SLOT = 64  # bytes; one cache line for each counter
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 REST_S = 0.7
+BUSY = 75  # exit status of a runner that found another one
+PATIENCE_S = 120.0
 
 
 def prctl(option: int, value: int) -> None:
@@ -126,6 +130,10 @@ class Captured:
     rung: str
 
 
+class Occupied(Exception):
+    """Another capture of this machine holds the lease."""
+
+
 class Swallow:
     """Takes the bytes of a part and keeps none."""
 
@@ -157,7 +165,7 @@ def heartbeats(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def capture(jobs: list[bundle.Job], run: str) -> Captured:
-    """One run, to its last process. Raises SystemExit where the runner did not finish."""
+    """One run, to its last process. Raises Occupied, and SystemExit where the runner did not finish."""
     limits = bundle.Limits(run=run, deadline_s=bundle.deadline_for(jobs))
     line = bundle.command(bundle.build(jobs, limits))
     reader = frames.FrameReader(sink=lambda _: Swallow())
@@ -183,8 +191,10 @@ def capture(jobs: list[bundle.Job], run: str) -> Captured:
     ends = [records.lines_of(frame) for frame in got if frame.header.kind == "end"]
     hello = [records.lines_of(frame) for frame in got if frame.header.kind == "hello"]
     outcomes = [records.outcome(frame) for frame in got if frame.header.kind == "outcome"]
+    if status == BUSY:
+        raise Occupied
     if status or reader.close() or not ends or not hello:
-        said = [frame.text for frame in got if frame.header.kind in ("busy", "refused")]
+        said = [frame.text for frame in got if frame.header.kind == "refused"]
         raise SystemExit(f"the runner ended with {status}: {said}")
     return Captured(
         seconds=seconds,
@@ -260,28 +270,40 @@ class Figures:
     had: list[float]
 
 
+def unhindered(what: Callable[[], Result]) -> Result:
+    """Begins anew as long as somebody else captures this machine. Raises SystemExit after two minutes."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            return what()
+        except Occupied:
+            time.sleep(2)
+    raise SystemExit("another capture of this machine does not end")
+
+
 def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
     """A run that only warms up and shows its length and its files, then the pairs."""
     jobs = [bundle.Job.of(COLLECTORS[one.id], one.seconds) for one in plan.collectors]
     disk: list[int] = []
-    run = str(uuid.uuid4())
-    with disk_peak(run, disk):
-        window = capture(jobs, run).seconds
+    with disk_peak(run := str(uuid.uuid4()), disk):
+        window = unhindered(lambda: capture(jobs, run)).seconds
     runs: list[Captured] = []
 
-    def busy() -> float:
+    def watched() -> float:
         time.sleep(REST_S)
         before, began = work.done(), time.monotonic()
-        runs.append(capture(jobs, str(uuid.uuid4())))
-        return (work.done() - before) / (time.monotonic() - began)
+        found = capture(jobs, str(uuid.uuid4()))
+        rate = (work.done() - before) / (time.monotonic() - began)
+        runs.append(found)
+        return rate
 
     slower, control = [], []
     had: list[float] = []
     for pair in range(pairs):
         if pair % 2 == 0:
-            a, c, b = quiet(work, window, had), quiet(work, window, had), busy()
+            a, c, b = quiet(work, window, had), quiet(work, window, had), unhindered(watched)
         else:
-            b, c, a = busy(), quiet(work, window, had), quiet(work, window, had)
+            b, c, a = unhindered(watched), quiet(work, window, had), quiet(work, window, had)
         slower.append(1 - b / c)
         control.append(1 - a / c)
         sys.stderr.write(f"{plan.id} pair {pair + 1}: {slower[-1]:+.2%}, control {control[-1]:+.2%}\n")
