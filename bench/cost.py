@@ -10,7 +10,9 @@ its start to the exit of its last process; A and C are as long as the run before
 
 The runner is the one that the server sends, started by /bin/sh as sshd would start it; sshd itself is left out.
 CPU is what the kernel charged all processes of the run with. The interrupts of perf's own sampling are charged
-to whoever is interrupted: they show in the slow-down alone. Takes about pairs * 3 * (seconds + 3) seconds a plan.
+to whoever is interrupted: they show in the slow-down, and in the work that the workload does per second of CPU that
+it is given. That second figure leaves out who else had the CPU, so it stays steady where a machine is shared.
+Takes about pairs * 3 * (seconds + 3) seconds a plan.
 """
 
 from __future__ import annotations
@@ -248,23 +250,53 @@ def held(place: Path) -> int:
     return total
 
 
-def quiet(work: Workload, seconds: float, had: list[float]) -> float:
-    """Units per second in a window without a capture; appends the share of all CPUs that the workload had."""
-    time.sleep(REST_S)
-    cpu, before, began = work.cpu_s(), work.done(), time.monotonic()
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the workload did: units per second of wall time, and per second of CPU that it was given."""
+
+    rate: float
+    per_cpu_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The beginning of a window."""
+
+    work: Workload
+    done: int
+    cpu_s: float
+    at: float
+
+    @classmethod
+    def now(cls, work: Workload) -> Begun:
+        """After a moment of rest."""
+        time.sleep(REST_S)
+        return cls(work, work.done(), work.cpu_s(), time.monotonic())
+
+    def end(self) -> Window:
+        """The window from then until now."""
+        took, done = time.monotonic() - self.at, self.work.done() - self.done
+        cpu = self.work.cpu_s() - self.cpu_s
+        return Window(done / took, done / cpu, cpu / took / CPUS)
+
+
+def quiet(work: Workload, seconds: float) -> Window:
+    """A window without a capture."""
+    begun = Begun.now(work)
     time.sleep(seconds)
-    took = time.monotonic() - began
-    had.append((work.cpu_s() - cpu) / took / CPUS)
-    return (work.done() - before) / took
+    return begun.end()
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a plan costs: one slow-down and one control per pair, and its runs."""
+    """What a plan costs: one value of each comparison per pair, and its runs."""
 
     plan: Plan
     slower: list[float]
     control: list[float]
+    dearer: list[float]
+    dearer_control: list[float]
     runs: list[Captured]
     disk: int
     had: list[float]
@@ -289,25 +321,27 @@ def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
         window = unhindered(lambda: capture(jobs, run)).seconds
     runs: list[Captured] = []
 
-    def watched() -> float:
-        time.sleep(REST_S)
-        before, began = work.done(), time.monotonic()
+    def watched() -> Window:
+        begun = Begun.now(work)
         found = capture(jobs, str(uuid.uuid4()))
-        rate = (work.done() - before) / (time.monotonic() - began)
         runs.append(found)
-        return rate
+        return begun.end()
 
     slower, control = [], []
+    dearer, dearer_control = [], []
     had: list[float] = []
     for pair in range(pairs):
         if pair % 2 == 0:
-            a, c, b = quiet(work, window, had), quiet(work, window, had), unhindered(watched)
+            a, c, b = quiet(work, window), quiet(work, window), unhindered(watched)
         else:
-            b, c, a = unhindered(watched), quiet(work, window, had), quiet(work, window, had)
-        slower.append(1 - b / c)
-        control.append(1 - a / c)
+            b, c, a = unhindered(watched), quiet(work, window), quiet(work, window)
+        slower.append(1 - b.rate / c.rate)
+        control.append(1 - a.rate / c.rate)
+        dearer.append(1 - b.per_cpu_s / c.per_cpu_s)
+        dearer_control.append(1 - a.per_cpu_s / c.per_cpu_s)
+        had += [a.share, c.share]
         sys.stderr.write(f"{plan.id} pair {pair + 1}: {slower[-1]:+.2%}, control {control[-1]:+.2%}\n")
-    return Figures(plan, slower, control, runs, disk[0], had)
+    return Figures(plan, slower, control, dearer, dearer_control, runs, disk[0], had)
 
 
 def spread(values: list[float]) -> str:
@@ -346,6 +380,8 @@ def row(found: Figures) -> str:
         f"{found.plan.id} ({found.plan.tier.value})",
         spread(found.slower),
         spread(found.control),
+        spread(found.dearer),
+        spread(found.dearer_control),
         f"<= {GOAL[found.plan.tier]:.0%}: {verdict(found)}",
         f"{middle([run.seconds for run in found.runs]):.1f}",
         f"{cpu:.2f}",
@@ -377,7 +413,8 @@ def main() -> None:
         f" {statistics.median(had):.1%} of the CPUs, {min(had):.1%} in the worst window; the rest went to other work.\n"
     )
     head = (
-        "plan", "slow-down: median [range]", "control, no capture", "goal", "wall s", "CPU s",
+        "plan", "slow-down: median [range]", "control, no capture", "work per CPU second, less by", "its control",
+        "goal", "wall s", "CPU s",
         "CPU, share while it ran", "CPU s, as the run reports it", "of that collectors", "kB sent",
         "kB on disk at peak",
     )  # fmt: skip
