@@ -1,5 +1,5 @@
 # `./culprit` does everything; these are the usual names for it.
-.PHONY: up down check test full
+.PHONY: up down check test full bench
 
 up:
 	./culprit up
@@ -15,3 +15,7 @@ test:
 
 full:
 	./culprit test --full
+
+# make bench lists what can be measured; make bench NAME=cost ARGS='--pairs 2' measures it.
+bench:
+	./culprit bench $(NAME) $(ARGS)

@@ -73,7 +73,7 @@ def capture(samples: int, into: Path) -> None:
     data = into.with_suffix(".data")
     try:
         time.sleep(1)
-        record = [
+        record: list[str] = [
             "perf",
             "record",
             "-q",
@@ -86,19 +86,29 @@ def capture(samples: int, into: Path) -> None:
             "-N",
             "--no-bpf-event",
         ]
-        subprocess.run([*record, "-m", "2048", "-o", data, "--", "sleep", str(seconds)], check=True)
+        subprocess.run([*record, "-m", "2048", "-o", str(data), "--", "sleep", str(seconds)], check=True)
     finally:
         os.killpg(busy.pid, 15)
         busy.wait()
     with into.open("wb") as out:
-        script = ["perf", "script", "--no-inline", "-F", FIELDS, "--ns", "--show-lost-events", "-i", data]
+        script = [
+            "perf",
+            "script",
+            "--no-inline",
+            "-F",
+            FIELDS,
+            "--ns",
+            "--show-lost-events",
+            "-i",
+            str(data),
+        ]
         subprocess.run(script, stdout=out, stderr=subprocess.DEVNULL, check=True)
 
 
-def grow(text: Path, wanted: int, into: Path) -> int:
-    """Cut or repeat the capture to `wanted` samples. Returns how many times over it was needed."""
+def grow(text: Path, wanted: int, into: Path, step_s: int = 60) -> int:
+    """Cut or repeat the capture to `wanted` samples, each turn `step_s` later. Returns the number of turns."""
     blocks = [b for b in text.read_bytes().split(b"\n\n") if b]
-    when = re.compile(rb"(\d+)\.(\d{9}): ")
+    when = re.compile(rb"(\d+)(?=\.\d{9}: )")
     seen: set[bytes] = set()
     fresh = []
     for block in blocks:
@@ -113,7 +123,10 @@ def grow(text: Path, wanted: int, into: Path) -> int:
             turn, at = divmod(i, len(blocks))
             block = blocks[at]
             if turn:
-                block = when.sub(lambda m, t=turn: b"%d.%s: " % (int(m[1]) + t * 60, m[2]), block, count=1)
+                found = when.search(block)
+                if found:
+                    later = int(found[1]) + turn * step_s
+                    block = block[: found.start()] + b"%d" % later + block[found.end() :]
                 if draw.random() < share:
                     head, _, body = block.partition(b"\n")
                     leaf, _, rest = body.partition(b"\n")

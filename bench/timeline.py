@@ -15,10 +15,13 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import numpy as np
+import numpy.typing as npt
 from alembic import command
 from alembic.config import Config
 from culprit.config import REPOSITORY
@@ -44,13 +47,13 @@ PLAIN = ("load.load1", "mem.free_kb", *(f"bench.plain_{i}" for i in range(8)))
 RANGES = {"minute": 60 * SECOND, "hour": HOUR_NS, "day": DAY, "month": 30 * DAY, "year": 365 * DAY}
 
 
-def seed(session: Session, every_minutes: int, cpus: int) -> dict[str, object]:
-    """A year of captures; returns the lanes by metric and the host."""
+def seed(session: Session, every_minutes: int, cpus: int) -> tuple[dict[str, Series], int]:
+    """A year of captures; returns the lanes by metric, and how many captures there are."""
     host = Host(name="bench", address="", username="", state="imported", labels={})
     capture = Capture(plan="triage", state="done", source="import", collectors=[])
     session.add_all([host, capture])
     session.flush()
-    made = {}
+    made: dict[str, Series] = {}
     for metric in (*MATRICES, *PLAIN):
         axis = "cpu" if metric in MATRICES else None
         one = Series(
@@ -69,11 +72,21 @@ def seed(session: Session, every_minutes: int, cpus: int) -> dict[str, object]:
         _day(session, host.id, capture.id, made, today, names, blocks, T0 // DAY + day)
     session.commit()
     session.execute(text("ANALYZE"))
-    return {"host": host, "series": made, "captures": len(starts)}
+    return made, len(starts)
 
 
-def _day(session, host_id, capture_id, made, today, names, blocks, day) -> None:
-    runs = [
+def _day(
+    session: Session,
+    host_id: UUID,
+    capture_id: UUID,
+    made: Mapping[str, Series],
+    today: list[int],
+    names: list[str],
+    blocks: Mapping[int, list[npt.NDArray[np.float64]]],
+    day: int,
+) -> None:
+    """The runs, chunks and hours of one day."""
+    runs: list[dict[str, Any]] = [
         {
             "id": uuid7(), "capture_id": capture_id, "host_id": host_id, "state": "done", "t0_ns": at,
             "t1_ns": at + (SAMPLES - 1) * SECOND,
@@ -144,9 +157,8 @@ def timed(ask: Callable[[], bytes], times: int) -> tuple[list[float], int]:
     return taken, size
 
 
-def compare(session: Session, made: dict[str, object], cpus: int) -> list[dict[str, object]]:
+def compare(session: Session, series: dict[str, Series], cpus: int) -> list[dict[str, object]]:
     """One row per range and kind of lane."""
-    series = made["series"]
     kinds = {f"1 heatmap of {cpus} CPUs": [series[MATRICES[0]]], "10 lines": [series[m] for m in PLAIN]}
     rows = []
     for name, span in RANGES.items():
@@ -154,7 +166,9 @@ def compare(session: Session, made: dict[str, object], cpus: int) -> list[dict[s
         for kind, asked in kinds.items():
             slow_times = 1 if span > DAY and "heatmap" in kind else 2
             ours(session, asked, begin, begin + span)
-            fast, slow, sizes = [], [], (0, 0)
+            fast: list[float] = []
+            slow: list[float] = []
+            sizes = (0, 0)
             for _ in range(slow_times):
                 a, size_a = timed(lambda: ours(session, asked, begin, begin + span), 5)  # noqa: B023
                 b, size_b = timed(lambda: plainly(session, asked, begin, begin + span), 1)  # noqa: B023
@@ -189,13 +203,13 @@ def main() -> None:
         database = Database(config.attributes["url"])
         with database.sessions() as session:
             began = time.perf_counter()
-            made = seed(session, chosen.every_minutes, chosen.cpus)
+            made, captures = seed(session, chosen.every_minutes, chosen.cpus)
             took = time.perf_counter() - began
             sizes = {
                 table: session.scalar(text(f"SELECT pg_total_relation_size('{table}')"))
                 for table in ("series_chunk", "series_day")
             }
-            about = {"captures": made["captures"], "cpus": chosen.cpus, "seed_s": round(took, 1)} | {
+            about = {"captures": captures, "cpus": chosen.cpus, "seed_s": round(took, 1)} | {
                 f"{table}_mb": round(size / 2**20, 1) for table, size in sizes.items()
             }
             print(json.dumps(about), flush=True)

@@ -31,7 +31,7 @@ def python_lint(round_: Round) -> Outcome:
 
 def python_types(round_: Round) -> Outcome:
     """mypy, strict."""
-    return round_.tool("types", [tool("mypy"), "backend/culprit", "collectors"])
+    return round_.tool("types", [tool("mypy"), "backend/culprit", "collectors", "bench"])
 
 
 def walls(round_: Round) -> Outcome:

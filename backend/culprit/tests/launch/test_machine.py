@@ -113,6 +113,14 @@ def test_the_script_refuses_without_python_in_one_line(tmp_path: Path) -> None:
     assert "apt-get install python3.11" in done.stderr
 
 
+def test_the_script_names_what_can_be_measured() -> None:
+    listed = subprocess.run([ROOT / "culprit", "bench"], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[0] for line in listed.splitlines()[1:]}
+    assert names >= {"cost", "fanout", "profile", "redraw", "start", "timeline"}
+    unknown = subprocess.run([ROOT / "culprit", "bench", "c.st"], capture_output=True, text=True, check=False)
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
+
+
 def test_free_ports() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -1,0 +1,433 @@
+"""Cost of a capture on its host: how much slower a reference workload becomes, CPU, bytes sent, bytes on disk.
+
+    python -m bench.cost [--plans triage cpu sched] [--pairs 6] [--seconds 10]
+
+A reference workload of fixed units of work (hashing, arithmetic, system calls, memory) keeps every CPU busy; the
+units done per second of wall time are its speed. Each pair is three windows in one row: A, C and B, then B, C
+and A, and so on. A capture runs in B alone, C lies between the two; 1 - B/C is the slow-down, and 1 - A/C, where
+neither has a capture, is what the same comparison finds where there is nothing to find. B is the whole run, from
+its start to the exit of its last process; A and C are as long as the run before the first pair.
+
+The runner is the one that the server sends, started by /bin/sh as sshd would start it; sshd itself is left out.
+CPU is what the kernel charged all processes of the run with. The interrupts of perf's own sampling are charged
+to whoever is interrupted: they show in the slow-down, and in the work that the workload does per second of CPU that
+it is given. That second figure leaves out who else had the CPU, so it stays steady where a machine is shared.
+Takes about pairs * 3 * (seconds + 3) seconds a plan.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import hashlib
+import mmap
+import os
+import resource
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from collectors import bundle, frames, records
+from collectors.contract import Tier
+from collectors.plans import PLANS, Plan, scaled
+from collectors.registry import COLLECTORS
+
+Result = TypeVar("Result")
+GOAL = {Tier.LIGHT: 0.01, Tier.STANDARD: 0.03, Tier.DEEP: 0.25}
+CPUS = len(os.sched_getaffinity(0))
+SLOT = 64  # bytes; one cache line for each counter
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+REST_S = 0.7
+BUSY = 75  # exit status of a runner that found another one
+PATIENCE_S = 120.0
+
+
+def prctl(option: int, value: int) -> None:
+    """The system call; raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+class Workload:
+    """One busy process per CPU, and how many units of work they have done so far."""
+
+    def __init__(self) -> None:
+        self.counters = mmap.mmap(-1, SLOT * CPUS)
+        self.pids: list[int] = []
+
+    def __enter__(self) -> Workload:
+        for at in range(CPUS):
+            pid = os.fork()
+            if pid == 0:
+                with contextlib.suppress(BaseException):
+                    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                    self._work(at)
+                os._exit(1)
+            self.pids.append(pid)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pid in self.pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def _work(self, at: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        memory = bytearray(32 << 20)
+        block = bytes(64 << 10)
+        zero = os.open("/dev/zero", os.O_RDONLY)
+        done = 0
+        while True:
+            hashlib.sha256(block).digest()
+            total = 0
+            for n in range(4000):
+                total += n * n ^ total
+            for _ in range(150):
+                os.read(zero, 512)
+                os.lstat("/proc/self")
+            start = (done << 20) % len(memory)
+            memory[start : start + (1 << 20)] = memory[-1 << 20 :]
+            done += 1
+            struct.pack_into("Q", self.counters, at * SLOT, done)
+
+    def cpu_s(self) -> float:
+        """CPU seconds of all processes so far."""
+        return sum(cpu_s(pid) for pid in self.pids)
+
+    def done(self) -> int:
+        """Units of work so far, of all processes."""
+        return sum(struct.unpack_from("Q", self.counters, at * SLOT)[0] for at in range(CPUS))
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One run of the runner. `own_cpu_s` is what it reports itself, `cpu_s` what the kernel charged."""
+
+    seconds: float
+    cpu_s: float
+    own_cpu_s: float
+    collectors_cpu_s: float
+    sent: int
+    failed: tuple[str, ...]
+    rung: str
+
+
+class Occupied(Exception):
+    """Another capture of this machine holds the lease."""
+
+
+class Swallow:
+    """Takes the bytes of a part and keeps none."""
+
+    def write(self, data: bytes, /) -> object:
+        return len(data)
+
+
+@contextlib.contextmanager
+def heartbeats(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Says that the server is there, as often as the server does."""
+    over = threading.Event()
+
+    def beat() -> None:
+        n = 0
+        assert child.stdin
+        while not over.wait(3.0):
+            n += 1
+            with contextlib.suppress(OSError):
+                child.stdin.write(b"hb %d\n" % n)
+                child.stdin.flush()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def capture(jobs: list[bundle.Job], run: str) -> Captured:
+    """One run, to its last process. Raises Occupied, and SystemExit where the runner did not finish."""
+    limits = bundle.Limits(run=run, deadline_s=bundle.deadline_for(jobs))
+    line = bundle.command(bundle.build(jobs, limits))
+    reader = frames.FrameReader(sink=lambda _: Swallow())
+    got: list[frames.Frame] = []
+    sent = 0
+    before = spent()
+    began = time.monotonic()
+    with subprocess.Popen(
+        ["/bin/sh", "-c", line],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        assert child.stdout
+        with heartbeats(child):
+            while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
+                sent += len(data)
+                got += reader.feed(data)
+            status = child.wait()
+    seconds = time.monotonic() - began
+    cpu = spent() - before
+    ends = [records.lines_of(frame) for frame in got if frame.header.kind == "end"]
+    hello = [records.lines_of(frame) for frame in got if frame.header.kind == "hello"]
+    outcomes = [records.outcome(frame) for frame in got if frame.header.kind == "outcome"]
+    if status == BUSY:
+        raise Occupied
+    if status or reader.close() or not ends or not hello:
+        said = [frame.text for frame in got if frame.header.kind == "refused"]
+        raise SystemExit(f"the runner ended with {status}: {said}")
+    return Captured(
+        seconds=seconds,
+        cpu_s=cpu,
+        own_cpu_s=int(ends[0].get("cpu_ms", "0")) / 1000,
+        collectors_cpu_s=sum(one.cpu_ms for one in outcomes) / 1000,
+        sent=sent,
+        failed=tuple(sorted(f"{one.collector} ({one.state})" for one in outcomes if one.state != "done")),
+        rung=hello[0].get("rung", "-"),
+    )
+
+
+def spent() -> float:
+    """CPU seconds of all children that have ended; orphans of a run come to us and are waited for."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@contextlib.contextmanager
+def disk_peak(run: str, into: list[int]) -> Iterator[None]:
+    """Watches the run's directory; appends the most bytes that its files held."""
+    over = threading.Event()
+    places = [Path(top) / f"culprit-{run}" for top in bundle.Limits(run=run).directories]
+    peak = 0
+
+    def watch() -> None:
+        nonlocal peak
+        while not over.wait(0.1):
+            peak = max(peak, sum(held(place) for place in places))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        into.append(peak)
+
+
+def held(place: Path) -> int:
+    """Bytes of the blocks of all files below a directory that may vanish meanwhile."""
+    total = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{directory}/{name}").st_blocks * 512
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the workload did: units per second of wall time, and per second of CPU that it was given."""
+
+    rate: float
+    per_cpu_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The beginning of a window."""
+
+    work: Workload
+    done: int
+    cpu_s: float
+    at: float
+
+    @classmethod
+    def now(cls, work: Workload) -> Begun:
+        """After a moment of rest."""
+        time.sleep(REST_S)
+        return cls(work, work.done(), work.cpu_s(), time.monotonic())
+
+    def end(self) -> Window:
+        """The window from then until now."""
+        took, done = time.monotonic() - self.at, self.work.done() - self.done
+        cpu = self.work.cpu_s() - self.cpu_s
+        return Window(done / took, done / cpu, cpu / took / CPUS)
+
+
+def quiet(work: Workload, seconds: float) -> Window:
+    """A window without a capture."""
+    begun = Begun.now(work)
+    time.sleep(seconds)
+    return begun.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a plan costs: one value of each comparison per pair, and its runs."""
+
+    plan: Plan
+    slower: list[float]
+    control: list[float]
+    dearer: list[float]
+    dearer_control: list[float]
+    runs: list[Captured]
+    disk: int
+    had: list[float]
+
+
+def unhindered(what: Callable[[], Result]) -> Result:
+    """Begins anew as long as somebody else captures this machine. Raises SystemExit after two minutes."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            return what()
+        except Occupied:
+            time.sleep(2)
+    raise SystemExit("another capture of this machine does not end")
+
+
+def measure(work: Workload, plan: Plan, pairs: int) -> Figures:
+    """A run that only warms up and shows its length and its files, then the pairs."""
+    jobs = [bundle.Job.of(COLLECTORS[one.id], one.seconds) for one in plan.collectors]
+    disk: list[int] = []
+    with disk_peak(run := str(uuid.uuid4()), disk):
+        window = unhindered(lambda: capture(jobs, run)).seconds
+    runs: list[Captured] = []
+
+    def watched() -> Window:
+        begun = Begun.now(work)
+        found = capture(jobs, str(uuid.uuid4()))
+        runs.append(found)
+        return begun.end()
+
+    slower, control = [], []
+    dearer, dearer_control = [], []
+    had: list[float] = []
+    for pair in range(pairs):
+        if pair % 2 == 0:
+            a, c, b = quiet(work, window), quiet(work, window), unhindered(watched)
+        else:
+            b, c, a = unhindered(watched), quiet(work, window), quiet(work, window)
+        slower.append(1 - b.rate / c.rate)
+        control.append(1 - a.rate / c.rate)
+        dearer.append(1 - b.per_cpu_s / c.per_cpu_s)
+        dearer_control.append(1 - a.per_cpu_s / c.per_cpu_s)
+        had += [a.share, c.share]
+        sys.stderr.write(f"{plan.id} pair {pair + 1}: {slower[-1]:+.2%}, control {control[-1]:+.2%}\n")
+    return Figures(plan, slower, control, dearer, dearer_control, runs, disk[0], had)
+
+
+def spread(values: list[float]) -> str:
+    """Median and range in percent."""
+    return f"{statistics.median(values):+.1%} [{min(values):+.1%} to {max(values):+.1%}]"
+
+
+def verdict(found: Figures) -> str:
+    """The goal is met where even the worst pair keeps it, missed where even the best does not.
+
+    With n pairs the range holds the true median in all but 2 ** (1 - n) of cases. Where the control strays
+    further than the goal, or than the slow-down, nothing is claimed.
+    """
+    goal = GOAL[found.plan.tier]
+    noise = max(abs(value) for value in found.control)
+    middle = statistics.median(found.slower)
+    below = "; the slow-down is below the noise" if abs(middle) <= noise else ""
+    if max(found.slower) <= goal and noise <= goal:
+        return f"met{below}"
+    if min(found.slower) > goal and not below:
+        return "missed"
+    if noise > goal:
+        return f"not decided: noise of {noise:.1%}{below}"
+    return f"not decided: median {'within' if middle <= goal else 'above'} it{below}"
+
+
+def row(found: Figures) -> str:
+    """One line of the table."""
+
+    def middle(values: list[float]) -> float:
+        return statistics.median(values)
+
+    cpu = middle([run.cpu_s for run in found.runs])
+    share = middle([run.cpu_s / run.seconds for run in found.runs])
+    cells = [
+        f"{found.plan.id} ({found.plan.tier.value})",
+        spread(found.slower),
+        spread(found.control),
+        spread(found.dearer),
+        spread(found.dearer_control),
+        f"<= {GOAL[found.plan.tier]:.0%}: {verdict(found)}",
+        f"{middle([run.seconds for run in found.runs]):.1f}",
+        f"{cpu:.2f}",
+        f"{share:.1%} of one, {share / CPUS:.1%} of all",
+        f"{middle([run.own_cpu_s for run in found.runs]):.2f}",
+        f"{middle([run.collectors_cpu_s for run in found.runs]):.2f}",
+        f"{middle([run.sent for run in found.runs]) / 1e3:,.0f}",
+        f"{found.disk / 1e3:,.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measure, and print a table for docs/figures.md."""
+    ask = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    ask.add_argument("--plans", nargs="+", default=["triage", "cpu", "sched"], choices=sorted(PLANS))
+    ask.add_argument("--pairs", type=int, default=6)
+    ask.add_argument("--seconds", type=int, default=10)
+    chosen = ask.parse_args()
+    load = os.getloadavg()[0]
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    with Workload() as work:
+        time.sleep(2)
+        found = [measure(work, scaled(PLANS[name], chosen.seconds), chosen.pairs) for name in chosen.plans]
+    had = [share for one in found for share in one.had]
+    print(
+        f"{chosen.pairs} pairs, captures of {chosen.seconds} s, {CPUS} CPUs, all busy; Linux {os.uname().release};"
+        f" load average {load:.1f} before the workload began. Without a capture the workload had"
+        f" {statistics.median(had):.1%} of the CPUs, {min(had):.1%} in the worst window; the rest went to other work.\n"
+    )
+    head = (
+        "plan", "slow-down: median [range]", "control, no capture", "work per CPU second, less by", "its control",
+        "goal", "wall s", "CPU s",
+        "CPU, share while it ran", "CPU s, as the run reports it", "of that collectors", "kB sent",
+        "kB on disk at peak",
+    )  # fmt: skip
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for one in found:
+        print(row(one))
+    for one in found:
+        limits = ", ".join(sorted({run.rung for run in one.runs}))
+        missing = sorted({name for run in one.runs for name in run.failed})
+        without = f"; not done: {', '.join(missing)}" if missing else ""
+        print(f"\n{one.plan.id}: limits by {limits}{without}.", end="")
+    print()
+
+
+if __name__ == "__main__":
+    main()
