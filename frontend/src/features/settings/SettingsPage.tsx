@@ -34,7 +34,7 @@ export function SettingsPage() {
   const allowed = (one: Part) => !NEEDS[one] || may(NEEDS[one] as string);
   const Screen = SCREENS[part];
   return (
-    <Page title={t("nav.settings")} width="text">
+    <Page title={t("nav.settings")}>
       <div className={classes.layout}>
         <nav className={classes.nav} aria-label={t("nav.settings")}>
           {PARTS.filter(allowed).map((one) => (
