@@ -233,7 +233,7 @@ function HostFacts({ host }: { host: Host }) {
   }
   return (
     <Panel>
-      <FactList items={items} />
+      <FactList items={items.filter(([, value]) => value !== "–")} />
     </Panel>
   );
 }
