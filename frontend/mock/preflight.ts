@@ -65,7 +65,7 @@ export function preflight(host: Host, state: Preflight["state"] = "done"): Prefl
     timings: ready ? { connect_ms: 12, login_ms: 180, fork_ms: 1.2, rtt_ms: 0.8 } : null,
     failure:
       state === "failed"
-        ? { key: "run.failed.unreachable", params: { address: host.address, port: host.port } }
+        ? { key: "ssh.unreachable", params: { address: host.address, reason: "timed out" } }
         : null,
   };
 }

@@ -218,7 +218,7 @@ export function endedRun(
     bytes: failed ? 0 : collectors.reduce((sum, c) => sum + (c.bytes ?? 0), 0),
     host_cpu_ms: failed ? null : 310 + Math.floor(hash("hc", runId) * 800),
     failure: failed
-      ? { key: "run.failed.unreachable", params: { address: host.address, port: host.port } }
+      ? { key: "ssh.unreachable", params: { address: host.address, reason: "timed out" } }
       : null,
     collectors: failed
       ? collectors.map((c) => ({ ...c, state: "cancelled" as const, bytes: 0, seconds: null }))

@@ -2,14 +2,19 @@ import { Button } from "@mantine/core";
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { ButtonLink } from "../components/Link";
-import { Page } from "../components/Page";
+import { Page, Panel } from "../components/Page";
 import { Empty } from "../components/States";
 
 export function Missing() {
   const { t } = useTranslation();
   return (
-    <Page title={t("notFound.title")} width="text">
-      <Empty title={t("notFound.text")} action={<ButtonLink to="/hosts">{t("notFound.home")}</ButtonLink>} />
+    <Page title={t("notFound.title")}>
+      <Panel>
+        <Empty
+          title={t("notFound.text")}
+          action={<ButtonLink to="/hosts">{t("notFound.home")}</ButtonLink>}
+        />
+      </Panel>
     </Page>
   );
 }

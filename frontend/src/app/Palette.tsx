@@ -1,7 +1,7 @@
 import "@mantine/spotlight/styles.css";
 import { useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { Spotlight } from "@mantine/spotlight";
+import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
@@ -35,6 +35,12 @@ const SIZE = 15;
 /** Everything by typing: hosts, captures, places, commands. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
+  // Open from the start in a store of its own: one that is forced open never hears of its closing.
+  const [store] = useState(() => {
+    const [made, actions] = createSpotlight();
+    actions.open();
+    return made;
+  });
   const [query, setQuery] = useState("");
   const [q] = useDebouncedValue(query.trim(), 120);
   const commands = useCommands();
@@ -56,7 +62,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const foundHosts = needle ? (hosts.data?.items ?? []) : [];
   return (
     <Spotlight.Root
-      forceOpened
+      store={store}
       onSpotlightClose={onClose}
       query={query}
       onQueryChange={setQuery}

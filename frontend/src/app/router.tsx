@@ -81,6 +81,9 @@ const settingsPart = screen(
   "SettingsPage",
 );
 
+/** An unknown address keeps the places around it. */
+const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component: Missing });
+
 const routeTree = root.addChildren([
   login,
   loginLink,
@@ -99,6 +102,7 @@ const routeTree = root.addChildren([
     diff,
     settings,
     settingsPart,
+    nowhere,
   ]),
 ]);
 

@@ -180,5 +180,6 @@ export const resolver: CSSVariablesResolver = () => ({
     "--mantine-color-default-border": "#323b45",
     "--mantine-color-default-hover": "#20262e",
     "--mantine-color-error": "#f2776c",
+    "--mantine-color-accent-light-color": "#8cc4f8",
   },
 });

@@ -5,8 +5,9 @@ import { usePick } from "../lib/i18n";
 import { usePlans } from "../lib/queries";
 import { useTimeFormat } from "../lib/useFormat";
 import { Grid, rowLink } from "./Grid";
+import classes from "./Grid.module.css";
 import { Link } from "./Link";
-import { StateMark, Tag } from "./Mark";
+import { StateMark } from "./Mark";
 
 interface Props {
   captures: readonly Capture[];
@@ -20,6 +21,10 @@ export function CapturesTable({ captures, host }: Props) {
   const pick = usePick();
   const time = useTimeFormat();
   const plans = usePlans();
+  const title = ({ source, plan }: Capture) =>
+    source === "import"
+      ? t("captures.imported")
+      : pick(plans.data?.find((one) => one.id === plan)?.title) || plan;
   return (
     <Grid label={t("nav.captures")}>
       <thead>
@@ -50,21 +55,20 @@ export function CapturesTable({ captures, host }: Props) {
                   #{capture.number}
                 </Link>
               </td>
-              <td>
+              <td className={classes.word}>
                 {target ? (
                   <Link to="/runs/$runId" params={{ runId: target.params.runId }}>
-                    {pick(plans.data?.find((plan) => plan.id === capture.plan)?.title) || capture.plan}
+                    {title(capture)}
                   </Link>
                 ) : (
-                  pick(plans.data?.find((plan) => plan.id === capture.plan)?.title) || capture.plan
-                )}{" "}
-                {capture.source === "import" && <Tag>{t("captures.imported")}</Tag>}
+                  title(capture)
+                )}
               </td>
               <td>
                 <StateMark state={own?.state ?? capture.state} />
               </td>
               {!host && (
-                <td title={names.slice(0, 40).join("\n")}>
+                <td className={classes.word} title={names.slice(0, 40).join("\n")}>
                   {names.slice(0, 2).join(", ")}
                   {names.length > 2 && (
                     <span className="dim"> {t("captures.more", { count: names.length - 2 })}</span>

@@ -118,6 +118,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
           <TextInput
             label={t("captures.reason")}
             placeholder={t("newCapture.reasonHint")}
+            data-autofocus
             maxLength={500}
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}

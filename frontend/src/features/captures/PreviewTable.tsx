@@ -46,11 +46,11 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
                 {one.commands.map((command) => (
                   <div key={command}>{command}</div>
                 ))}
+                {pick(one.cost.note) && <div className={classes.note}>{pick(one.cost.note)}</div>}
               </td>
               <td className="num right">
                 {number(one.cost.cpu_pct)} %
                 <div className="dim">{bytes(one.cost.bytes_per_s * one.seconds)}</div>
-                {pick(one.cost.note) && <div className={classes.note}>{pick(one.cost.note)}</div>}
               </td>
               <td>
                 {STATES.map((state) => {

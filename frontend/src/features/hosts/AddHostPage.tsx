@@ -149,7 +149,7 @@ export function AddHostPage() {
               <CredentialFields draft={draft.credential} onChange={(credential) => set({ credential })} />
             )}
             <div>
-              <p className={classes.note} id="sudo-label">
+              <p className={classes.label} id="sudo-label">
                 {t("addHost.sudo")}
               </p>
               <SegmentedControl

@@ -146,36 +146,40 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
             <p className={classes.note} role="status">
               {answer.added > 0
                 ? t("bulk.added", { count: answer.added })
-                : t("bulk.dry", { count: addable, total: answer.rows.length })}
+                : answer.rows.length === 0
+                  ? t("bulk.empty")
+                  : t("bulk.dry", { count: addable, total: answer.rows.length })}
             </p>
-            <Grid label={t("bulk.verdicts")} maxHeight={360}>
-              <thead>
-                <tr>
-                  <th className="right">{t("bulk.line")}</th>
-                  <th>{t("hosts.name")}</th>
-                  <th>{t("hosts.address")}</th>
-                  <th>{t("bulk.verdict")}</th>
-                  <th>{t("bulk.reason")}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {answer.rows.map((row) => (
-                  <tr key={`${row.line}-${row.name}`}>
-                    <td className="num right">{row.line}</td>
-                    <td>{row.name}</td>
-                    <td className="num">
-                      {row.username ? `${row.username}@` : ""}
-                      {row.address}
-                      {row.port ? `:${row.port}` : ""}
-                    </td>
-                    <td>
-                      <StateMark state={row.verdict} />
-                    </td>
-                    <td>{sentence(row.reason)}</td>
+            {answer.rows.length > 0 && (
+              <Grid label={t("bulk.verdicts")} maxHeight={360}>
+                <thead>
+                  <tr>
+                    <th className="right">{t("bulk.line")}</th>
+                    <th>{t("hosts.name")}</th>
+                    <th>{t("hosts.address")}</th>
+                    <th>{t("bulk.verdict")}</th>
+                    <th>{t("bulk.reason")}</th>
                   </tr>
-                ))}
-              </tbody>
-            </Grid>
+                </thead>
+                <tbody>
+                  {answer.rows.map((row) => (
+                    <tr key={`${row.line}-${row.name}`}>
+                      <td className="num right">{row.line}</td>
+                      <td>{row.name}</td>
+                      <td className="num">
+                        {row.username ? `${row.username}@` : ""}
+                        {row.address}
+                        {row.port ? `:${row.port}` : ""}
+                      </td>
+                      <td>
+                        <StateMark state={row.verdict} />
+                      </td>
+                      <td>{sentence(row.reason)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </Grid>
+            )}
           </>
         )}
       </div>

@@ -74,7 +74,7 @@ function Known({ host }: { host: Host }) {
           {host.jump_host && <span>{t("host.via", { name: host.jump_host.name })}</span>}
           {Object.entries(host.labels).map(([name, value]) => (
             <Tag key={name}>
-              {name}:{value}
+              {name}={value}
             </Tag>
           ))}
           {host.state !== "active" && <Tag>{t(`hosts.state.${host.state}` as "hosts.state.retired")}</Tag>}
@@ -233,7 +233,7 @@ function HostFacts({ host }: { host: Host }) {
   }
   return (
     <Panel>
-      <FactList items={items} />
+      <FactList items={items.filter(([, value]) => value !== "–")} />
     </Panel>
   );
 }

@@ -108,7 +108,7 @@ export function HostsPage() {
         />
         <Select
           className={classes.label ?? ""}
-          data={labels}
+          data={labels.map((value) => ({ value, label: value.replace(":", "=") }))}
           value={view.label || null}
           onChange={(label) => setView({ label: label ?? "" })}
           placeholder={t("hosts.anyLabel")}

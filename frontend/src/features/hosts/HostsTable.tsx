@@ -89,10 +89,10 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
                     type="button"
                     key={name}
                     onClick={() => onLabel(`${name}:${value}`)}
-                    aria-label={t("hosts.filterBy", { label: `${name}:${value}` })}
+                    aria-label={t("hosts.filterBy", { label: `${name}=${value}` })}
                   >
                     <Tag>
-                      {name}:{value}
+                      {name}={value}
                     </Tag>
                   </button>
                 ))}

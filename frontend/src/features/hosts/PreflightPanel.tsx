@@ -82,7 +82,8 @@ export function PreflightPanel({ host }: { host: Host }) {
         <RowSkeleton rows={2} />
       ) : data === null ? (
         <p className={classes.pad}>
-          <Mark tone="idle">{t("preflight.none")}</Mark>{" "}
+          <Mark tone="idle">{t("preflight.none")}</Mark>
+          {" · "}
           <span className="dim">{t("preflight.noneText")}</span>
         </p>
       ) : running ? (

@@ -84,6 +84,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         />
         <Select
           label={t("import.host")}
+          placeholder={t("captures.noHost")}
           description={t("import.hostText")}
           data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
           value={host}

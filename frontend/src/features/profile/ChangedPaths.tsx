@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { Grid } from "../../components/Grid";
 import { Panel } from "../../components/Page";
+import { cx } from "../../core/cx";
 import { percent } from "../../core/format";
 import classes from "./Profile.module.css";
 
@@ -24,7 +25,7 @@ export function ChangedPaths({ title, empty, rows, total }: Props) {
         <Grid label={title} maxHeight={320}>
           <thead>
             <tr>
-              <th className="right">{t("compare.shareOf")}</th>
+              <th className={cx("right", classes.narrow)}>{t("compare.shareOf")}</th>
               <th>{t("compare.path")}</th>
             </tr>
           </thead>

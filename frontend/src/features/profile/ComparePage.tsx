@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Profile } from "../../client/types";
 import { Page, Panel } from "../../components/Page";
 import { ErrorLine, Loaded } from "../../components/States";
+import { cx } from "../../core/cx";
 import { count, duration } from "../../core/format";
 import { span } from "../../core/range";
 import type { Search } from "../../core/search";
@@ -50,12 +51,12 @@ export function ComparePage() {
     );
   return (
     <Page title={t("compare.title")} width="text">
-      <Panel title={t("compare.what")}>
+      <Panel title={t("compare.what")} flush>
         <Loaded query={profiles}>
           {(all) => {
             const ready = all.filter((p) => p.state === "ready");
             return (
-              <div className={classes.columns}>
+              <div className={cx(classes.columns, classes.pad)}>
                 <Choice
                   label={t("compare.a")}
                   hint={t("compare.aHint")}
@@ -76,31 +77,35 @@ export function ComparePage() {
             );
           }}
         </Loaded>
+        <div className={classes.bar}>
+          <Button
+            variant="default"
+            leftSection={<ArrowLeftRight size={14} />}
+            onClick={() => set({ ap: state.bp, bp: state.ap, a: state.b, b: state.a })}
+          >
+            {t("compare.swap")}
+          </Button>
+          <SegmentedControl
+            size="xs"
+            aria-label={t("compare.normalise")}
+            value={normalise}
+            onChange={(value) => setNormalise(value as "share" | "absolute")}
+            data={[
+              { value: "share", label: t("compare.share") },
+              { value: "absolute", label: t("compare.absolute") },
+            ]}
+          />
+          <span className={classes.spring} />
+          <Button disabled={!state.ap || !state.bp} loading={diff.isPending} onClick={start}>
+            {t("compare.start")}
+          </Button>
+        </div>
+        {diff.error && (
+          <div className={classes.pad}>
+            <ErrorLine error={diff.error} />
+          </div>
+        )}
       </Panel>
-      <div className={classes.bar}>
-        <Button
-          variant="default"
-          leftSection={<ArrowLeftRight size={14} />}
-          onClick={() => set({ ap: state.bp, bp: state.ap, a: state.b, b: state.a })}
-        >
-          {t("compare.swap")}
-        </Button>
-        <SegmentedControl
-          size="xs"
-          aria-label={t("compare.normalise")}
-          value={normalise}
-          onChange={(value) => setNormalise(value as "share" | "absolute")}
-          data={[
-            { value: "share", label: t("compare.share") },
-            { value: "absolute", label: t("compare.absolute") },
-          ]}
-        />
-        <span className={classes.spring} />
-        <Button disabled={!state.ap || !state.bp} loading={diff.isPending} onClick={start}>
-          {t("compare.start")}
-        </Button>
-      </div>
-      <ErrorLine error={diff.error} />
     </Page>
   );
 }
@@ -119,7 +124,7 @@ function Choice({ label, hint, profiles, value, spanNs, onChange }: ChoiceProps)
   const time = useTimeFormat();
   const data = profiles.map((p) => ({
     value: p.id,
-    label: `${p.host?.name ?? p.label ?? t("profile.imported")} · ${time.instant(p.t0_ns)} · ${count(p.samples ?? 0)} · ${p.kind}`,
+    label: `${p.host?.name ?? p.label ?? t("profile.imported")} · ${time.instant(p.t0_ns)} · ${t(`profile.kind.${p.kind}` as "profile.kind.on_cpu", { defaultValue: p.kind })} · ${count(p.samples ?? 0)} ${t("profile.samples")}`,
   }));
   return (
     <Select

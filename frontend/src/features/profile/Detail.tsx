@@ -30,12 +30,15 @@ export function Detail({ node, total, unit, q, found, delta }: Props) {
           <span className={classes.name}>{node.name}</span>
           <span className={classes.figures}>
             <span>
-              {t("profile.total")} <span className="num">{weightText(node.value, unit)}</span>{" "}
+              {t("profile.total")} <span className="num">{weightText(node.value, unit)}</span>
+              {unit === "samples" && ` ${t("profile.samples")}`}
+              {" · "}
               <span className="num">{share(node.value)}</span>
             </span>
             {!node.above && (
               <span>
-                {t("profile.self")} <span className="num">{weightText(node.self, unit)}</span>{" "}
+                {t("profile.self")} <span className="num">{weightText(node.self, unit)}</span>
+                {" · "}
                 <span className="num">{share(node.self)}</span>
               </span>
             )}

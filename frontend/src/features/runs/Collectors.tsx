@@ -29,7 +29,9 @@ export function Collectors({ run }: { run: Run }) {
           <tr key={c.id}>
             <td>
               <span title={pick(catalogue.get(c.id)?.why)}>{pick(catalogue.get(c.id)?.title) || c.id}</span>
-              <div className="mono dim">{c.id}</div>
+              {pick(catalogue.get(c.id)?.title) && pick(catalogue.get(c.id)?.title) !== c.id && (
+                <div className="mono dim">{c.id}</div>
+              )}
             </td>
             <td>
               <StateMark state={c.state} />

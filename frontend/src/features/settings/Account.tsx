@@ -68,7 +68,10 @@ export function Account() {
             value={zone}
             data={[
               { value: "utc", label: "UTC" },
-              { value: "local", label: Intl.DateTimeFormat().resolvedOptions().timeZone },
+              {
+                value: "local",
+                label: `${t("zone.local")} (${Intl.DateTimeFormat().resolvedOptions().timeZone})`,
+              },
             ]}
             onChange={(value) => setPrefs({ zone: value as "utc" | "local" })}
           />

@@ -51,7 +51,7 @@ export function Audit() {
                 <td className="mono">{entry.action}</td>
                 <td className={classes.detail}>
                   {entry.resource_kind} {entry.resource_id}
-                  {Object.keys(entry.detail).length > 0 && <div>{JSON.stringify(entry.detail)}</div>}
+                  <About detail={entry.detail} />
                 </td>
                 <td className="num">{entry.address ?? "–"}</td>
               </tr>
@@ -73,4 +73,28 @@ export function Audit() {
       )}
     </Panel>
   );
+}
+
+/** What an entry says besides: names and values in a row, hashes and long lists cut; the whole is in the tooltip. */
+function About({ detail }: { detail: AuditEntry["detail"] }) {
+  const said = Object.entries(detail).filter(([, value]) => value !== null && value !== "");
+  if (said.length === 0) return null;
+  return (
+    <div className={classes.about} title={JSON.stringify(detail, null, 2)}>
+      {said.map(([name, value]) => (
+        <div key={name}>
+          <span>{name}=</span>
+          {short(value)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function short(value: unknown): string {
+  if (Array.isArray(value))
+    return value.slice(0, 4).map(short).join(", ") + (value.length > 4 ? ` … (${value.length})` : "");
+  if (typeof value === "object") return JSON.stringify(value);
+  const text = String(value);
+  return /^[0-9a-f]{40,}$/.test(text) ? `${text.slice(0, 12)}…` : text;
 }

@@ -1,14 +1,13 @@
-import { ActionIcon } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Credential, List } from "../../client/types";
 import { CopyButton } from "../../components/Copy";
-import { Grid } from "../../components/Grid";
+import { ButtonLink } from "../../components/Link";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
+import { Empty, ErrorLine } from "../../components/States";
 import { get, remove, useAction } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { Drop, Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["credentials"];
@@ -29,57 +28,37 @@ export function Credentials() {
           <ErrorLine error={drop.error} />
         </div>
       )}
-      <Loaded query={credentials}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title={t("settings.credentials.none")} />
-          ) : (
-            <Grid label={t("settings.credentials.title")}>
-              <thead>
-                <tr>
-                  <th>{t("hosts.name")}</th>
-                  <th>{t("credential.kind")}</th>
-                  <th>{t("settings.credentials.public")}</th>
-                  <th className="right">{t("nav.hosts")}</th>
-                  <th>{t("settings.users.since")}</th>
-                  <th>
-                    <span className="visually-hidden">{t("host.more")}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((one) => (
-                  <tr key={one.id}>
-                    <td>{one.name}</td>
-                    <td>{t(`credential.kinds.${one.kind}`)}</td>
-                    <td className={classes.detail}>
-                      {one.public.fingerprint ?? one.public.authorized_keys_line ?? "–"}
-                      {one.public.authorized_keys_line && (
-                        <CopyButton
-                          text={one.public.authorized_keys_line}
-                          label={t("settings.credentials.copyLine")}
-                        />
-                      )}
-                    </td>
-                    <td className="num right">{one.hosts ?? "–"}</td>
-                    <td className="num">{time.iso(one.created_at)}</td>
-                    <td className="right">
-                      <ActionIcon
-                        size="sm"
-                        onClick={() => drop.mutate(one.id)}
-                        aria-label={t("settings.remove", { name: one.name })}
-                        title={t("settings.remove", { name: one.name })}
-                      >
-                        <Trash2 size={14} />
-                      </ActionIcon>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </Grid>
-          )
+      <Rows
+        label={t("settings.credentials.title")}
+        query={credentials}
+        none={
+          <Empty
+            title={t("settings.credentials.none")}
+            action={<ButtonLink to="/hosts/new">{t("nav.addHost")}</ButtonLink>}
+          />
         }
-      </Loaded>
+        columns={[
+          { head: t("hosts.name"), cell: (one) => one.name },
+          { head: t("credential.kind"), cell: (one) => t(`credential.kinds.${one.kind}`) },
+          {
+            head: t("settings.credentials.public"),
+            className: classes.detail,
+            cell: ({ public: open }) => (
+              <>
+                {open.fingerprint ?? open.authorized_keys_line ?? "–"}
+                {open.authorized_keys_line && (
+                  <CopyButton text={open.authorized_keys_line} label={t("settings.credentials.copyLine")} />
+                )}
+              </>
+            ),
+          },
+          { head: t("nav.hosts"), className: "num right", cell: (one) => one.hosts ?? "–" },
+          { head: t("settings.users.since"), className: "num", cell: (one) => time.iso(one.created_at) },
+        ]}
+        act={(one) => (
+          <Drop label={t("settings.remove", { name: one.name })} onClick={() => drop.mutate(one.id)} />
+        )}
+      />
     </Panel>
   );
 }

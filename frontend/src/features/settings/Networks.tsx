@@ -1,16 +1,18 @@
-import { ActionIcon, Button, NumberInput, TextInput } from "@mantine/core";
+import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { List, NetworkRule } from "../../client/types";
-import { Grid } from "../../components/Grid";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
+import { Empty, ErrorLine } from "../../components/States";
 import { get, post, remove, useAction } from "../../lib/queries";
+import { Drop, Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["network-rules"];
+
+const ports = ({ port_from, port_to }: NetworkRule) =>
+  port_from === port_to ? port_from : `${port_from}–${port_to}`;
 
 export function Networks() {
   const { t } = useTranslation();
@@ -84,47 +86,19 @@ export function Networks() {
         </Button>
         <ErrorLine error={add.error ?? drop.error} />
       </form>
-      <Loaded query={rules}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title={t("settings.networks.none")} />
-          ) : (
-            <Grid label={t("settings.networks.title")}>
-              <thead>
-                <tr>
-                  <th>{t("settings.networks.cidr")}</th>
-                  <th>{t("settings.networks.ports")}</th>
-                  <th>{t("settings.networks.note")}</th>
-                  <th>
-                    <span className="visually-hidden">{t("host.more")}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((rule) => (
-                  <tr key={rule.id}>
-                    <td className="num">{rule.cidr}</td>
-                    <td className="num">
-                      {rule.port_from === rule.port_to ? rule.port_from : `${rule.port_from}–${rule.port_to}`}
-                    </td>
-                    <td>{rule.note || "–"}</td>
-                    <td className="right">
-                      <ActionIcon
-                        size="sm"
-                        onClick={() => drop.mutate(rule.id)}
-                        aria-label={t("settings.remove", { name: rule.cidr })}
-                        title={t("settings.remove", { name: rule.cidr })}
-                      >
-                        <Trash2 size={14} />
-                      </ActionIcon>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </Grid>
-          )
-        }
-      </Loaded>
+      <Rows
+        label={t("settings.networks.title")}
+        query={rules}
+        none={<Empty title={t("settings.networks.none")} />}
+        columns={[
+          { head: t("settings.networks.cidr"), className: "num", cell: (rule) => rule.cidr },
+          { head: t("settings.networks.ports"), className: "num", cell: ports },
+          { head: t("settings.networks.note"), cell: (rule) => rule.note || "–" },
+        ]}
+        act={(rule) => (
+          <Drop label={t("settings.remove", { name: rule.cidr })} onClick={() => drop.mutate(rule.id)} />
+        )}
+      />
     </Panel>
   );
 }

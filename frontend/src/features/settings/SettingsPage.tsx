@@ -1,5 +1,5 @@
 import { useParams } from "@tanstack/react-router";
-import { type ComponentType, lazy, Suspense } from "react";
+import { type ComponentType, lazy, Suspense, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
 import { Page } from "../../components/Page";
@@ -33,10 +33,16 @@ export function SettingsPage() {
   const part: Part = PARTS.includes(asked as Part) ? (asked as Part) : "account";
   const allowed = (one: Part) => !NEEDS[one] || may(NEEDS[one] as string);
   const Screen = SCREENS[part];
+  const nav = useRef<HTMLElement>(null);
+  // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
+  useEffect(() => {
+    const open = nav.current?.querySelector<HTMLElement>(`[data-part="${part}"]`);
+    if (nav.current && open) nav.current.scrollLeft = open.offsetLeft - nav.current.clientWidth / 3;
+  }, [part]);
   return (
-    <Page title={t("nav.settings")} width="text">
+    <Page title={t("nav.settings")}>
       <div className={classes.layout}>
-        <nav className={classes.nav} aria-label={t("nav.settings")}>
+        <nav ref={nav} className={classes.nav} aria-label={t("nav.settings")}>
           {PARTS.filter(allowed).map((one) => (
             <Link
               key={one}
@@ -44,6 +50,7 @@ export function SettingsPage() {
               params={{ part: one }}
               underline="never"
               className={classes.item ?? ""}
+              data-part={one}
               aria-current={one === part ? "page" : undefined}
             >
               {t(`settings.${one}.title`)}

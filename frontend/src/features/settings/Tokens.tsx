@@ -1,16 +1,15 @@
-import { ActionIcon, Button, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, NumberInput, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { ApiToken, List, Role } from "../../client/types";
 import { Ago } from "../../components/Ago";
 import { CommandLine } from "../../components/Copy";
-import { Grid } from "../../components/Grid";
 import { Panel } from "../../components/Page";
-import { Empty, ErrorLine, Loaded } from "../../components/States";
+import { Empty, ErrorLine } from "../../components/States";
 import { get, post, remove, useAction, useMe } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { Drop, Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["tokens"];
@@ -81,53 +80,28 @@ export function Tokens() {
           <CommandLine text={make.data.token} />
         </div>
       )}
-      <Loaded query={tokens}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title={t("settings.tokens.none")} />
-          ) : (
-            <Grid label={t("settings.tokens.title")}>
-              <thead>
-                <tr>
-                  <th>{t("hosts.name")}</th>
-                  <th>{t("settings.tokens.prefix")}</th>
-                  <th>{t("settings.role")}</th>
-                  <th>{t("settings.tokens.used")}</th>
-                  <th>{t("settings.tokens.expires")}</th>
-                  <th>
-                    <span className="visually-hidden">{t("host.more")}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((token) => (
-                  <tr key={token.id}>
-                    <td>{token.name}</td>
-                    <td className="mono">{token.prefix}…</td>
-                    <td>{t(`role.${token.role}`)}</td>
-                    <td>
-                      <Ago at={token.last_used_at} />
-                    </td>
-                    <td className="num">
-                      {token.expires_at ? time.iso(token.expires_at) : t("settings.tokens.never")}
-                    </td>
-                    <td className="right">
-                      <ActionIcon
-                        size="sm"
-                        onClick={() => drop.mutate(token.id)}
-                        aria-label={t("settings.tokens.revoke", { name: token.name })}
-                        title={t("settings.tokens.revoke", { name: token.name })}
-                      >
-                        <Trash2 size={14} />
-                      </ActionIcon>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </Grid>
-          )
-        }
-      </Loaded>
+      <Rows
+        label={t("settings.tokens.title")}
+        query={tokens}
+        none={<Empty title={t("settings.tokens.none")} />}
+        columns={[
+          { head: t("hosts.name"), cell: (token) => token.name },
+          { head: t("settings.tokens.prefix"), className: "mono", cell: (token) => `${token.prefix}…` },
+          { head: t("settings.role"), cell: (token) => t(`role.${token.role}`) },
+          { head: t("settings.tokens.used"), cell: (token) => <Ago at={token.last_used_at} /> },
+          {
+            head: t("settings.tokens.expires"),
+            className: "num",
+            cell: (token) => (token.expires_at ? time.iso(token.expires_at) : t("settings.tokens.never")),
+          },
+        ]}
+        act={(token) => (
+          <Drop
+            label={t("settings.tokens.revoke", { name: token.name })}
+            onClick={() => drop.mutate(token.id)}
+          />
+        )}
+      />
     </Panel>
   );
 }

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { List, Role, User } from "../../client/types";
 import { CommandLine } from "../../components/Copy";
-import { Grid } from "../../components/Grid";
 import { Mark, Tag } from "../../components/Mark";
 import { Panel } from "../../components/Page";
-import { ErrorLine, Loaded } from "../../components/States";
+import { ErrorLine } from "../../components/States";
 import { get, patch, post, useAction } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { Rows } from "./Rows";
 import classes from "./Settings.module.css";
 import { ROLES } from "./Tokens";
 
@@ -90,91 +90,69 @@ export function Users() {
           <CommandLine text={link} />
         </div>
       )}
-      <Loaded query={users}>
-        {({ items }) => (
-          <Grid label={t("settings.users.title")}>
-            <thead>
-              <tr>
-                <th>{t("login.name")}</th>
-                <th>{t("settings.role")}</th>
-                <th>{t("settings.users.scope")}</th>
-                <th>{t("captures.state")}</th>
-                <th>{t("settings.users.since")}</th>
-                <th>
-                  <span className="visually-hidden">{t("host.more")}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((user) => (
-                <tr key={user.id}>
-                  <td>{user.name}</td>
-                  <td>{t(`role.${user.role}`)}</td>
-                  <td>
-                    {Object.entries(user.label_scope).flatMap(([label, values]) =>
-                      values.map((value) => (
-                        <Tag key={`${label}:${value}`}>
-                          {label}:{value}
-                        </Tag>
-                      )),
-                    )}
-                    {Object.keys(user.label_scope).length === 0 && (
-                      <span className="dim">{t("settings.users.allHosts")}</span>
-                    )}
-                  </td>
-                  <td>
-                    {user.disabled_at ? (
-                      <Mark tone="off">{t("settings.users.disabled")}</Mark>
-                    ) : user.has_password ? (
-                      <Mark tone="ok">{t("state.active")}</Mark>
-                    ) : (
-                      <Mark tone="idle">{t("settings.users.waiting")}</Mark>
-                    )}
-                  </td>
-                  <td className="num">{time.iso(user.created_at)}</td>
-                  <td className="right">
-                    <Menu position="bottom-end">
-                      <Menu.Target>
-                        <Button
-                          variant="subtle"
-                          size="compact-xs"
-                          aria-label={`${t("host.more")}: ${user.name}`}
-                        >
-                          {t("host.more")}
-                        </Button>
-                      </Menu.Target>
-                      <Menu.Dropdown>
-                        <Menu.Label>{t("settings.role")}</Menu.Label>
-                        {ROLES.filter((one) => one !== user.role).map((one) => (
-                          <Menu.Item
-                            key={one}
-                            onClick={() => change.mutate({ id: user.id, body: { role: one } })}
-                          >
-                            {t(`role.${one}`)}
-                          </Menu.Item>
-                        ))}
-                        <Menu.Divider />
-                        <Menu.Item
-                          onClick={() => change.mutate({ id: user.id, body: { new_login_link: true } })}
-                        >
-                          {t("settings.users.newLink")}
-                        </Menu.Item>
-                        <Menu.Item
-                          onClick={() =>
-                            change.mutate({ id: user.id, body: { disabled: !user.disabled_at } })
-                          }
-                        >
-                          {user.disabled_at ? t("settings.users.enable") : t("settings.users.disable")}
-                        </Menu.Item>
-                      </Menu.Dropdown>
-                    </Menu>
-                  </td>
-                </tr>
+      <Rows
+        label={t("settings.users.title")}
+        query={users}
+        columns={[
+          { head: t("login.name"), cell: (user) => user.name },
+          { head: t("settings.role"), cell: (user) => t(`role.${user.role}`) },
+          {
+            head: t("settings.users.scope"),
+            cell: (user) => (
+              <>
+                {Object.entries(user.label_scope).flatMap(([label, values]) =>
+                  values.map((value) => (
+                    <Tag key={`${label}=${value}`}>
+                      {label}={value}
+                    </Tag>
+                  )),
+                )}
+                {Object.keys(user.label_scope).length === 0 && (
+                  <span className="dim">{t("settings.users.allHosts")}</span>
+                )}
+              </>
+            ),
+          },
+          {
+            head: t("captures.state"),
+            cell: (user) =>
+              user.disabled_at ? (
+                <Mark tone="off">{t("settings.users.disabled")}</Mark>
+              ) : user.has_password ? (
+                <Mark tone="ok">{t("state.active")}</Mark>
+              ) : (
+                <Mark tone="idle">{t("settings.users.waiting")}</Mark>
+              ),
+          },
+          { head: t("settings.users.since"), className: "num", cell: (user) => time.iso(user.created_at) },
+        ]}
+        act={(user) => (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Button variant="subtle" size="compact-xs" aria-label={`${t("host.more")}: ${user.name}`}>
+                {t("host.more")}
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Label>{t("settings.role")}</Menu.Label>
+              {ROLES.filter((one) => one !== user.role).map((one) => (
+                <Menu.Item key={one} onClick={() => change.mutate({ id: user.id, body: { role: one } })}>
+                  {t(`role.${one}`)}
+                </Menu.Item>
               ))}
-            </tbody>
-          </Grid>
+              <Menu.Divider />
+              <Menu.Item onClick={() => change.mutate({ id: user.id, body: { new_login_link: true } })}>
+                {t("settings.users.newLink")}
+              </Menu.Item>
+              <Menu.Item
+                onClick={() => change.mutate({ id: user.id, body: { disabled: !user.disabled_at } })}
+              >
+                {user.disabled_at ? t("settings.users.enable") : t("settings.users.disable")}
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
         )}
-      </Loaded>
+      />
     </Panel>
   );
 }
