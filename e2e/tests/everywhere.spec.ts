@@ -68,3 +68,16 @@ test("a viewer looks, and is offered nothing that touches a host", async ({ page
   expect([401, 403]).toContain(answer.status());
   await other.close();
 });
+
+test("from anywhere to anywhere by typing", async ({ page }) => {
+  await page.goto("/settings/users");
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("textbox", { name: /palette|search/i }).fill(host.name);
+  await expect(page.getByRole("button", { name: new RegExp(host.name) })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/hosts/${host.id}`));
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});

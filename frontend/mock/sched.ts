@@ -24,6 +24,7 @@ export const sched = (): Sched => ({
     return {
       task: `${TASKS[i % TASKS.length]}`,
       pid: 4000 + i * 13,
+      tid: 4000 + i * 13,
       runtime_ms: 5000 * hash("rt", i) ** 3,
       switches: Math.floor(60000 * hash("sw", i) ** 3),
       delay_avg_ms: avg,

@@ -187,7 +187,7 @@ def show(
         )
     if shape["sched"]:
         table(
-            ("TASK", "RUN MS", "SWITCHES", "AVG MS", "P99 MS", "MAX MS"),
+            ("TASK", "PID", "TID", "RUN MS", "SWITCHES", "AVG MS", "P99 MS", "MAX MS"),
             (one.values() for one in shape["sched"]),
         )
     for event in shape["events"]:

@@ -136,6 +136,10 @@ class Server:
         """POST a JSON body."""
         return self._json(self._send("POST", path, json=body, headers=headers))
 
+    def patch(self, path: str, body: Any) -> Any:
+        """PATCH a JSON body."""
+        return self._json(self._send("PATCH", path, json=body))
+
     def delete(self, path: str, **headers: str) -> None:
         """DELETE."""
         self._send("DELETE", path, headers=headers)

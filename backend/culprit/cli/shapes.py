@@ -132,5 +132,5 @@ def _profile(server: Server, profile: Json) -> Json:
 def _sched(server: Server, run: Json) -> list[Json]:
     if not any(one["kind"] == "sched" and one["state"] == "ready" for one in run["profiles"]):
         return []
-    names = ("task", "runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms")
+    names = ("task", "pid", "tid", "runtime_ms", "switches", "delay_avg_ms", "delay_p99_ms", "delay_max_ms")
     return [{name: row[name] for name in names} for row in server.get(f"/runs/{run['id']}/sched")["tasks"]]

@@ -8,6 +8,7 @@ import {
   Camera,
   Clock,
   FileInput,
+  Flame,
   Languages,
   Plus,
   Search as SearchIcon,
@@ -75,6 +76,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
     >
       <Spotlight.Search
         data-autofocus
+        onKeyDown={(event) => {
+          // Without a choice by arrow, Enter takes what stands first; a half-typed Chinese word is not an answer.
+          if (event.key !== "Enter" || event.nativeEvent.isComposing || store.getState().selected >= 0)
+            return;
+          const list = document.getElementById(store.getState().listId);
+          list?.querySelector<HTMLElement>("[data-action]")?.click();
+        }}
         placeholder={t("palette.placeholder")}
         aria-label={t("nav.palette")}
         leftSection={<SearchIcon size={SIZE} />}
@@ -139,7 +147,7 @@ function useCommands(): Command[] {
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
-  add("profiles", t("nav.profiles"), <Camera size={SIZE} />, () => void navigate({ to: "/profiles" }));
+  add("profiles", t("nav.profiles"), <Flame size={SIZE} />, () => void navigate({ to: "/profiles" }));
   add("settings", t("nav.settings"), <Settings size={SIZE} />, () => void navigate({ to: "/settings" }));
   add("scheme", t("nav.theme"), <SunMoon size={SIZE} />, () => toggleColorScheme());
   add("zone", t("nav.zone"), <Clock size={SIZE} />, () =>

@@ -446,6 +446,7 @@ export interface Lines {
 export interface SchedTask {
   task: string;
   pid: number;
+  tid: number;
   runtime_ms: number;
   switches: number;
   delay_avg_ms: number | null;

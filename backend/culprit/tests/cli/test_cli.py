@@ -223,6 +223,14 @@ def test_a_run_is_shown(cli: Cli, db: Database) -> None:
     cli("export", run_id, status=REFUSED)
 
 
+def test_a_lost_password_is_answered_by_a_link(cli: Cli, people) -> None:
+    name = people["investigator"].name
+    link = cli("login-link", name).strip()
+    assert "/login#token=" in link
+    cli("login-link", "nobody-of-that-name", status=REFUSED)
+    cli("login-link", name, status=REFUSED, CULPRIT_TOKEN=people["viewer"].token)
+
+
 def test_files(cli: Cli, tmp_path: Path) -> None:
     folded = tmp_path / "stacks.folded"
     folded.write_text("main;work 10\nmain;idle 5\n")

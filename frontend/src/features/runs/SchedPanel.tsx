@@ -67,6 +67,11 @@ function Quality({ sched }: { sched: Sched }) {
   );
 }
 
+/** As perf writes it: the thread, and its process where that is another. */
+function threadOf({ pid, tid }: SchedTask): string {
+  return tid === pid || pid < 0 ? `${tid}` : `${tid}/${pid}`;
+}
+
 function Tasks({ tasks }: { tasks: readonly SchedTask[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -88,10 +93,10 @@ function Tasks({ tasks }: { tasks: readonly SchedTask[] }) {
         </tr>
       </thead>
       <tbody>
-        {rows.map((task, i) => (
-          <tr key={`${task.pid} ${i}`}>
+        {rows.map((task) => (
+          <tr key={task.tid}>
             <td>
-              <span className="mono">{task.task}</span> <span className="num dim">{task.pid}</span>
+              <span className="mono">{task.task}</span> <span className="num dim">{threadOf(task)}</span>
             </td>
             <td className="right num">{milliseconds(task.runtime_ms)}</td>
             <td className="right num">{count(task.switches)}</td>
