@@ -21,6 +21,7 @@ from culprit.workflows.parsed_form import events_form
 from culprit.workflows.store_series import BATCH, Lane, replace_series
 
 HOST_FACTS = "host_facts"
+MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
 
 
@@ -101,11 +102,8 @@ def _events(session: Session, run: Run, readings: list[Reading]) -> None:
     """What the parsers found, and the steps of the wall clock."""
     session.execute(delete(Event).where(Event.run_id == run.id))
     clock = ClockMap.from_json(run.clock)
-    common = {
-        "host_id": run.host_id,
-        "run_id": run.id,
-        "uncertainty_ns": clock.uncertainty_ns if clock.known else 0,
-    }
+    common = {"host_id": run.host_id, "run_id": run.id}
+    of_clock_ns = clock.uncertainty_ns if clock.known else 0
     rows = [
         {**one, "artifact_id": reading.artifacts.get(one.pop("part"))}
         for reading in readings
@@ -113,7 +111,7 @@ def _events(session: Session, run: Run, readings: list[Reading]) -> None:
     ]
     rows += [{**one, "artifact_id": None} for one in events_form(clock.events())]
     for row in rows:
-        row |= {**common, "id": uuid7()}
+        row |= {**common, "id": uuid7(), "uncertainty_ns": min(row["uncertainty_ns"] + of_clock_ns, MAX_NS)}
         row.pop("part", None)
     for at in range(0, len(rows), BATCH):
         session.execute(insert(Event), rows[at : at + BATCH])
