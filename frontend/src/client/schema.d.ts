@@ -2102,6 +2102,8 @@ export interface components {
          * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
          */
         LinesRead: {
+            /** From */
+            from: number;
             /** Lines */
             lines: string[];
             /** Total */
