@@ -136,6 +136,7 @@ function runAt(found: LiveCapture, host: Host, i: number): RunSummary {
         reason: null,
         bytes: Math.floor((c.bytes ?? 0) * (own / planned)),
         seconds: own,
+        started_ns: Math.round((Date.now() - own * 1000) * 1e6),
         progress: { elapsed_ms: own * 1000, planned_ms: planned * 1000 },
       };
     }),

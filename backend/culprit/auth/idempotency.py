@@ -16,7 +16,7 @@ from fastapi import Depends, Header, Request
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -40,6 +40,12 @@ class OnceOnly:
     method: str
     path: str
     key: str | None
+
+    def seen(self) -> bool:
+        """Whether the work was done before, so that nothing has to be prepared for it."""
+        if self.key is None:
+            return False
+        return self.session.scalars(self._stored()).first() is not None
 
     def __call__(
         self, body: object, make: Callable[[], Made], *, status: int = 201, secret: bool = False
@@ -75,12 +81,13 @@ class OnceOnly:
         stored.body = None if secret else jsonable_encoder(made)
         return made
 
+    def _stored(self) -> Select[IdempotencyKey]:
+        return select(IdempotencyKey).where(
+            IdempotencyKey.user_id == self.actor.id, IdempotencyKey.key == self.key
+        )
+
     def _again(self, digest: bytes) -> JSONResponse:
-        first = self.session.scalars(
-            select(IdempotencyKey).where(
-                IdempotencyKey.user_id == self.actor.id, IdempotencyKey.key == self.key
-            )
-        ).one()
+        first = self.session.scalars(self._stored()).one()
         if first.request_hash != digest:
             raise Conflict("request.key_reused")
         if first.body is None:

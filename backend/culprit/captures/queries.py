@@ -143,7 +143,9 @@ def read_run(run: Run, at: datetime) -> RunSummary:
 
 
 def _read_collector(one: Any, live: dict[str, Any] | None) -> CollectorSummary:
-    took = one.ended_ns - one.started_ns if one.ended_ns and one.started_ns else None
+    heard = live or {}
+    started_ns, ended_ns = (getattr(one, name) or heard.get(name) for name in ("started_ns", "ended_ns"))
+    took = ended_ns - started_ns if ended_ns and started_ns else None
     state = live["state"] if live and one.state == "queued" else one.state
     return CollectorSummary(
         id=one.collector,
@@ -151,6 +153,7 @@ def _read_collector(one: Any, live: dict[str, Any] | None) -> CollectorSummary:
         reason=one.reason,
         bytes=max(one.bytes, int(live.get("bytes", 0)) if live else 0),
         seconds=round(took / 1e9, 3) if took is not None else None,
+        started_ns=started_ns,
         progress=CollectorProgress(elapsed_ms=live["elapsed_ms"], planned_ms=live["planned_ms"])
         if live and state == "running"
         else None,

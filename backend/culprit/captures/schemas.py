@@ -82,20 +82,21 @@ class PreviewRead(BaseModel):
 
 
 class CollectorProgress(BaseModel):
-    """How far a collector is."""
+    """How far a collector is, in milliseconds since it began."""
 
     elapsed_ms: float
     planned_ms: float
 
 
 class CollectorSummary(BaseModel):
-    """What became of one collector."""
+    """What became of one collector. `started_ns`, UTC, is known as soon as it was heard to run."""
 
     id: str
     state: str
     reason: Sentence | None
     bytes: int
     seconds: float | None
+    started_ns: int | None
     progress: CollectorProgress | None
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 Sentence = dict[str, Any]
 Json = dict[str, Any]
@@ -173,5 +173,6 @@ class EventRead(BaseModel):
 class LinesRead(BaseModel):
     """Lines of an artifact; `from` is the number of the first one; `total` where the end was reached."""
 
+    first: int = Field(alias="from")
     total: int | None
     lines: list[str]

@@ -31,7 +31,7 @@ from culprit.hosts.schemas import (
 )
 from culprit.infra.db import Db
 from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.kit.errors import Invalid, NotFound
+from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.models import Credential, Host, NetworkRule
 
 router = APIRouter()
@@ -70,9 +70,13 @@ def _label(text: str) -> tuple[str, str]:
 @router.post("/hosts", status_code=201, response_model=HostRead, tags=["hosts"], summary="Enrol a host")
 def enrol(body: HostCreate, db: Db, actor: CurrentActor, once: Once) -> HostRead | JSONResponse:
     """Its address must be on the allow-list; its key must be the one that somebody confirmed."""
+    # Before the key of the request is written: others who send the same would wait for the host with us.
+    met = None if once.seen() else service.meet(db, actor, body)
 
     def make() -> HostRead:
-        host = service.enrol(db, actor, body)
+        if met is None:
+            raise Conflict("request.collision", constraint="Idempotency-Key")
+        host = service.enrol(db, actor, body, met)
         db.flush()
         return read.host(db, host)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,13 +17,14 @@ from culprit.auth.policy import in_scope, policy
 from culprit.hosts import credentials, queries
 from culprit.hosts.access import MAX_HOPS, hops_to, rules
 from culprit.hosts.schemas import CredentialIn, HostCreate, HostUpdate, Pin, ScanKey
-from culprit.infra.addresses import resolve
+from culprit.infra.addresses import Rule, resolve
 from culprit.infra.broker import announce
 from culprit.infra.ssh import Hop, Patience, scan
 from culprit.infra.ssh_errors import SshError
 from culprit.infra.ssh_keys import Login, PublicKey
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
+from culprit.kit.unit_of_work import let_go
 from culprit.kit.uuid7 import uuid7
 from culprit.models import Credential, Host, Preflight
 
@@ -36,21 +38,45 @@ PREFLIGHT_STALE = timedelta(minutes=10)
 def scan_key(session: Session, actor: Actor, where: ScanKey) -> PublicKey:
     """The key that a server shows now; nothing is stored. Raises Invalid where it cannot be reached."""
     policy(actor, "host.enrol")
-    jump = _jump_host(session, actor, where.jump_host_id)
-    return _scan(session, where.address, where.port, jump)
+    way = _way(session, _jump_host(session, actor, where.jump_host_id))
+    let_go(session)
+    return _scan(way, where.address, where.port)
 
 
-def enrol(session: Session, actor: Actor, body: HostCreate) -> Host:
-    """A new host. Raises Invalid or Conflict with what has to be changed."""
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What meeting a host before it is enrolled told: its address may be dialled, and its confirmed key."""
+
+    key: PublicKey | None
+
+
+def meet(session: Session, actor: Actor, body: HostCreate) -> Met:
+    """The part of enrolling that waits for the network; holds no connection to the database meanwhile.
+
+    Raises Invalid or Conflict with what has to be changed.
+    """
+    jump = _may_enrol(session, actor, body)
+    way = _way(session, jump)
+    let_go(session)
+    _resolved(body.address, body.port, way)
+    place = (body.address, body.port)
+    return Met(_confirmed_key(way, place, line=body.host_key, fingerprint=body.host_key_fingerprint))
+
+
+def _may_enrol(session: Session, actor: Actor, body: HostCreate) -> Host | None:
+    """Raises where this host cannot be enrolled, whatever it says itself; its jump host."""
     policy(actor, "host.enrol")
     if not in_scope(actor, body.labels):
         raise Invalid("host.outside_scope")
     if session.scalars(select(Host.id).where(Host.name == body.name, Host.state == "active")).first():
         raise Conflict("host.name_taken", name=body.name)
-    jump = _jump_host(session, actor, body.jump_host_id)
-    check_address(session, body.address, body.port)
-    place = (body.address, body.port)
-    key = _confirmed_key(session, place, jump, line=body.host_key, fingerprint=body.host_key_fingerprint)
+    return _jump_host(session, actor, body.jump_host_id)
+
+
+def enrol(session: Session, actor: Actor, body: HostCreate, met: Met) -> Host:
+    """A new host that was met. Raises Invalid or Conflict with what has to be changed."""
+    jump = _may_enrol(session, actor, body)
+    key = met.key
     host = Host(
         id=uuid7(),
         name=body.name,
@@ -113,14 +139,15 @@ def update(session: Session, actor: Actor, host_id: UUID, body: HostUpdate) -> H
 
 def pin(session: Session, actor: Actor, host_id: UUID, body: Pin) -> Host:
     """Trust a key from now on, the first or another one; both fingerprints go into the audit log."""
-    host = queries.host(session, actor, host_id, lock=True)
-    policy(actor, "host.pin", host)
-    if host.state != "active":
-        raise Conflict("host.not_active", host=host.name)
+    host = queries.host(session, actor, host_id)
+    _may_pin(actor, host)
     jump = session.get(Host, host.jump_host_id) if host.jump_host_id else None
-    place = (host.address, host.port)
-    key = _confirmed_key(session, place, jump, line=body.host_key, fingerprint=body.fingerprint)
+    way, place = _way(session, jump), (host.address, host.port)
+    let_go(session)
+    key = _confirmed_key(way, place, line=body.host_key, fingerprint=body.fingerprint)
     assert key is not None
+    host = queries.host(session, actor, host_id, lock=True)
+    _may_pin(actor, host)
     before = host.host_key_fingerprint
     _pin(host, actor, key)
     audit.record(
@@ -128,6 +155,12 @@ def pin(session: Session, actor: Actor, host_id: UUID, body: Pin) -> Host:
         host=host.name, before=before, after=key.fingerprint, reason=body.reason,
     )  # fmt: skip
     return host
+
+
+def _may_pin(actor: Actor, host: Host) -> None:
+    policy(actor, "host.pin", host)
+    if host.state != "active":
+        raise Conflict("host.not_active", host=host.name)
 
 
 def retire(session: Session, actor: Actor, host_id: UUID) -> None:
@@ -162,8 +195,12 @@ def request_check(session: Session, actor: Actor, host_id: UUID) -> Preflight:
 
 def check_address(session: Session, address: str, port: int) -> None:
     """Raises Invalid where the allow-list does not name what the address means now."""
+    _resolved(address, port, Way((), rules(session)))
+
+
+def _resolved(address: str, port: int, way: Way) -> None:
     try:
-        resolve(address, port, rules(session))
+        resolve(address, port, way.rules)
     except SshError as error:
         raise _refused(error) from None
 
@@ -191,11 +228,22 @@ def parse_public_key(line: str) -> PublicKey:
     return PublicKey(kind, blob)
 
 
-def _scan(session: Session, address: str, port: int, jump: Host | None) -> PublicKey:
-    hops = hops_to(session, jump) if jump else ()
+@dataclass(frozen=True, slots=True)
+class Way:
+    """All that the database says about how to get to a host; read before the network is waited for."""
+
+    hops: tuple[Hop, ...]
+    rules: tuple[Rule, ...]
+
+
+def _way(session: Session, jump: Host | None) -> Way:
+    return Way(hops_to(session, jump) if jump else (), rules(session))
+
+
+def _scan(way: Way, address: str, port: int) -> PublicKey:
     target = Hop(address, address, port, NO_LOGIN, None)
     try:
-        return scan((*hops, target), rules(session), SCAN)
+        return scan((*way.hops, target), way.rules, SCAN)
     except SshError as error:
         raise _refused(error) from None
 
@@ -207,12 +255,7 @@ def _refused(error: SshError) -> Invalid:
 
 
 def _confirmed_key(
-    session: Session,
-    where: tuple[str, int],
-    jump: Host | None,
-    *,
-    line: str | None,
-    fingerprint: str | None,
+    way: Way, where: tuple[str, int], *, line: str | None, fingerprint: str | None
 ) -> PublicKey | None:
     """The key that somebody confirmed; None where nobody has yet."""
     if line is not None:
@@ -222,7 +265,7 @@ def _confirmed_key(
         return key
     if fingerprint is None:
         return None
-    key = _scan(session, *where, jump)
+    key = _scan(way, *where)
     if key.fingerprint != fingerprint:
         raise Conflict("host.key_differs", confirmed=fingerprint, shown=key.fingerprint)
     return key

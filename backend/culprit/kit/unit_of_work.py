@@ -1,7 +1,7 @@
 """One transaction around one piece of work, and what may only happen once it is committed.
 
-Nobody else commits. A task message that is sent before the commit may be worked on before its row can be
-seen, and a message about a rolled-back row is a lie: hence `after_commit`.
+Nobody else commits, save for `let_go`. A task message that is sent before the commit may be worked on before
+its row can be seen, and a message about a rolled-back row is a lie: hence `after_commit`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,16 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
     The action must be able to fail without harm: whatever it announces is found by the sweeper anyway.
     """
     session.info.setdefault(_AFTER, []).append(action)
+
+
+def let_go(session: Session) -> None:
+    """Commit what was done so far and give the connection back, before waiting for anything but the database.
+
+    For the beginning of a piece of work, before it has written anything of its own. What was read before may
+    be otherwise afterwards, and is read again.
+    """
+    session.commit()
+    session.expire_all()
 
 
 @contextmanager

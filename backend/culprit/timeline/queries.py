@@ -144,8 +144,16 @@ def span(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
 
 
 def events(session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int) -> tuple[list[Event], int]:
-    """The events in a range by time, the most severe where there are too many; and how many there are."""
-    within = (Event.host_id == host_id, Event.t_ns >= from_ns, Event.t_ns < to_ns)
+    """The events in a range by time, the most severe where there are too many; and how many there are.
+
+    What came home with several captures counts once.
+    """
+    within = (
+        Event.host_id == host_id,
+        Event.t_ns >= from_ns,
+        Event.t_ns < to_ns,
+        Event.repeats_id.is_(None),
+    )
     total = session.scalar(select(func.count()).select_from(Event).where(*within)) or 0
     severity = case({"critical": 0, "warn": 1}, value=Event.severity, else_=2)
     query = select(Event).where(*within).order_by(severity, Event.t_ns).limit(limit)

@@ -150,10 +150,12 @@ def _clock(home: Homecoming, facts: Mapping[str, object]) -> Json | None:
     record = facts.get("clock")
     if not isinstance(record, Mapping) or home.heard_ns is None:
         return None
-    trip_ms = min(home.round_trips_ms, default=DEFAULT_ROUND_TRIP_MS)
-    tied = server_offset([{"fields": dict(record), "heard_ns": home.heard_ns}], trip_ms)
-    if tied is None:
+    real = record.get("real")
+    if not isinstance(real, str) or not real.isdigit():
         return None
+    trip_ms = min(home.round_trips_ms, default=DEFAULT_ROUND_TRIP_MS)
+    tied = server_offset([home.heard_ns - int(real)], trip_ms)
+    assert tied is not None, "there is one reading"
     # A host that can only tell whole seconds may be that much further on.
     grain = record.get("res")
     grain_ns = int(grain) if isinstance(grain, str) and grain.isdigit() else 0

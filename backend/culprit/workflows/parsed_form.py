@@ -110,13 +110,17 @@ def _table(one: Table, warnings: list[Json]) -> Json:
 
 
 def events_form(events: Iterable[Event]) -> Iterator[Json]:
-    """Events as they are stored; those at impossible times are left out."""
+    """Events as they are stored; those at impossible times are left out.
+
+    `uncertainty_ns` is still the event's own alone; whoever stores it adds that of the clock.
+    """
     for one in events:
         if not EARLIEST_NS < one.t_ns < LATEST_NS:
             continue
         yield {
             "t_ns": int(one.t_ns),
             "end_ns": int(one.end_ns) if one.end_ns is not None and one.end_ns < LATEST_NS else None,
+            "uncertainty_ns": max(0, min(int(one.uncertainty_ns), LATEST_NS)),
             "kind": text(one.kind, 200),
             "severity": one.severity,
             "title": sentence(one.title),

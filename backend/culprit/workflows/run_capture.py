@@ -151,7 +151,9 @@ def _keep(claim: Claim, order: Order, home: Homecoming, progress: Json) -> bool:
     noted = {
         name: {
             "state": one["state"],
-            "elapsed_ms": one["elapsed_ms"],
+            "started_ns": one["started_ns"],
+            "ended_ns": one["ended_ns"],
+            "elapsed_ms": _elapsed_ms(one),
             "planned_ms": planned.get(name, 0),
             "bytes": home.outcomes.get(name, {}).get("bytes", 0),
         }
@@ -165,6 +167,13 @@ def _keep(claim: Claim, order: Order, home: Homecoming, progress: Json) -> bool:
         return True
     tell(claim)
     return held is not None
+
+
+def _elapsed_ms(one: Json) -> float:
+    """How long a collector has been running. The host says only how long its runner has."""
+    if one["state"] != "running" or one["started_ns"] is None:
+        return float(one["elapsed_ms"])
+    return max(0, time.time_ns() - int(one["started_ns"])) / 1e6
 
 
 def _settle(claim: Claim, order: Order, home: Homecoming, spool: Spool) -> str | None:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from collectors.clock import ClockMap
@@ -16,11 +15,13 @@ from culprit.captures.leases import settle_capture
 from culprit.core.outcomes import run_state
 from culprit.infra.broker import announce
 from culprit.kit.uuid7 import uuid7
-from culprit.models import Event, Host, Profile, ResultTable, Run, RunCollector
+from culprit.models import Host, Profile, ResultTable, Run, RunCollector
 from culprit.workflows.parsed_form import events_form
-from culprit.workflows.store_series import BATCH, Lane, replace_series
+from culprit.workflows.store_events import replace_events
+from culprit.workflows.store_series import Lane, replace_series
 
 HOST_FACTS = "host_facts"
+MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
 
 
@@ -99,13 +100,8 @@ def _chunk(chunk: Json, blob: bytes) -> Json:
 
 def _events(session: Session, run: Run, readings: list[Reading]) -> None:
     """What the parsers found, and the steps of the wall clock."""
-    session.execute(delete(Event).where(Event.run_id == run.id))
     clock = ClockMap.from_json(run.clock)
-    common = {
-        "host_id": run.host_id,
-        "run_id": run.id,
-        "uncertainty_ns": clock.uncertainty_ns if clock.known else 0,
-    }
+    of_clock_ns = clock.uncertainty_ns if clock.known else 0
     rows = [
         {**one, "artifact_id": reading.artifacts.get(one.pop("part"))}
         for reading in readings
@@ -113,10 +109,10 @@ def _events(session: Session, run: Run, readings: list[Reading]) -> None:
     ]
     rows += [{**one, "artifact_id": None} for one in events_form(clock.events())]
     for row in rows:
-        row |= {**common, "id": uuid7()}
+        row |= {"id": uuid7(), "host_id": run.host_id, "run_id": run.id}
+        row["uncertainty_ns"] = min(row["uncertainty_ns"] + of_clock_ns, MAX_NS)
         row.pop("part", None)
-    for at in range(0, len(rows), BATCH):
-        session.execute(insert(Event), rows[at : at + BATCH])
+    replace_events(session, run, rows)
 
 
 def _tables(session: Session, run: Run, readings: list[Reading]) -> None:

@@ -21,6 +21,8 @@ Json = dict[str, Any]
 LOOK_EVERY_S = 0.25
 SPARE_S = 2.0
 RENEW_EVERY_S = 3.0
+#: Collectors change state in bursts; each burst is one transaction and one piece of news.
+NEWS_EVERY_S = 0.5
 CANCEL_LIMIT_S = 4.0
 
 
@@ -89,7 +91,7 @@ def supervise(child: Child, wishes: Wishes) -> Homecoming:
             watch.cancel_until = now + CANCEL_LIMIT_S
             watch.home.cancelled = True
             _say(watch, {"cancel": 1})
-        if now - watch.kept_at >= RENEW_EVERY_S or watch.changed:
+        if now - watch.kept_at >= (NEWS_EVERY_S if watch.changed else RENEW_EVERY_S):
             watch.changed = False
             watch.kept_at = now
             if not wishes.keep(watch.home, watch.progress):
@@ -149,8 +151,14 @@ def _hear(watch: _Watch, message: Message) -> bool:
         _heard(watch)
     elif "progress" in message:
         collector, state, elapsed_ms = message["progress"]
-        watch.progress[collector] = {"state": state, "elapsed_ms": elapsed_ms, "at": time.time()}
-        watch.changed = True
+        before = watch.progress.get(collector, {})
+        watch.progress[collector] = {
+            "state": state,
+            "elapsed_ms": elapsed_ms,
+            "started_ns": before.get("started_ns") or (time.time_ns() if state == "running" else None),
+            "ended_ns": before.get("ended_ns") or (None if state == "running" else time.time_ns()),
+        }
+        watch.changed = watch.changed or before.get("state") != state
         _heard(watch)
     elif "ended" in message:
         home.status = message["ended"]

@@ -31,6 +31,6 @@ export type Agreed = [
   None<Missing<Ours.Lane, Theirs["culprit__timeline__schemas__LaneRead"]>>,
   None<Missing<Ours.CaptureBlock, Theirs["CaptureBlock"]>>,
   None<Missing<Ours.Citation, Theirs["CiteRead"]>>,
-  None<Missing<Omit<Ours.Lines, "from">, Theirs["LinesRead"]>>,
+  None<Missing<Ours.Lines, Theirs["LinesRead"]>>,
   None<Missing<Ours.Profile, Theirs["ProfileRead"]>>,
 ];

@@ -1421,7 +1421,7 @@ export interface components {
         };
         /**
          * CollectorProgress
-         * @description How far a collector is.
+         * @description How far a collector is, in milliseconds since it began.
          */
         CollectorProgress: {
             /** Elapsed Ms */
@@ -1431,7 +1431,7 @@ export interface components {
         };
         /**
          * CollectorSummary
-         * @description What became of one collector.
+         * @description What became of one collector. `started_ns`, UTC, is known as soon as it was heard to run.
          */
         CollectorSummary: {
             /** Bytes */
@@ -1445,6 +1445,8 @@ export interface components {
             } | null;
             /** Seconds */
             seconds: number | null;
+            /** Started Ns */
+            started_ns: number | null;
             /** State */
             state: string;
         };
@@ -2100,6 +2102,8 @@ export interface components {
          * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
          */
         LinesRead: {
+            /** From */
+            from: number;
             /** Lines */
             lines: string[];
             /** Total */

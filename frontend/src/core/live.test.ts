@@ -56,6 +56,27 @@ describe("bars of a capture that runs", () => {
     expect(barsOf(done, CREATED, 0, seen)[0]).toMatchObject({ from: 13, to: 18 });
   });
 
+  it("grow from where the collector really began", () => {
+    const late = run({
+      collectors: [
+        { id: "vmstat", state: "done", seconds: null, progress: null, started_ns: (CREATED + 2_500) * 1e6 },
+        {
+          id: "sched",
+          state: "running",
+          seconds: null,
+          progress: { elapsed_ms: 1000, planned_ms: 5000 },
+          started_ns: (CREATED + 30_000) * 1e6,
+        },
+      ],
+    });
+    expect(elapsedOf(late, 0.5)).toBe(29.5);
+    expect(barsOf(late, CREATED, 0.5, new Map([["r/sched", 12]]))[1]).toMatchObject({
+      from: 30,
+      to: 31.5,
+      planned: 35,
+    });
+  });
+
   it("believe the server where it says when a collector began", () => {
     const done = run({
       collectors: [

@@ -37,9 +37,12 @@ export function offsetOf(run: LiveRun, created: number): number | undefined {
 export function elapsedOf(run: LiveRun, sinceReceipt_s: number): number {
   if (run.started_at && run.ended_at)
     return Math.max(0, (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000);
+  const began = run.started_at ? Date.parse(run.started_at) : undefined;
+  const waited = (c: LiveCollector) =>
+    c.started_ns && began !== undefined ? Math.max(0, c.started_ns / 1e6 - began) / 1000 : 0;
   const told = Math.max(
     run.seconds ?? 0,
-    ...run.collectors.map((c) => Math.max(c.seconds ?? 0, (c.progress?.elapsed_ms ?? 0) / 1000)),
+    ...run.collectors.map((c) => waited(c) + Math.max(c.seconds ?? 0, (c.progress?.elapsed_ms ?? 0) / 1000)),
   );
   return told + sinceReceipt_s;
 }
@@ -62,14 +65,14 @@ export function barsOf(
     if (c.state === "running") {
       const elapsed = (c.progress?.elapsed_ms ?? 0) / 1000 + sinceReceipt_s;
       const from = told ?? Math.max(offset, now - elapsed);
-      if (!seen.has(key)) seen.set(key, from);
+      if (told !== undefined || !seen.has(key)) seen.set(key, from);
       const start = seen.get(key) as number;
       const planned = c.progress ? start + c.progress.planned_ms / 1000 : undefined;
       out.push({
         id: c.id,
         state: c.state,
         from: start,
-        to: planned ? Math.min(now, planned) : now,
+        to: Math.min(told === undefined ? now : start + elapsed, planned ?? Number.POSITIVE_INFINITY),
         planned,
       });
     } else {

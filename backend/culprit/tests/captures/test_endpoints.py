@@ -230,6 +230,25 @@ def test_progress_is_streamed_to_the_end_and_can_be_resumed(db, as_, people, ser
     assert rubbish.states() == [("run", "done"), ("capture", "done")]
 
 
+def test_a_running_collector_says_when_it_began(db, as_, make_run, redis_url):
+    run_id = make_run(collectors=("vmstat", "iostat", "mpstat"))
+    claim, publisher = advance(db, redis_url, run_id)
+    publisher.close()
+    began = 1_790_000_000 * 10**9
+    told = {"elapsed_ms": 10.0, "planned_ms": 5000, "bytes": 0, "started_ns": began, "ended_ns": None}
+    progress = {
+        "vmstat": {"state": "running", **told},
+        "iostat": {"state": "done", **told, "ended_ns": began + 5 * 10**9},
+    }
+    with unit_of_work(db.sessions) as session:
+        assert leases.renew(session, claim, progress=progress)
+    answer = as_("viewer").get(f"/api/v1/captures/{claim.capture_id}").json()
+    found = {one["id"]: one for one in answer["runs"][0]["collectors"]}
+    assert {name: (one["started_ns"], one["seconds"]) for name, one in found.items()} == {
+        "vmstat": (began, None), "iostat": (began, 5.0), "mpstat": (None, None),
+    }  # fmt: skip
+
+
 def test_without_redis_the_database_is_watched(db, config, app, people, served, make_run, tmp_path):
     app.state.settings = config.model_copy(update={"redis_url": f"unix://{Path(tmp_path)}/nothing"})
     run_id = make_run()

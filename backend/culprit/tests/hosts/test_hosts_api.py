@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,41 @@ def test_a_host_is_enrolled_under_the_key_that_was_confirmed(admin, server: Sshd
     assert host["credential"]["kind"] == "key" and host["last_run"] is None and host["captures"] == 0
     assert admin.get(f"{API}/hosts/{host['id']}").json() == host
     assert opened(db, host["id"]) == "root"
+
+
+@pytest.mark.parametrize("what", ["enrol", "scan", "pin"])
+def test_a_host_that_never_answers_holds_no_connection_to_the_database(
+    admin, app, server: Sshd, what: str
+) -> None:
+    pool = app.state.database.engine.pool
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as other_thread:
+        port = silent.getsockname()[1]
+        path, body = f"{API}/hosts", body_of(server, port=port)
+        if what == "scan":
+            path, body = f"{path}/scan-key", {"address": "127.0.0.1", "port": port}
+        if what == "pin":
+            made = admin.post(path, json=body | {"host_key_fingerprint": None}).json()
+            path, body = (
+                f"{path}/{made['id']}/pin",
+                {"fingerprint": server.host_key.fingerprint, "reason": "new"},
+            )
+        headers = {"Idempotency-Key": "one"} if what == "enrol" else {}
+        asked = other_thread.submit(admin.post, path, json=body, headers=headers)
+        silent.settimeout(20)
+        dialled, _ = silent.accept()
+        with dialled:
+            assert not asked.done()
+            assert pool.checkedout() == 0
+        assert asked.result(20).status_code == 422
+
+
+def test_enrolling_again_under_the_same_key_asks_the_host_nothing(admin, server: Sshd, monkeypatch) -> None:
+    headers = {"Idempotency-Key": "one"}
+    first = admin.post(f"{API}/hosts", json=body_of(server), headers=headers)
+    assert first.status_code == 201
+    monkeypatch.delattr("culprit.hosts.service.scan")
+    again = admin.post(f"{API}/hosts", json=body_of(server), headers=headers)
+    assert (again.status_code, again.json()) == (201, first.json())
 
 
 def test_a_scan_sends_no_word_of_a_login(admin, server: Sshd) -> None:

@@ -73,6 +73,16 @@ def test_a_run_becomes_lanes_and_can_be_read_again(db, session, config):
     assert len(session.scalars(select(Series)).all()) == len(lanes)
 
 
+def test_an_event_is_as_uncertain_as_its_clock_and_its_own_stamp_together(db, session, config):
+    """printk's clock drifts by 50 ppm: 25 ms in the 500 s since boot."""
+    parts = {"kmsg": {"stdout": b"<3>[  500.000000] Out of memory: Killed process 4242 (feed)\n"}}
+    clock = runs.clock_now(BOOT, T0)
+    waiting = runs.waiting_run(db, artifact_store(), parts, clock=clock)
+    assert ingest_run(waiting.run_id) == "done"
+    event = session.scalars(select(Event).where(Event.run_id == waiting.run_id)).one()
+    assert event.uncertainty_ns == clock["uncertainty_ns"] + 25_000_000
+
+
 def test_hours_of_a_host_add_up_over_its_runs(db, session, config):
     host = runs.make_host(db)
     for minute in (0, 10):

@@ -122,6 +122,38 @@ def test_a_killed_child_is_no_fault_of_the_host(server):
             supervise(child, wishes())
 
 
+class Script:
+    """A child that says these messages, one every `every_s`."""
+
+    def __init__(self, messages, every_s):
+        self.line, self._messages, self._every_s = self, list(messages), every_s
+
+    def receive(self, timeout):
+        time.sleep(self._every_s)
+        return self._messages.pop(0)
+
+    def send(self, message):
+        pass
+
+
+def test_the_start_of_a_collector_is_told_at_once_and_bursts_together():
+    states = [("vmstat", "running"), *((f"c{n}", "running") for n in range(40)), ("vmstat", "done")]
+    messages = [{"progress": [name, state, 100]} for name, state in states]
+    messages += [{"heard": n} for n in range(40)] + [{"ended": 0, "timings": {}, "rtt_ms": []}]
+    kept, begun = [], time.time_ns()
+
+    def keep(home, progress):
+        kept.append({name: dict(one) for name, one in progress.items()})
+        return True
+
+    supervise(Script(messages, 0.02), wishes(keep=keep))
+    assert 2 <= len(kept) <= 4, "one for a burst, not one for each collector"
+    first, last = kept[0]["vmstat"], kept[-1]["vmstat"]
+    assert (first["state"], last["state"]) == ("running", "done")
+    assert begun < first["started_ns"] == last["started_ns"] < begun + 200_000_000
+    assert first["ended_ns"] is None and last["ended_ns"] > last["started_ns"]
+
+
 def test_a_lost_lease_ends_the_session(server):
     with server.child(HANG, {}) as child, pytest.raises(Lost):
         supervise(child, wishes(keep=lambda home, progress: False, max_silence_s=30.0))
