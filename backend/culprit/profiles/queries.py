@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import Select, select
+from sqlalchemy import Row, Select, select
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
@@ -33,10 +33,11 @@ def hosts(session: Session, ids: set[UUID]) -> dict[UUID, Host]:
     return {host.id: host for host in session.scalars(select(Host).where(Host.id.in_(ids)))}
 
 
-def capture_numbers(session: Session, run_ids: set[UUID]) -> dict[UUID, int]:
-    """The number of each run's capture."""
-    query = select(Run.id, Capture.number).join(Capture, Capture.id == Run.capture_id)
-    return {row.id: row.number for row in session.execute(query.where(Run.id.in_(run_ids)))}
+def captures(session: Session, run_ids: set[UUID]) -> dict[UUID, Row[UUID, int, str, str]]:
+    """Number, source and reason of each run's capture; the reason of an import is the name of its file."""
+    wanted = select(Run.id, Capture.number, Capture.source, Capture.reason)
+    query = wanted.join(Capture, Capture.id == Run.capture_id).where(Run.id.in_(run_ids))
+    return {row.id: row for row in session.execute(query)}
 
 
 def diff(session: Session, diff_id: UUID) -> ProfileDiff | None:

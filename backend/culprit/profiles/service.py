@@ -32,13 +32,14 @@ Json = dict[str, Any]
 def read(session: Session, rows: Sequence[Profile]) -> list[ProfileRead]:
     """Profiles as they are sent."""
     hosts = queries.hosts(session, {row.host_id for row in rows if row.host_id is not None})
-    numbers = queries.capture_numbers(session, {row.run_id for row in rows})
-    return [_read(row, hosts.get(row.host_id) if row.host_id else None, numbers[row.run_id]) for row in rows]
+    captures = queries.captures(session, {row.run_id for row in rows})
+    return [_read(row, hosts.get(row.host_id) if row.host_id else None, captures[row.run_id]) for row in rows]
 
 
-def _read(row: Profile, host: Any, number: int) -> ProfileRead:
+def _read(row: Profile, host: Any, capture: Any) -> ProfileRead:
     names = ProfileRead.model_fields.keys() - {"host", "label"}
-    label = f"{host.name} #{number}" if host is not None else f"#{number}"
+    of = host.name if host is not None else capture.reason if capture.source == "import" else ""
+    label = f"{of} #{capture.number}".strip()
     return ProfileRead(
         **{name: getattr(row, name) for name in names},
         host=HostRef(id=host.id, name=host.name) if host is not None else None,

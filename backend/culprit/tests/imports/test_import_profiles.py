@@ -72,6 +72,8 @@ def test_perf_script_text_with_filters(as_, session):
     assert state == "ready", profile.failure
     read = client.get(f"/api/v1/profiles/{profile.id}").json()
     assert (read["samples"], read["weight"], read["event"]) == (3, 3, "cpu-clock")
+    number = client.get(f"/api/v1/captures/{made['id']}").json()["number"]
+    assert read["label"] == f"{made['reason']} #{number} cpu-clock", "an import goes by the name of its file"
     assert read["unknown_share"] == pytest.approx(1 / 3)
     get = lambda query: client.get(f"/api/v1/profiles/{profile.id}/tree?{query}").json()["total"]  # noqa: E731
     assert get("cpu=0") == 2
