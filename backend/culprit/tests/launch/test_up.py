@@ -37,7 +37,8 @@ class Up:
     def __init__(self, home: Path, *options: str, root: Path = ROOT, **env: str) -> None:
         self.home = home
         self.env = environment(home, **env)
-        self.log = home.with_suffix(".log")
+        # Beside a checkout, not in it: what `up` leaves in one is looked at.
+        self.log = (root if home.is_relative_to(root) else home).with_suffix(".log")
         port = machine.free_port("127.0.0.1", 0)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -154,6 +154,7 @@ function SideLine({ name, side, total }: { name: string; side: Side; total: numb
         to="/profiles/$profileId"
         params={{ profileId: side.profile_id }}
         search={toSearch(side.filter) as never}
+        underline="always"
       >
         {profile?.host?.name ?? profile?.label ?? t("profile.imported")}
       </Link>{" "}
