@@ -1,49 +1,91 @@
 """Work for a processor, so that a first flame graph has something to show: `-m culprit.hosts.busy SECONDS`.
 
-Four kinds of work (compress, digest, sort, parse) in as many processes as there are processors, at most four.
-They end after SECONDS, when standard input is closed (the platform has ended), or on SIGTERM, whichever comes
-first. Standard library only.
+Four kinds of work, a process each, named after what they do. Three of them live in the kernel, whose frames have names
+on every machine, whatever its libraries were stripped of. They end after SECONDS, when standard input is closed (the
+platform has ended), or on SIGTERM, whichever comes first. Standard library only; nothing is written to a disk.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
+import mmap
 import os
 import random
 import select
 import signal
+import socket
 import sys
 import time
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 MAX_SECONDS = 30
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
+PAGES = 8 << 20
+CHUNK = 32 << 10
 
 
-def compress(data: bytes) -> None:
-    """zlib over text."""
-    zlib.compress(data * 4, 6)
+@contextmanager
+def parse() -> Iterator[Callable[[], object]]:
+    """JSON to and fro, and words sorted by their reversed spelling."""
+    data = text()
+    rows = [{"line": line.decode(), "length": len(line)} for line in data.splitlines()]
+
+    def once() -> None:
+        json.loads(json.dumps(rows))
+        sorted(data.split(), key=lambda word: word[::-1])
+
+    yield once
 
 
-def digest(data: bytes) -> None:
-    """SHA-256 over a few hundred kilobytes."""
-    hashlib.sha256(data * 16).digest()
+@contextmanager
+def pages() -> Iterator[Callable[[], object]]:
+    """Memory taken, touched page by page, and given back."""
+
+    def once() -> None:
+        with mmap.mmap(-1, PAGES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as taken:
+            for at in range(0, PAGES, mmap.PAGESIZE):
+                taken[at] = 1
+
+    yield once
 
 
-def sort(data: bytes) -> None:
-    """Words by their reversed spelling."""
-    sorted(data.split(), key=lambda word: word[::-1])
+@contextmanager
+def loopback() -> Iterator[Callable[[], object]]:
+    """Messages through TCP over the loopback interface."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as near,
+        server.accept()[0] as far,
+    ):
+        message = bytes(CHUNK)
+
+        def once() -> None:
+            near.sendall(message)
+            left = CHUNK
+            while left:
+                left -= len(far.recv(left))
+
+        yield once
 
 
-def parse(data: bytes) -> None:
-    """JSON to and fro."""
-    json.loads(json.dumps([{"line": line.decode(), "length": len(line)} for line in data.splitlines()]))
+@contextmanager
+def files() -> Iterator[Callable[[], object]]:
+    """Directories listed, files asked for and read out of the page cache."""
+    place = Path(os.__file__).parent
+
+    def once() -> None:
+        for entry in place.iterdir():
+            if entry.is_file() and entry.stat().st_size < CHUNK:
+                with entry.open("rb", buffering=0) as file:
+                    file.read()
+
+    yield once
 
 
-WORK: tuple[Callable[[bytes], None], ...] = (compress, digest, sort, parse)
+WORK = {"busy-parse": parse, "busy-pages": pages, "busy-tcp": loopback, "busy-files": files}
 
 
 def text(size: int = 40_000) -> bytes:
@@ -53,11 +95,14 @@ def text(size: int = 40_000) -> bytes:
     return "\n".join(" ".join(words[n : n + 9]) for n in range(0, len(words), 9)).encode()
 
 
-def work_until(moment: float, kind: Callable[[bytes], None]) -> None:
+def work_until(moment: float, name: str) -> None:
     """One process's share."""
-    data = text()
-    while time.monotonic() < moment:
-        kind(data)
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc.prctl(PR_SET_NAME, name.encode())
+    with WORK[name]() as once:
+        while time.monotonic() < moment:
+            once()
 
 
 def main(seconds: float) -> None:
@@ -66,11 +111,10 @@ def main(seconds: float) -> None:
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     children = []
-    for number in range(min(4, len(os.sched_getaffinity(0)))):
+    for name in WORK:
         child = os.fork()
         if child == 0:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            work_until(end, WORK[number % len(WORK)])
+            work_until(end, name)
             os._exit(0)
         children.append(child)
     try:
