@@ -14,7 +14,9 @@ interface Violation {
 export async function accessible(page: Page): Promise<void> {
   // Colours fade when the scheme changes: half way, a contrast means nothing.
   await page.waitForFunction(() =>
-    document.getAnimations().every((a) => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity),
+    document
+      .getAnimations()
+      .every((a) => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity),
   );
   await page.evaluate(AXE);
   const found = await page.evaluate(async () => {

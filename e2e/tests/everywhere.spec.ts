@@ -31,7 +31,9 @@ for (const [name, path] of SCREENS)
     await accessible(page);
     await page.setViewportSize({ width: 390, height: 844 });
     await fitsSideways(page);
-    await page.evaluate(() => localStorage.setItem("culprit.prefs", JSON.stringify({ locale: "zh", zone: "utc" })));
+    await page.evaluate(() =>
+      localStorage.setItem("culprit.prefs", JSON.stringify({ locale: "zh", zone: "utc" })),
+    );
     await page.reload();
     await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
@@ -64,7 +66,9 @@ test("a viewer looks, and is offered nothing that touches a host", async ({ page
   await visitor.goto(new URL(`/hosts/${host.id}`, page.url()).href);
   await expect(visitor.getByRole("heading", { name: host.name })).toBeVisible();
   await expect(visitor.getByRole("button", { name: "Make this machine busy for 20 s" })).toHaveCount(0);
-  const answer = await visitor.request.post("/api/v1/captures", { data: { host_ids: [host.id], plan: "triage" } });
+  const answer = await visitor.request.post("/api/v1/captures", {
+    data: { host_ids: [host.id], plan: "triage" },
+  });
   expect([401, 403]).toContain(answer.status());
   await other.close();
 });

@@ -8,7 +8,9 @@ test.describe.configure({ mode: "serial" });
 const host = thisHost();
 let profile = "";
 
-test("a busy machine is captured live, from the commands that will run to the flame graph", async ({ page }) => {
+test("a busy machine is captured live, from the commands that will run to the flame graph", async ({
+  page,
+}) => {
   const clean = watchConsole(page);
   await page.goto(`/hosts/${host.id}`);
   await page.getByRole("button", { name: "Make this machine busy for 20 s" }).click();
@@ -106,7 +108,9 @@ test("two ranges of one profile are compared by two brushes", async ({ page }) =
   await expect(page.getByRole("heading", { name: "Vanished from A" })).toBeVisible();
 });
 
-test("the host's timeline shows the capture, is driven by keys and leads to the line of a value", async ({ page }) => {
+test("the host's timeline shows the capture, is driven by keys and leads to the line of a value", async ({
+  page,
+}) => {
   await page.goto(`/hosts/${host.id}`);
   await expect(page.getByText("CPU busy").first()).toBeVisible();
   await expect(page.getByText(/Softirqs, per CPU/).first()).toBeVisible();
@@ -134,7 +138,9 @@ test("a profile is taken along as folded stacks, SVG and speedscope JSON", async
   const svg = await page.request.get(`/api/v1/profiles/${id}/export?format=svg`);
   expect(svg.headers()["content-disposition"]).toContain("attachment");
   expect(await svg.text()).toContain("<svg");
-  const scope = (await (await page.request.get(`/api/v1/profiles/${id}/export?format=speedscope`)).json()) as {
+  const scope = (await (
+    await page.request.get(`/api/v1/profiles/${id}/export?format=speedscope`)
+  ).json()) as {
     $schema: string;
   };
   expect(scope.$schema).toContain("speedscope");

@@ -2,13 +2,19 @@ import { expect, type Locator, type Page, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { running } from "../support/platform";
 
-const BEFORE = "app;main;render;json 40\napp;main;parse;count_quoted 4\napp;main;gone 6\napp;main;steady 50\n";
-const AFTER = "app;main;render;json 20\napp;main;parse;count_quoted 26\napp;main;fresh 4\napp;main;steady 50\n";
+const BEFORE =
+  "app;main;render;json 40\napp;main;parse;count_quoted 4\napp;main;gone 6\napp;main;steady 50\n";
+const AFTER =
+  "app;main;render;json 20\napp;main;parse;count_quoted 26\napp;main;fresh 4\napp;main;steady 50\n";
 
 async function bring(page: Page, name: string, text: string): Promise<string> {
   const answer = await page.request.post("/api/v1/imports", {
     headers: { "X-CSRF-Token": await csrf(page) },
-    multipart: { file: { name: `${name}.folded`, mimeType: "text/plain", buffer: Buffer.from(text) }, kind: "folded", name },
+    multipart: {
+      file: { name: `${name}.folded`, mimeType: "text/plain", buffer: Buffer.from(text) },
+      kind: "folded",
+      name,
+    },
   });
   expect(answer.status(), await answer.text()).toBe(201);
   const made = (await answer.json()) as { runs: { id: string }[] };
@@ -37,7 +43,9 @@ async function profileOf(page: Page, run: string): Promise<string> {
 const rgb = async (frame: Locator): Promise<number[]> =>
   ((await frame.locator("rect").getAttribute("fill")) ?? "").match(/\d+/g)?.map(Number) ?? [];
 
-test("what grew is red, what shrank blue, what stayed grey, and what vanished is listed", async ({ page }) => {
+test("what grew is red, what shrank blue, what stayed grey, and what vanished is listed", async ({
+  page,
+}) => {
   const clean = watchConsole(page);
   await page.goto("/");
   const a = await profileOf(page, await bring(page, "before", BEFORE));
@@ -74,7 +82,11 @@ test("a file that is no profile is refused in words that say what to do", async 
   const answer = await page.request.post("/api/v1/imports", {
     headers: { "X-CSRF-Token": await csrf(page) },
     multipart: {
-      file: { name: "holiday.txt", mimeType: "text/plain", buffer: Buffer.from("dear all,\nthe sea is warm\n") },
+      file: {
+        name: "holiday.txt",
+        mimeType: "text/plain",
+        buffer: Buffer.from("dear all,\nthe sea is warm\n"),
+      },
       kind: "folded",
     },
   });
