@@ -3,7 +3,8 @@
 The runner reads CLOCK_REALTIME between two readings of the uptime (CLOCK_BOOTTIME) and, where it may,
 between two of /proc/timer_list (CLOCK_MONOTONIC). Each reading bounds how far the wall clock is ahead. NTP
 slews all of these clocks together, so that the distance changes only when somebody sets the wall clock.
-That is a step.
+That is a step. One that is smaller than the grain of the readings around it (1 s on a host whose `date` knows no
+fractions) cannot be told from none.
 
 Canonical time runs with the boottime clock and is tied to UTC once: to the host's wall clock as it was at the
 first reading, or to the server's clock where the caller has measured the distance (`with_server_offset`). A
