@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from culprit.launch import warden
-from culprit.launch.checks import status
+from culprit.launch.checks import again, status
 from culprit.launch.checks.outcome import Outcome
 from culprit.launch.checks.phases import PHASES, run_phase
 from culprit.launch.checks.round import Round
@@ -33,12 +33,19 @@ def main(arguments: list[str]) -> int:
         "--only", action="append", choices=list(PHASES), metavar="PHASE",
         help=f"run only this phase (may be repeated): {', '.join(PHASES)}",
     )  # fmt: skip
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="run what failed in the last round once more, and correct its table",
+    )
     given = parser.parse_args(arguments)
+    progress = Progress()
+    if given.again:
+        return run_again(progress)
     names = given.only or list(PHASES)
     if not given.only:
         shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(exist_ok=True)
-    progress = Progress()
     round_ = Round(RESULTS, given.full, progress)
     outcomes: dict[str, Outcome] = {}
     for name in names:
@@ -50,6 +57,23 @@ def main(arguments: list[str]) -> int:
         report(name, outcome, progress)
     write(RESULTS / "summary.json", outcomes, full=given.full)
     if given.full and not given.only:
+        status.generate(RESULTS)
+    return conclude(outcomes, progress)
+
+
+def run_again(progress: Progress) -> int:
+    """Exit code 0 where all of the last round has passed by now."""
+    try:
+        last = json.loads((RESULTS / "summary.json").read_text("utf-8"))
+    except FileNotFoundError:
+        sys.stderr.write("culprit: there was no round yet; ./culprit test makes one\n")
+        return 2
+    outcomes = again.run(last["phases"], Round(RESULTS, last["full"], progress))
+    for name, outcome in outcomes.items():
+        if outcome.failed:
+            report(name, outcome, progress)
+    write(RESULTS / "summary.json", outcomes, full=last["full"])
+    if last["full"]:
         status.generate(RESULTS)
     return conclude(outcomes, progress)
 
@@ -79,6 +103,7 @@ def write(path: Path, outcomes: dict[str, Outcome], *, full: bool) -> None:
             "skipped": one.skipped,
             "seconds": round(one.seconds, 1),
             "refused": one.refused,
+            "again": one.again,
             "cases": {case.id: [case.state, case.reason] for case in one.cases},
         }
         for name, one in outcomes.items()

@@ -27,6 +27,7 @@ class Outcome:
     seconds: float = 0.0
     cases: list[Case] = field(default_factory=list)
     logs: list[Path] = field(default_factory=list)  # what the steps that failed have printed
+    again: list[str] = field(default_factory=list)  # what was run once more after a correction
 
     def add(self, other: Outcome) -> None:
         """Count the steps of `other` too."""

@@ -151,6 +151,9 @@ def render(promises: dict[str, list[dict[str, Any]]], summary: dict[str, Any]) -
             for name, one in phases.items()
         ),
     ]
+    repeated = [f"{name} ({', '.join(one['again'])})" for name, one in phases.items() if one.get("again")]
+    if repeated:
+        out += ["", f"Run again after a correction: {'; '.join(repeated)}."]
     for section, lines in rows.items():
         out += ["", f"## {section}", "", "| promise | state | proof or reason |", "|---|---|---|"]
         out += [f"| {cell(line.promise)} | {line.state} | {cell(line.proof)} |" for line in lines]

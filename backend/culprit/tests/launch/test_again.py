@@ -1,0 +1,44 @@
+"""A round is corrected by what is run again, and by nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from culprit.launch.checks.again import corrected, failed_files, file_of, kept
+from culprit.launch.checks.outcome import Case, Outcome
+
+HERE = "culprit.tests.launch.test_again"
+FILE = "backend/culprit/tests/launch/test_again.py"
+
+
+def phase(**cases: str) -> dict[str, object]:
+    found = {f"{HERE}::{name}": [state, ""] for name, state in cases.items()}
+    counts = {
+        state: sum(one[0] == state for one in found.values()) for state in ("passed", "failed", "skipped")
+    }
+    return {**counts, "refused": "", "seconds": 1.0, "cases": found}
+
+
+def test_a_case_leads_to_its_file(tmp_path: Path) -> None:
+    assert file_of(f"{HERE}::test_x[1]") == FILE
+    assert file_of(f"backend.{HERE}.TestClass::test_x") == FILE
+    assert file_of("nowhere.at.all::test_x") == ""
+    assert file_of(f"{HERE}::test_x", tmp_path) == ""
+
+
+def test_only_files_with_failures_are_run_again() -> None:
+    assert failed_files(phase(one="passed", two="failed")) == [FILE]
+    assert failed_files(phase(one="passed")) == []
+    lost = phase(one="failed")
+    lost["failed"] = 2
+    assert failed_files(lost) == [], "a failure that no test is named for needs the whole phase"
+
+
+def test_fresh_results_replace_those_of_their_files() -> None:
+    before = kept(phase(one="passed", two="failed"))
+    before.cases.append(Case("collectors.tests.test_clock::kept", "passed"))
+    fresh = Outcome(passed=2, cases=[Case(f"{HERE}::one", "passed"), Case(f"{HERE}::two", "passed")])
+    after = corrected(before, fresh, [FILE])
+    assert (after.passed, after.failed, len(after.cases)) == (3, 0, 3)
+    crashed = corrected(before, Outcome(failed=1), [FILE])
+    assert (crashed.passed, crashed.failed) == (1, 1), "a runner that fails has proven nothing"
