@@ -21,6 +21,7 @@ import argparse
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import mmap
 import os
 import resource
@@ -49,6 +50,7 @@ CPUS = len(os.sched_getaffinity(0))
 SLOT = 64  # bytes; one cache line for each counter
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 REST_S = 0.7
+BEAT_S = 3.0  # as often as the server
 BUSY = 75  # exit status of a runner that found another one
 PATIENCE_S = 120.0
 
@@ -144,26 +146,34 @@ class Swallow:
 
 
 @contextlib.contextmanager
-def heartbeats(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Says that the server is there, as often as the server does."""
+def every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+    """Calls `act` again and again, in a thread, until the block ends."""
     over = threading.Event()
 
-    def beat() -> None:
-        n = 0
-        assert child.stdin
-        while not over.wait(3.0):
-            n += 1
-            with contextlib.suppress(OSError):
-                child.stdin.write(b"hb %d\n" % n)
-                child.stdin.flush()
+    def work() -> None:
+        while not over.wait(seconds):
+            act()
 
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
+
+
+def heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
+    """What says that the server is there."""
+    numbers = itertools.count(1)
+
+    def beat() -> None:
+        assert child.stdin
+        with contextlib.suppress(OSError):
+            child.stdin.write(b"hb %d\n" % next(numbers))
+            child.stdin.flush()
+
+    return beat
 
 
 def capture(jobs: list[bundle.Job], run: str) -> Captured:
@@ -183,7 +193,7 @@ def capture(jobs: list[bundle.Job], run: str) -> Captured:
         start_new_session=True,
     ) as child:
         assert child.stdout
-        with heartbeats(child):
+        with every(BEAT_S, heartbeat(child)):
             while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
                 sent += len(data)
                 got += reader.feed(data)
@@ -221,22 +231,17 @@ def spent() -> float:
 @contextlib.contextmanager
 def disk_peak(run: str, into: list[int]) -> Iterator[None]:
     """Watches the run's directory; appends the most bytes that its files held."""
-    over = threading.Event()
     places = [Path(top) / f"culprit-{run}" for top in bundle.Limits(run=run).directories]
     peak = 0
 
     def watch() -> None:
         nonlocal peak
-        while not over.wait(0.1):
-            peak = max(peak, sum(held(place) for place in places))
+        peak = max(peak, sum(held(place) for place in places))
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
     try:
-        yield
+        with every(0.1, watch):
+            yield
     finally:
-        over.set()
-        thread.join()
         into.append(peak)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from culprit.launch import children, install, machine
+from culprit.launch.checks.journeys import wait_ready
 from culprit.launch.paths import ROOT
 from culprit.launch.progress import Progress
 
@@ -86,7 +87,7 @@ def running(root: Path, home: Path, log: Path, wait_s: float, **more: str) -> It
             env=environment(home, **more),
         )  # fmt: skip
     try:
-        said = _ready(platform, home, began + wait_s)
+        said = wait_ready(platform, home, wait_s)
         ready_s = time.monotonic() - began
         if said is None:
             raise Broken(f"the platform did not start:\n{log.read_text('utf-8', 'replace')[-1500:]}")
@@ -105,15 +106,3 @@ def purge(root: Path, home: Path) -> None:
         [str(root / "culprit"), "down", "--purge"],
         env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
     )  # fmt: skip
-
-
-def _ready(platform: subprocess.Popen[bytes], home: Path, end: float) -> dict[str, Any] | None:
-    while time.monotonic() < end and platform.poll() is None:
-        try:
-            said = json.loads((home / "running.json").read_text("utf-8"))
-        except (OSError, json.JSONDecodeError):
-            said = {}
-        if said.get("ready"):
-            return dict(said)
-        time.sleep(0.05)
-    return None

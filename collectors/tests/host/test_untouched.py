@@ -30,7 +30,7 @@ PLACES = (
     "/usr/local",
     "/var/lib/dpkg",
     "/var/spool/cron",
-    "/root/.ssh",
+    f"{Path.home()}/.ssh",
     "/boot",
 )
 

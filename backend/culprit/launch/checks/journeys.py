@@ -69,9 +69,11 @@ def start(round_: Round, home: Path, log: int) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def wait_ready(platform: subprocess.Popen[bytes], home: Path) -> dict[str, Any] | None:
+def wait_ready(
+    platform: subprocess.Popen[bytes], home: Path, wait_s: float = READY_S
+) -> dict[str, Any] | None:
     """What `up` says about itself once it is ready; None where it ended or took too long."""
-    deadline = time.monotonic() + READY_S
+    deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline and platform.poll() is None:
         try:
             running = json.loads((home / "running.json").read_text("utf-8"))
@@ -79,7 +81,7 @@ def wait_ready(platform: subprocess.Popen[bytes], home: Path) -> dict[str, Any] 
             running = {}
         if running.get("ready"):
             return dict(running)
-        time.sleep(0.2)
+        time.sleep(0.05)
     return None
 
 
