@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal
 
@@ -30,7 +30,10 @@ _PATH = re.compile(r"/[A-Za-z0-9._/*?\[\]:-]+")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One collector in one run. `grace_s`: how much longer than `seconds` it may take before it is ended."""
+    """One collector in one run. `grace_s`: how much longer than `seconds` it may take before it is ended.
+
+    `options` are the values of its options by name, each one already matched against its pattern.
+    """
 
     id: str
     ways: tuple[Way, ...]
@@ -38,14 +41,33 @@ class Job:
     max_bytes: int = 64 << 20
     exclusive: bool = False
     grace_s: int = 15
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, collector: Collector, seconds: int) -> Job:
-        """The job that runs `collector` for `seconds`, within what the collector allows."""
+    def of(cls, collector: Collector, seconds: int, options: Mapping[str, str] | None = None) -> Job:
+        """The job that runs `collector` for `seconds`, within what the collector allows.
+
+        Raises ValueError for an option that the collector does not have, or whose value does not match.
+        """
         seconds = min(seconds, collector.seconds_max)
         return cls(
-            collector.id, collector.ways, seconds, collector.max_bytes, collector.exclusive, 15 + seconds // 2
+            collector.id,
+            collector.ways,
+            seconds,
+            collector.max_bytes,
+            collector.exclusive,
+            15 + seconds // 2,
+            options_of(collector, options or {}),
         )
+
+
+def options_of(collector: Collector, given: Mapping[str, str]) -> dict[str, str]:
+    """All options of a collector by name, `given` over their defaults. Raises ValueError on a wrong one."""
+    known = {one.name: one for one in collector.options}
+    for name, value in given.items():
+        if name not in known or not re.fullmatch(known[name].pattern, value):
+            raise ValueError(f"{collector.id}.{name}")
+    return {name: given.get(name, one.default) for name, one in known.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +204,20 @@ def _job_lines(number: int, job: Job) -> list[str]:
         f"{name}_cap={job.max_bytes}",
         f"{name}_grace={job.grace_s}",
         f"{name}_exclusive={int(job.exclusive)}",
+        f"{name}_options={_quote(_assignments(job.options))}",
         f"{name}_ways={_quote(' '.join(str(way) for way in range(1, len(job.ways) + 1)))}",
     ]
     for way_number, way in enumerate(job.ways, 1):
         fields = _way_fields(way, job)
         lines += [f"{name}_{way_number}_{key}={_quote(value)}" for key, value in fields.items()]
     return lines
+
+
+def _assignments(options: Mapping[str, str]) -> str:
+    """Lines of shell that export the options to a script."""
+    if not all(_ID.fullmatch(name) for name in options):
+        raise ValueError("options have plain names")
+    return "\n".join(f"export OPT_{name.upper()}={_quote(value)}" for name, value in options.items())
 
 
 def _way_fields(way: Way, job: Job) -> dict[str, str]:
@@ -225,6 +255,7 @@ def _needs_fields(needs: Needs) -> dict[str, str]:
         "files": " ".join(needs.files),
         "root": str(int(needs.root)),
         "perf": str(int(needs.perf)),
+        "target": str(int(needs.target)),
     }
 
 

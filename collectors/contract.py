@@ -50,7 +50,8 @@ class Needs:
     """What one way of collecting asks of the host.
 
     `perf` means that system-wide perf events must be allowed: root, CAP_PERFMON, or
-    perf_event_paranoid <= -1.
+    perf_event_paranoid <= -1. `target` means that the scope of the capture must have named a process, a
+    control group or a service, so that there is a `$TARGET_PID`.
     `mend` names the command or package that supplies what is missing.
     """
 
@@ -58,6 +59,7 @@ class Needs:
     files: tuple[str, ...] = ()
     root: bool = False
     perf: bool = False
+    target: bool = False
     mend: str = ""
 
 
@@ -69,7 +71,10 @@ class Script:
     to an empty directory of its own. `$SECS` is the duration in whole seconds, `$BYTES` the byte cap. Each
     file that it leaves behind in that directory becomes one part of the artifact; standard output becomes
     the part `stdout` where it is not empty. `shows` is the command line that a person sees before dispatch,
-    with `{seconds}` filled in. `version` prints the version of the tool on one line.
+    with `{seconds}` filled in. `version` prints the version of the tool on one line. What the capture looks at is
+    in `$TARGET_KIND` (host, cgroup or process), `$TARGET_PID` (the process to look at; empty for a whole host),
+    `$TARGET_PIDS` (at most 512) and `$TARGET_CGROUP` (its path below the mount points; empty where unknown). A
+    value that the collector asks for is in `$OPT_<NAME>`, empty where nobody gave one.
     """
 
     name: str
@@ -190,12 +195,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table that is no time series; rows hold strings and numbers in the order of `columns`."""
+    """A small table that is no time series; rows hold strings and numbers in the order of `columns`.
+
+    `lines` names for each row the 1-based line of `part` that it was read from.
+    """
 
     kind: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str | int | float | None, ...], ...]
     part: str = "stdout"
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +232,7 @@ class ProfileSource:
     Profiles are built by a task of their own, because they may hold ten million samples.
     """
 
-    kind: Literal["on_cpu", "sched", "off_cpu"]
+    kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state"]
     reader: Literal["perf_script", "folded", "perf_sched"]
     part: str
     unit: Literal["samples", "ns"]
@@ -248,12 +257,27 @@ Parse = Callable[[Mapping[str, Part], Context], Parsed]
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """A value that whoever asks for a capture may give a collector: exported to scripts as `$OPT_<NAME>`.
+
+    `pattern` is what the whole value must match; it is checked where the request comes in and again where
+    the program is built. `default` is what scripts see where nobody gave one.
+    """
+
+    name: str
+    pattern: str
+    title: Text
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Collector:
     """One thing that can be run on a host and read afterwards.
 
     `exclusive` collectors run one after another, after the light ones have started. `seconds_max` caps the
     duration, `max_bytes` what it may write on the host (decompressed). `parser_version` grows whenever
-    `parse` would yield something else for the same bytes.
+    `parse` would yield something else for the same bytes. Light collectors are part of every plan, unless they
+    are `on_demand`.
     """
 
     id: str
@@ -269,3 +293,5 @@ class Collector:
     seconds_max: int = 120
     max_bytes: int = 64 << 20
     parser_version: int = 1
+    options: tuple[Option, ...] = ()
+    on_demand: bool = False

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from collectors.contract import Text
-from collectors.metric_rows import cpu, disk, memory, network, tasks
+from collectors.metric_rows import (
+    application,
+    cgroup,
+    cpu,
+    disk,
+    memory,
+    network,
+    platform,
+    sockets,
+    storage,
+    tasks,
+)
 from collectors.metric_rows.row import Lane, Metric
 
 __all__ = ["CATALOGUE", "GROUPS", "Lane", "Metric", "metric"]
@@ -27,13 +38,17 @@ GROUPS: Mapping[str, Text] = MappingProxyType(
         "network": Text("Network", "网络"),
         "tcp": Text("TCP and UDP", "TCP 与 UDP"),
         "numa": Text("NUMA", "NUMA"),
+        "cgroup": Text("Control groups", "控制组"),
+        "app": Text("Applications", "应用"),
+        "platform": Text("Hardware and clock", "硬件与时钟"),
     }
 )
 
 
 def _collect() -> Mapping[str, Metric]:
     """All rows by id; two rows with one id are our bug."""
-    rows = (*cpu.ROWS, *tasks.ROWS, *memory.ROWS, *disk.ROWS, *network.ROWS)
+    modules = (cpu, tasks, memory, disk, network, cgroup, sockets, storage, application, platform)
+    rows = [row for module in modules for row in module.ROWS]
     catalogue = {row.id: row for row in rows}
     if len(catalogue) != len(rows):
         raise ValueError("two metrics with one id")

@@ -12,7 +12,7 @@ from collectors.registry import COLLECTORS
 __all__ = ["PLANS", "Plan", "PlannedCollector", "custom", "scaled", "tier_of"]
 
 _TIERS = tuple(Tier)
-_LIGHT = (
+_FIRST = (
     "vmstat",
     "iostat",
     "softirqs",
@@ -29,6 +29,12 @@ _LIGHT = (
     "kmsg",
     "host_facts",
     "proc_top",
+)
+#: The light ones that every plan holds: those that people look at first, then all others.
+_LIGHT = tuple(
+    dict.fromkeys(
+        (*_FIRST, *(one.id for one in COLLECTORS.values() if one.tier is Tier.LIGHT and not one.on_demand))
+    )
 )
 CUSTOM = "custom"
 

@@ -20,12 +20,13 @@ unset CU_X CU_G CU_M CU_L CU_LINE CU_CAGE CU_F CU_V'
 # Whether way $2 of job $1 can run; the reason into WHY where it cannot.
 needs() {
   WHY=
-  eval "k_=\$J$1_$2_kind t_=\$J$1_$2_tools f_=\$J$1_$2_files r_=\$J$1_$2_root p_=\$J$1_$2_perf"
+  eval "k_=\$J$1_$2_kind t_=\$J$1_$2_tools f_=\$J$1_$2_files r_=\$J$1_$2_root p_=\$J$1_$2_perf g_=\$J$1_$2_target"
   for x_ in $t_; do
     command -v "$x_" >/dev/null 2>&1 || { WHY="reason.tool_missing tool=$x_"; return 1; }
   done
   [ "$k_" != sampled ] || [ -n "$T_awk" ] || { WHY="reason.tool_missing tool=awk"; return 1; }
   [ "$r_" = 0 ] || [ "$MYUID" = 0 ] || { WHY=reason.needs_root; return 1; }
+  [ "$g_" = 0 ] || [ -n "${TARGET_PID-}" ] || { WHY=reason.needs_target; return 1; }
   for x_ in $f_; do
     set -- $x_
     [ -r "$1" ] || { WHY="reason.file_missing file=$x_"; return 1; }
@@ -133,9 +134,9 @@ script() {
   D=$DIR/c/$1
   F=$DIR/t/$1
   $T_mkdir -p "$D"
-  eval "sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_shows stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
+  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_shows stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
   [ -z "$ver_" ] || ver_="( $ver_$NL) >\"\$CU_V_\" 2>&1 </dev/null"
-  if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$sh_" >"$F.sh"; then
+  if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$opt_" "$sh_" >"$F.sh"; then
     outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
     return 0
   fi

@@ -3,12 +3,12 @@
 # Way $2 of job $1 where nothing can be written: standard output is kept in memory, packed, up to a small cap.
 # The script runs in /proc, where not even root can create a file.
 piped() {
-  eval "sh_=\$J$1_$2_sh show_=\$J$1_$2_shows"
+  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh show_=\$J$1_$2_shows"
   proc self
   cpu_=$CPU
   up
   O_T0=$CS
-  capture "$secs" "$PRE${NL}unset CU_V_$NL$sh_"
+  capture "$secs" "$PRE${NL}unset CU_V_$NL$opt_$NL$sh_"
   up
   O_T1=$CS
   proc self

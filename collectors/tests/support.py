@@ -85,6 +85,7 @@ def plain(parsed: Parsed) -> dict[str, Any]:
                 "kind": one.kind,
                 "columns": [f"{column.id} {column.unit}".strip() for column in one.columns],
                 "rows": [[_round(cell) for cell in row] for row in one.rows],
+                **({"lines": list(one.lines)} if one.lines else {}),
             }
             for one in parsed.tables
         ],

@@ -93,12 +93,13 @@ class ProfileRef(BaseModel):
 
 
 class TableRead(BaseModel):
-    """A small table; rows in the order of `columns`."""
+    """A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows."""
 
     kind: str
     collector: str | None
     columns: list[Json]
     rows: list[list[Any]]
+    lines: list[int]
     artifact_id: UUID | None
 
 

@@ -86,6 +86,7 @@ def read_run(session: Session, actor: Actor, run_id: UUID) -> RunRead:
                 collector=names.get(one.run_collector_id) if one.run_collector_id else None,
                 columns=one.columns,
                 rows=one.rows,
+                lines=one.lines,
                 artifact_id=one.artifact_id,
             )
             for one in queries.tables(session, run_id)

@@ -19,8 +19,9 @@ class Host(Base):
     """A machine: how it is reached, how it is recognised, and what is known of it.
 
     `host_key` is the public key blob as SSH sends it; `host_key_fingerprint` is OpenSSH's "SHA256:…" of it.
-    `labels` maps names to text. `max_silence_s` bounds how long a sick host may stay silent. An `imported`
-    host is known only from files that somebody brought: it has a timeline, but no address and no credential.
+    `labels` maps names to text. `max_silence_s` bounds how long a sick host may stay silent. `allows_ptrace`: an
+    admin has allowed tools that stop a process at its system calls. An `imported` host is known only from files
+    that somebody brought: it has a timeline, but no address and no credential.
     """
 
     __tablename__ = "host"
@@ -51,6 +52,7 @@ class Host(Base):
     pinned_at: Mapped[datetime | None]
     pinned_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     max_silence_s: Mapped[int] = mapped_column(default=90)
+    allows_ptrace: Mapped[bool] = mapped_column(default=False)
     facts: Mapped[Json | None]
     facts_at: Mapped[datetime | None]
     machine_id: Mapped[str | None]

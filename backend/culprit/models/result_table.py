@@ -11,7 +11,10 @@ from culprit.models.base import Base, Id, JsonList
 
 
 class ResultTable(Base):
-    """A result that is no series: `columns` [{id, unit}], `rows` lists in that order."""
+    """A result that is no series: `columns` [{id, unit}], `rows` lists in that order.
+
+    `lines` holds for each row the line of the artifact that it was read from; empty where the parser names none.
+    """
 
     __tablename__ = "result_table"
 
@@ -21,4 +24,5 @@ class ResultTable(Base):
     kind: Mapped[str]
     columns: Mapped[JsonList]
     rows: Mapped[JsonList]
+    lines: Mapped[JsonList] = mapped_column(default=list)
     artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifact.id", ondelete="SET NULL"))

@@ -101,10 +101,12 @@ def _facts(facts: Mapping[str, object], warnings: list[Json]) -> Json:
 
 def _table(one: Table, warnings: list[Json]) -> Json:
     rows = _first(one.rows, MAX_TABLE_ROWS, "ingest.table_cut", warnings)
+    lines = [int(line) for line in one.lines[: len(rows)]] if len(one.lines) == len(one.rows) else []
     return {
         "kind": text(one.kind, 200),
         "columns": [{"id": text(c.id, 200), "unit": text(c.unit, 50)} for c in one.columns],
         "rows": plain(rows),
+        "lines": lines,
         "part": one.part,
     }
 

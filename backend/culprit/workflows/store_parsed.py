@@ -126,6 +126,7 @@ def _tables(session: Session, run: Run, readings: list[Reading]) -> None:
                     kind=one["kind"],
                     columns=one["columns"],
                     rows=one["rows"],
+                    lines=one["lines"],
                     artifact_id=reading.artifacts.get(one["part"]),
                 )
             )

@@ -1,0 +1,7 @@
+"""Hardware and clock."""
+
+from __future__ import annotations
+
+from collectors.metric_rows.row import Metric
+
+ROWS: tuple[Metric, ...] = ()

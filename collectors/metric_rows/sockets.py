@@ -1,0 +1,7 @@
+"""Sockets, queues and filters."""
+
+from __future__ import annotations
+
+from collectors.metric_rows.row import Metric
+
+ROWS: tuple[Metric, ...] = ()
