@@ -24,6 +24,7 @@ from culprit.models import (
     Artifact,
     Capture,
     Credential,
+    Diagnosis,
     Host,
     Preflight,
     Profile,
@@ -171,12 +172,13 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         session.flush()
         side = {"profile_id": str(profile.id), "filter": {}}
         diff = ProfileDiff(a=side, b=side, requested_by=owner)
-        session.add(diff)
+        diagnosis = Diagnosis(host_id=host.id, seconds=8, state="done")
+        session.add_all([diff, diagnosis])
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
-                "diff": diff}  # fmt: skip
+                "diff": diff, "diagnosis": diagnosis}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
-    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule")}
+    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "threshold")}
     return Seeds(ids)
 
 

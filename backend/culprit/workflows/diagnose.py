@@ -21,7 +21,7 @@ from collectors.scope import Scope
 from culprit.auth.actor import Actor, actor_by_id
 from culprit.auth.policy import allowed
 from culprit.captures import service as captures
-from culprit.captures.schemas import CaptureCreate
+from culprit.captures.schemas import CaptureCreate, ScopeGiven
 from culprit.config import settings
 from culprit.core.outcomes import RUN_FINAL
 from culprit.core.rules import form
@@ -119,7 +119,7 @@ def _start(  # noqa: PLR0917
         plan=TRIAGE,
         seconds=max(seconds.values()),
         collectors=list(seconds),
-        scope=scope or None,
+        scope=ScopeGiven.model_validate(scope or {}),
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
     capture = captures.create(session, actor, store, wanted, source="manual")
