@@ -81,8 +81,8 @@ class _Duties:
             Path(path).write_text(str(order["value"]))
 
     def clean(self) -> None:
-        for path, value in self.originals.items():
-            Path(path).write_text(value)
+        for setting, value in self.originals.items():
+            Path(setting).write_text(value)
         self.originals.clear()
         destroy([path for path in self.remove if (path / "cgroup.procs").exists()])
         for path in self.remove:

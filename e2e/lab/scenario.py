@@ -51,7 +51,7 @@ CAUSES = frozenset(
         "nic-link-degraded",
         "failing-disk",
         "clock-unsynchronised",
-    }  # fmt: skip
+    }
 )
 
 

@@ -130,6 +130,25 @@ class Site:
             raise RuntimeError(f"{program} ended: {self._log_text()}")
         return server
 
+    def replace(
+        self, server: subprocess.Popen[bytes], program: str, port: int, *options: object
+    ) -> subprocess.Popen[bytes]:
+        """Ends `server` and starts another in its place, as a deployment does."""
+        server.kill()
+        server.wait()
+        return self.serve(program, port, *options)
+
+    def compile(self, source: str) -> Path:
+        """Builds a C program of e2e/lab/programs for this site."""
+        binary = self.directory / Path(source).stem
+        subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", binary, PROGRAMS / source], check=True)
+        return binary
+
+    def scope(self, rng: random.Random, pid: int, *, whole: bool = True) -> dict[str, str]:
+        """What an engineer may name: the whole host where the fault is everybody's, a group or a process."""
+        named: list[dict[str, str]] = [{"cgroup": self.app.path}, {"pid": str(pid)}]
+        return rng.choice([{}, *named] if whole else named)
+
     def load(self, *options: object, on_host: bool = False, program: str = "clients.py") -> Load:
         """Starts a load generator, on the clients' side unless said otherwise."""
         self._log_number += 1

@@ -19,7 +19,7 @@ def _idle(site: Site, rng: random.Random) -> Iterator[Live]:
     healthy = load.baseline(2.0)
     yield Live(
         site.host,
-        rng.choice(({}, {"cgroup": site.app.path}, {"pid": str(server.pid)})),
+        site.scope(rng, server.pid),
         {"port": port, "rate": rate, "healthy": healthy},
         load.stats,
     )

@@ -23,13 +23,11 @@ def _bursts(site: Site, rng: random.Random) -> Iterator[Live]:
         "--to", f"{site.host_address}:{port}", "--rate", rate, "--burst", burst, "--timeout-s", 1.5
     )
     healthy = load.baseline()
-    server.kill()
-    server.wait()
-    server = site.serve("service.py", port, "--backlog", backlog, *options)
+    server = site.replace(server, "service.py", port, "--backlog", backlog, *options)
     load.mark()
     yield Live(
         site.host,
-        rng.choice(({}, {"cgroup": site.app.path}, {"pid": str(server.pid)})),
+        site.scope(rng, server.pid),
         {
             "port": port,
             "backlog": backlog,
@@ -54,14 +52,12 @@ def _stalls(site: Site, rng: random.Random) -> Iterator[Live]:
         "--to", f"{site.host_address}:{port}", "--rate", rate, "--poisson", "--timeout-s", 1.0, "--seed", port
     )  # fmt: skip
     healthy = load.baseline()
-    server.kill()
-    server.wait()
     site.host_sh(f"sysctl -qw net.core.somaxconn={limit}")
-    server = site.serve("evented.py", port, *options)
+    server = site.replace(server, "evented.py", port, *options)
     load.mark()
     yield Live(
         site.host,
-        rng.choice(({}, {"cgroup": site.app.path})),
+        site.scope(rng, server.pid),
         {
             "port": port,
             "somaxconn": limit,
@@ -83,15 +79,23 @@ def _slow_workers(site: Site, rng: random.Random) -> Iterator[Live]:
     server = site.serve("service.py", port, "--backlog", 4096, "--workers", 64, "--wait-ms", wait_ms)
     load = site.load("--to", f"{site.host_address}:{port}", "--rate", rate, "--poisson", "--timeout-s", 1.5)
     healthy = load.baseline()
-    server.kill()
-    server.wait()
-    server = site.serve(
-        "service.py", port, "--backlog", 4096, "--workers", workers, "--wait-ms", wait_ms, "--access-log", LOG
+    server = site.replace(
+        server,
+        "service.py",
+        port,
+        "--backlog",
+        4096,
+        "--workers",
+        workers,
+        "--wait-ms",
+        wait_ms,
+        "--access-log",
+        LOG,
     )
     load.mark()
     yield Live(
         site.host,
-        rng.choice(({"cgroup": site.app.path}, {"pid": str(server.pid)})),
+        site.scope(rng, server.pid, whole=False),
         {"port": port, "workers": workers, "rate": rate, "wait_ms": wait_ms, "healthy": healthy},
         load.stats,
         LOG,

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import errno
 import random
+import resource
 import time
 from pathlib import Path
 from typing import TextIO
@@ -23,13 +24,20 @@ def main() -> None:
     parser.add_argument("--timeout-s", type=float, default=2.0)
     parser.add_argument("--hang-up", action="store_true", help="the client closes first, and keeps TIME_WAIT")
     parser.add_argument("--kept", type=int, default=0, help="send over this many kept connections")
+    parser.add_argument(
+        "--hold", type=int, default=0, help="only open this many connections and keep them idle"
+    )
+    parser.add_argument("--body-bytes", type=int, default=0)
     parser.add_argument("--name", default="clients")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
     Path("/proc/self/comm").write_text(options.name[:15])
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    run = _hold if options.hold else _kept if options.kept else _open_loop
     with Path(options.log).open("w", buffering=1) as log:
-        asyncio.run(_kept(options, log) if options.kept else _open_loop(options, log))
+        asyncio.run(run(options, log))
 
 
 async def _open_loop(options: argparse.Namespace, log: TextIO) -> None:
@@ -53,7 +61,7 @@ async def _request(destination: tuple[str, int], options: argparse.Namespace, lo
     began, start = time.time(), time.monotonic()
     try:
         async with asyncio.timeout(options.timeout_s):
-            outcome = await _ask(destination, hang_up=options.hang_up)
+            outcome = await _ask(destination, options)
     except TimeoutError:
         outcome = "timeout"
     except OSError as error:
@@ -63,13 +71,12 @@ async def _request(destination: tuple[str, int], options: argparse.Namespace, lo
     log.write(f"{began:.3f} {outcome} {(time.monotonic() - start) * 1000:.2f}\n")
 
 
-async def _ask(destination: tuple[str, int], *, hang_up: bool) -> str:
+async def _ask(destination: tuple[str, int], options: argparse.Namespace) -> str:
     reader, writer = await asyncio.open_connection(*destination)
     try:
-        how = b"" if hang_up else b"Connection: close\r\n"
-        writer.write(b"GET /orders/17 HTTP/1.1\r\nHost: service\r\n%s\r\n" % how)
+        writer.write(_request_text(options, last=not options.hang_up))
         outcome = await _answer(reader)
-        if not hang_up:
+        if not options.hang_up:
             await reader.read(1)  # the server's end first
         return outcome
     finally:
@@ -91,7 +98,7 @@ async def _kept_worker(address: str, port: int, options: argparse.Namespace, log
             reader, writer = await asyncio.wait_for(asyncio.open_connection(address, port), options.timeout_s)
             while outcome == "ok":
                 began, start = time.time(), time.monotonic()
-                writer.write(b"GET /orders/17 HTTP/1.1\r\nHost: service\r\n\r\n")
+                writer.write(_request_text(options, last=False))
                 outcome = await asyncio.wait_for(_answer(reader), options.timeout_s)
                 log.write(f"{began:.3f} {outcome} {(time.monotonic() - start) * 1000:.2f}\n")
                 await asyncio.sleep(max(0.0, gap - (time.monotonic() - start)))
@@ -104,6 +111,30 @@ async def _kept_worker(address: str, port: int, options: argparse.Namespace, log
         finally:
             if writer:
                 writer.close()
+
+
+async def _hold(options: argparse.Namespace, log: TextIO) -> None:
+    """Connections nobody says anything on. One line in the log for each that came about, or did not."""
+    address, port = options.to.split(":")
+    held = []
+    for _ in range(options.hold):
+        began, outcome = time.time(), "ok"
+        try:
+            held.append(
+                await asyncio.wait_for(asyncio.open_connection(address, int(port)), options.timeout_s)
+            )
+        except OSError as error:  # TimeoutError is one too
+            outcome = errno.errorcode.get(error.errno or 0, "timeout")
+        log.write(f"{began:.3f} {outcome} {(time.time() - began) * 1000:.2f}\n")
+    await asyncio.Event().wait()
+
+
+def _request_text(options: argparse.Namespace, *, last: bool) -> bytes:
+    close = b"Connection: close\r\n" if last else b""
+    if not options.body_bytes:
+        return b"GET /orders/17 HTTP/1.1\r\nHost: service\r\n%s\r\n" % close
+    head = b"POST /orders HTTP/1.1\r\nHost: service\r\n%sContent-Length: %d\r\n\r\n"
+    return head % (close, options.body_bytes) + b"z" * options.body_bytes
 
 
 async def _answer(reader: asyncio.StreamReader) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import selectors
 import socket
 import time
@@ -20,6 +21,8 @@ def main() -> None:
     parser.add_argument("--every-ms", type=float, default=1000.0)
     options = parser.parse_args()
     Path("/proc/self/comm").write_text(options.name[:15])
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     address, port = options.listen.split(":")
     listener = socket.create_server((address, int(port)), backlog=options.backlog)
     listener.setblocking(False)

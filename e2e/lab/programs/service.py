@@ -8,12 +8,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
 
 REQUEST_LIMIT = 4096
 IDLE_S = 5.0
+UPSTREAM_S = 3.0
+REQUEST_MAX = 1 << 20
 
 
 def main() -> None:
@@ -26,6 +29,10 @@ def main() -> None:
     parser.add_argument("--burn-ms", type=float, default=0.0, help="CPU time a request burns")
     parser.add_argument("--answer-bytes", type=int, default=200)
     parser.add_argument("--upstream", default="", help="address:port that each request asks first")
+    parser.add_argument(
+        "--upstream-reset", action="store_true", help="hang up on it with RST, without TIME_WAIT"
+    )
+    parser.add_argument("--source", default=None, help="bind this address before asking upstream")
     parser.add_argument("--access-log", default="")
     options = parser.parse_args()
     Path("/proc/self/comm").write_text(options.name[:15])
@@ -51,7 +58,7 @@ def _work(listener: socket.socket, options: argparse.Namespace) -> None:
 
 def _converse(connection: socket.socket, options: argparse.Namespace) -> None:
     """Answers requests until the client hangs up or asks to."""
-    while request := connection.recv(REQUEST_LIMIT):
+    while request := _read(connection):
         began = time.time()
         status = _answer(options)
         last = b"Connection: close" in request
@@ -71,6 +78,24 @@ def _converse(connection: socket.socket, options: argparse.Namespace) -> None:
             return
 
 
+def _read(connection: socket.socket) -> bytes:
+    """One request with its body; b"" when the client has hung up."""
+    request = b""
+    while b"\r\n\r\n" not in request:
+        if not (part := connection.recv(REQUEST_LIMIT)):
+            return b""
+        request += part
+    head, _, body = request.partition(b"\r\n\r\n")
+    missing = 0
+    if b"Content-Length: " in head:
+        missing = int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0]) - len(body)
+    while missing > 0:
+        if not (part := connection.recv(min(missing, REQUEST_MAX))):
+            return b""
+        missing -= len(part)
+    return head
+
+
 def _log(path: str, line: str) -> None:
     """One write per line: threads need no lock, and whoever rotates the log no signal."""
     with Path(path).open("a") as log:
@@ -85,15 +110,20 @@ def _answer(options: argparse.Namespace) -> int:
             sum(range(200))
     if options.wait_ms:
         time.sleep(options.wait_ms / 1000)
-    if options.upstream:
-        address, port = options.upstream.split(":")
-        try:
-            with socket.create_connection((address, int(port)), timeout=2.0) as upstream:
-                upstream.sendall(b"GET /item HTTP/1.1\r\nHost: upstream\r\n\r\n")
-                return 200 if upstream.recv(REQUEST_LIMIT) else 502
-        except OSError:
-            return 502
-    return 200
+    return _ask(options) if options.upstream else 200
+
+
+def _ask(options: argparse.Namespace) -> int:
+    address, port = options.upstream.split(":")
+    source = (options.source, 0) if options.source else None
+    try:
+        with socket.create_connection((address, int(port)), UPSTREAM_S, source) as upstream:
+            if options.upstream_reset:
+                upstream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            upstream.sendall(b"GET /item HTTP/1.1\r\nHost: upstream\r\n\r\n")
+            return 200 if upstream.recv(REQUEST_LIMIT) else 502
+    except OSError:
+        return 502
 
 
 if __name__ == "__main__":
