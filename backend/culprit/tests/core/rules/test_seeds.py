@@ -3,11 +3,13 @@
 Each file in `seeds/` is one case study. A step has the text that a host would have written (`parts`: collector →
 part → text), the rule that judges it, the state that must come of it, and where the case tells the figure after
 the fix, the text `after` it, on which the rule must stay quiet. Figures for which no text can be written are listed
-with `threshold_only` and the reason.
+with `threshold_only` and the reason. Files in `cases/` have the same form and are of our own making; `fixture`
+(collector → folder of its fixtures) stands for text that was really captured, beside or instead of `parts`.
 """
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -27,12 +29,18 @@ from culprit.core.stacks import Profile
 from collectors.contract import Context, Parsed
 from collectors.parse import folded, perf_script
 from collectors.registry import COLLECTORS
+from collectors.tests.record_fixtures import FIXTURES
 from collectors.tests.support import SIMPLE, part
 
-SEEDS = sorted((Path(__file__).parent / "seeds").glob("*.yaml"))
+HERE = Path(__file__).parent
+FILES = sorted((HERE / "seeds").glob("*.yaml")) + sorted((HERE / "cases").glob("*.yaml"))
 Json = dict[str, Any]
-STEPS = [(one.stem, step) for one in SEEDS for step in yaml.safe_load(one.read_text())]
-WITH_TEXT = [pytest.param(step, id=f"{case}/{step['step']}") for case, step in STEPS if "parts" in step]
+STEPS = [(one.stem, step) for one in FILES for step in yaml.safe_load(one.read_text())]
+WITH_TEXT = [
+    pytest.param(step, id=f"{step['rule']}/{case}/{step['step']}")
+    for case, step in STEPS
+    if "parts" in step or "fixture" in step
+]
 FIRED = [one for one in WITH_TEXT if one.values[0]["state"] in {"fired", "inconclusive"}]  # type: ignore[index]
 AFTER = [one for one in WITH_TEXT if "after" in one.values[0]]  # type: ignore[operator]
 OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
@@ -46,9 +54,16 @@ def parse(collector: str, parts: Mapping[str, Any], context: Context) -> Parsed:
 def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callable[[str], str] = str) -> View:
     facts = step.get("facts", {})
     parsed, profiles = {}, {}
-    for collector, files in step[texts].items():
+    given = dict(step.get(texts, {}))
+    for collector, folder in (step.get("fixture", {}) if texts == "parts" else {}).items():
+        given[collector] = captured(collector, folder)
+    for collector, files in given.items():
         way = files.get("way", COLLECTORS[collector].ways[0].name)
-        parts = {name: part(change(text)) for name, text in files.items() if name != "way"}
+        parts = {
+            name: part(text if isinstance(text, bytes) else change(text))
+            for name, text in files.items()
+            if name != "way"
+        }
         parsed[collector] = parser(collector, parts, Context(SIMPLE, way, step.get("seconds", 30.0), facts))
         for source in parsed[collector].profiles:
             if source.part in parts and source.reader != "perf_sched":
@@ -56,6 +71,21 @@ def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callab
                 profiles[source.kind] = Profile(reader.read(parts[source.part].open()))
     baseline = view({**step, "baseline": None}, "baseline") if step.get("baseline") else None
     return view_of(parsed, profiles=profiles, facts=facts, baseline=baseline)
+
+
+def captured(collector: str, folder: str) -> Json:
+    """The parts of a fixture, as text where they are text."""
+    place = FIXTURES / collector / folder
+    told = json.loads((place / "how.json").read_text())
+    files = [one for one in place.iterdir() if one.name not in {"how.json", "expected.json"}]
+    return {"way": told["way"], **{one.name: _text(one.read_bytes()) for one in files}}
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def said(step: Json, rule: Rule | None = None, **changes: Any) -> Finding:
@@ -115,6 +145,7 @@ def test_the_wrong_parser_would_be_noticed(step: Json) -> None:
 
 def test_every_figure_has_text_or_a_reason() -> None:
     for case, step in STEPS:
-        assert ("parts" in step) != ("threshold_only" in step), (case, step["step"])
+        text = "parts" in step or "fixture" in step
+        assert text != ("threshold_only" in step), (case, step["step"])
         assert step.get("rule") in RULES or "threshold_only" in step, (case, step["step"])
-        assert step["kind"] in {"stated", "derived", "refuted"}
+        assert step["kind"] in {"stated", "derived", "refuted", "own"}
