@@ -28,6 +28,8 @@ from e2e.lab.network import Namespace, wire, wire_management
 PROGRAMS = Path(__file__).parent / "programs"
 DATAGRAM_PROGRAMS = ("datagram_sink.py",)
 MAX_S = 300.0
+# A real host does not share its CPUs: all sites together weigh as much as eight processes of somebody else.
+LAB_SHARES = 8192
 HOST, CLIENT, CLIENT_BEHIND_ROUTER = "10.80.0.1", "10.80.0.2", "10.80.1.2"
 # A new sysfs shows this namespace's interfaces but hides the control groups, which are kept aside meanwhile.
 MOUNTS = """
@@ -65,6 +67,7 @@ class Site:
         whole.create()
         self.system, self.app = (Group(f"{whole.path}/{part}").create() for part in ("system", "app"))
         self.clients = clients.create()
+        Group("/lab").weigh(LAB_SHARES)
         self.host_net = Namespace(self.system.join_command(), self.name)
         self.client_net = Namespace(self.clients.join_command())
         self.router_net: Namespace | None = None
