@@ -50,11 +50,14 @@ class Stage:
             subprocess.run(command, check=True, capture_output=True, timeout=60)
         return str(target)
 
-    def items(self, *, supervised: bool = False, cpu: int | None = None, **knobs: object) -> None:
+    def items(
+        self, *, supervised: bool = False, cpu: int | None = None, open_files: int = 0, **knobs: object
+    ) -> None:  # fmt: skip
         """The C service; its knobs are named in items.c."""
         words = [f"{name}={value}" for name, value in {"log": LOG, **knobs, "port": self.port}.items()]
-        pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
-        self.serve([*pin, self.build("items.c"), *words], supervised=supervised)
+        before = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        before += ["prlimit", f"--nofile={open_files}", "--"] if open_files else []
+        self.serve([*before, self.build("items.c"), *words], supervised=supervised)
 
     def shop(self, *options: object, supervised: bool = False) -> None:
         """The Python service; its options are named in shop.py."""
@@ -75,11 +78,20 @@ class Stage:
         if supervised:
             command = ["sh", "-c", SUPERVISOR, str(self.exits), *command]
         self.server = self.site.on_host(list(command))
-        wait_for(lambda: self.server.poll() is not None or self._listens(), command[0], 30.0)  # type: ignore[union-attr]
-        if self.server.poll() is not None:
+        server = self.server
+        wait_for(lambda: server.poll() is not None or self._listens(), command[0], 30.0)
+        if server.poll() is not None:
             raise RuntimeError(
                 f"{command} ended: {(self.site.directory / 'programs.log').read_text()[-600:]}"
             )
+
+    def redis(self, port: int) -> None:
+        """A Redis for the application to ask, on the clients' side."""
+        self.site.on_client(
+            ["redis-server", "--port", str(port), "--bind", self.site.client_address, "--protected-mode", "no",
+             "--save", "", "--enable-debug-command", "yes", "--dir", str(self.site.directory)]
+        )  # fmt: skip
+        wait_for(lambda: f":{port} " in self.site.client_net.sh(f"ss -Hltn sport = :{port}"), "redis")
 
     def clients(self, rate: float, *options: object, timeout_s: float = 2.0) -> None:
         to = f"{self.site.host_address}:{self.port}"

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from e2e.lab.load import wait_for
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site
 from e2e.lab.stage import Stage
@@ -100,11 +99,7 @@ def _redis(site: Site, rng: random.Random, **knobs: object) -> Iterator[tuple[St
     """A stage whose application asks a Redis on the clients' side on every request."""
     stage = Stage(site, rng)
     port = rng.randrange(5000, 6900)
-    site.on_client(
-        ["redis-server", "--port", str(port), "--bind", site.client_address, "--protected-mode", "no", "--save", "",
-         "--enable-debug-command", "yes", "--dir", str(site.directory)]
-    )  # fmt: skip
-    wait_for(lambda: f":{port} " in site.client_net.sh(f"ss -Hltn sport = :{port}"), "redis")
+    stage.redis(port)
     stage.items(workers=24, upstream=f"{site.client_address}:{port}", **knobs)
     yield stage, port
 
