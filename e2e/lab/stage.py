@@ -63,13 +63,19 @@ class Stage:
         """The Python service; its options are named in shop.py."""
         self.serve(python("shop.py", "--port", self.port, "--log", LOG, *options), supervised=supervised)
 
-    def orders(self, *jvm: str, supervised: bool = False, **properties: object) -> None:
+    def orders(
+        self, *jvm: str, supervised: bool = False, wait: bool = True, **properties: object
+    ) -> None:  # fmt: skip
         """The Java service; its properties are named in Orders.java."""
         words = [f"-D{name}={value}" for name, value in {**properties, "port": self.port}.items()]
-        self.serve(["java", *jvm, *words, "-cp", self.build("Orders.java"), "Orders"], supervised=supervised)
+        command = ["java", *jvm, *words, "-cp", self.build("Orders.java"), "Orders"]
+        self.serve(command, supervised=supervised, wait=wait)
 
-    def serve(self, command: Sequence[str], *, supervised: bool = False) -> None:
-        """Puts `command` in place of the application that served until now, and waits until it listens."""
+    def serve(self, command: Sequence[str], *, supervised: bool = False, wait: bool = True) -> None:
+        """Puts `command` in place of the application that served until now, and waits until it listens.
+
+        wait=False is for one that may never get so far.
+        """
         if self.server is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.server.pid, signal.SIGKILL)
@@ -79,6 +85,8 @@ class Stage:
             command = ["sh", "-c", SUPERVISOR, str(self.exits), *command]
         self.server = self.site.on_host(list(command))
         server = self.server
+        if not wait:
+            return
         wait_for(lambda: server.poll() is not None or self._listens(), command[0], 30.0)
         if server.poll() is not None:
             raise RuntimeError(

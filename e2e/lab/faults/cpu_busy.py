@@ -40,7 +40,7 @@ def _linear_search(site: Site, rng: random.Random) -> Iterator[Live]:
 def _evenly_busy(site: Site, rng: random.Random) -> Iterator[Live]:
     """As much CPU as the sick service needs, spread evenly over its functions, and nobody waits for it."""
     stage = Stage(site, rng)
-    burn_us, rate = rng.randrange(5000, 8000), rng.randrange(60, 90)
+    burn_us, rate = rng.randrange(4500, 6000), rng.randrange(60, 80)
     stage.items(burn_us=burn_us)
     stage.clients(rate)
     stage.baseline()

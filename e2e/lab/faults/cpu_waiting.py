@@ -71,8 +71,8 @@ def _small_quota(site: Site, rng: random.Random) -> Iterator[Live]:
 def _bursts_in_quota(site: Site, rng: random.Random) -> Iterator[Live]:
     """On average the quota is enough; the bursts stand still until the next period."""
     stage = Stage(site, rng)
-    burst, burn_ms, cpus = rng.randrange(14, 24), rng.uniform(3.0, 5.0), rng.uniform(0.18, 0.28)
-    rate = burst * rng.uniform(1.2, 1.6)
+    burst, burn_ms, cpus = rng.randrange(14, 24), rng.uniform(6.0, 9.0), rng.uniform(0.24, 0.3)
+    rate = burst * rng.uniform(0.9, 1.1)
     stage.shop("--threads", 2, "--workers", 2, "--cpu-ms", burn_ms)
     stage.clients(rate, "--burst", burst)
     stage.baseline(4.0)

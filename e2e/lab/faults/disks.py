@@ -73,10 +73,10 @@ def _backup_of_big_blocks(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _import_writes(site: Site, rng: random.Random) -> Iterator[Live]:
-    """The request log is not forced out; an import writes past the page cache to the same disk."""
+def _import_updates(site: Site, rng: random.Random) -> Iterator[Live]:
+    """The request log is not forced out; an import updates blocks past the page cache on the same disk."""
     iops, depth = rng.randrange(250, 400), rng.randrange(40, 90)
-    yield _busy_disk(Stage(site, rng), rng, "--depth", depth, "--block-kb", 8, "--write", iops=iops)
+    yield _busy_disk(Stage(site, rng), rng, "--depth", depth, "--block-kb", 8, "--update", iops=iops)
 
 
 SCENARIOS = (
@@ -92,8 +92,8 @@ SCENARIOS = (
     ),
     Scenario(
         "osync-log-lookalike", "lookalike", "osync-log", ("disk-saturation",),
-        "An import writes directly to the disk that the application reads; the log is buffered.", _import_writes,
-        needs=("gcc", "mkfs.ext4"),
+        "An import reads and writes blocks directly on the disk that the application reads; the log is buffered.",
+        _import_updates, needs=("gcc", "mkfs.ext4"),
     ),
     Scenario(
         "disk-saturation", "fault", "disk-saturation", ("disk-saturation",),

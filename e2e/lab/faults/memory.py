@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -146,8 +146,7 @@ def _heap_touched_at_start(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate, "--poisson")
     stage.baseline()
     heap = (f"-XX:MaxHeapSize={heap_mb}m", f"-XX:InitialHeapSize={heap_mb}m", "-XX:+AlwaysPreTouch")
-    with contextlib.suppress(RuntimeError):  # it may be killed before it ever listens
-        stage.orders("-XX:+UseParallelGC", *heap, supervised=True, auditMs=3)
+    stage.orders("-XX:+UseParallelGC", *heap, supervised=True, wait=False, auditMs=3)
     yield stage.live(more=lambda: _exits(stage), limit_mb=limit_mb, heap_mb=heap_mb, rate=rate, pid=False)
 
 
@@ -184,7 +183,7 @@ def _steady_leak(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     stage.items(leak_kb=leak_kb)
-    yield stage.live(more=lambda: _memory(stage), rate=rate, leak_kb=leak_kb)
+    yield stage.live(more=_growth(stage), rate=rate, leak_kb=leak_kb)
 
 
 @contextmanager
@@ -196,7 +195,7 @@ def _unbounded_baskets(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate, "--poisson")
     stage.baseline()
     stage.shop("--basket-kb", basket_kb)
-    yield stage.live(more=lambda: _memory(stage), rate=rate, basket_kb=basket_kb)
+    yield stage.live(more=_growth(stage), rate=rate, basket_kb=basket_kb)
 
 
 @contextmanager
@@ -211,7 +210,7 @@ def _growing_cache(site: Site, rng: random.Random) -> Iterator[Live]:
     site.app.limit_memory(4096 * MIB)
     grow = f"while :; do head -c {mb_per_s}M /dev/urandom >>{DATA}/archive || exit; sleep 1; done"
     site.on_host(["sh", "-c", grow])
-    yield stage.live(more=lambda: _memory(stage), rate=rate, mb_per_s=mb_per_s)
+    yield stage.live(more=_growth(stage), rate=rate, mb_per_s=mb_per_s)
 
 
 def _warm(site: Site, path: str) -> None:
@@ -223,10 +222,12 @@ def _exits(stage: Stage) -> dict[str, float]:
     return {"killed": stage.exits.read_text().count("exit=137") if stage.exits.exists() else 0}
 
 
-def _memory(stage: Stage) -> dict[str, float]:
+def _growth(stage: Stage) -> Callable[[], dict[str, float]]:
+    """How much the resident memory of the application has grown since now."""
     assert stage.server is not None
-    pages = int(Path(f"/proc/{stage.server.pid}/statm").read_text().split()[1])
-    return {"resident_mb": pages * os.sysconf("SC_PAGE_SIZE") / MIB}
+    statm, page_mb = Path(f"/proc/{stage.server.pid}/statm"), os.sysconf("SC_PAGE_SIZE") / MIB
+    begin = int(statm.read_text().split()[1])
+    return lambda: {"grown_mb": (int(statm.read_text().split()[1]) - begin) * page_mb}
 
 
 def _kill_children(stage: Stage, every_s: float, over: threading.Event) -> None:
