@@ -26,6 +26,7 @@ from e2e.lab.load import Load, wait_for
 from e2e.lab.network import Namespace, wire, wire_management
 
 PROGRAMS = Path(__file__).parent / "programs"
+DATAGRAM_PROGRAMS = ("datagram_sink.py",)
 MAX_S = 300.0
 HOST, CLIENT, CLIENT_BEHIND_ROUTER = "10.80.0.1", "10.80.0.2", "10.80.1.2"
 # A new sysfs shows this namespace's interfaces but hides the control groups, which are kept aside meanwhile.
@@ -122,8 +123,9 @@ class Site:
             else (self.host_net, self.host_address, self.on_host)
         )
         server = start(python(program, "--listen", f"{address}:{port}", *options))
+        kind = "u" if program in DATAGRAM_PROGRAMS else "t"
         wait_for(
-            lambda: server.poll() is not None or f":{port} " in net.sh(f"ss -Hltn sport = :{port}"),
+            lambda: server.poll() is not None or f":{port} " in net.sh(f"ss -Hln{kind} sport = :{port}"),
             f"{program} on port {port}",
         )
         if server.poll() is not None:

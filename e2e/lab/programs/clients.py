@@ -133,8 +133,9 @@ def _request_text(options: argparse.Namespace, *, last: bool) -> bytes:
     close = b"Connection: close\r\n" if last else b""
     if not options.body_bytes:
         return b"GET /orders/17 HTTP/1.1\r\nHost: service\r\n%s\r\n" % close
-    head = b"POST /orders HTTP/1.1\r\nHost: service\r\n%sContent-Length: %d\r\n\r\n"
-    return head % (close, options.body_bytes) + b"z" * options.body_bytes
+    head: bytes = b"POST /orders HTTP/1.1\r\nHost: service\r\n%sContent-Length: %d\r\n\r\n"
+    body = b"z" * int(options.body_bytes)
+    return head % (close, len(body)) + body
 
 
 async def _answer(reader: asyncio.StreamReader) -> str:

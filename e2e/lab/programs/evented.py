@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 120\r\nConnection: close\r\n\r\n" + b"y" * 120
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 120\r\n\r\n" + b"y" * 120
 
 
 def main() -> None:
@@ -17,6 +17,7 @@ def main() -> None:
     parser.add_argument("--listen", required=True, help="address:port")
     parser.add_argument("--name", default="gateway")
     parser.add_argument("--backlog", type=int, default=1024)
+    parser.add_argument("--any", action="store_true", help="listen on every address")
     parser.add_argument("--stall-ms", type=float, default=0.0)
     parser.add_argument("--every-ms", type=float, default=1000.0)
     options = parser.parse_args()
@@ -24,7 +25,9 @@ def main() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     address, port = options.listen.split(":")
-    listener = socket.create_server((address, int(port)), backlog=options.backlog)
+    listener = socket.create_server(
+        ("0.0.0.0" if options.any else address, int(port)), backlog=options.backlog
+    )
     listener.setblocking(False)
     loop = selectors.DefaultSelector()
     loop.register(listener, selectors.EVENT_READ)
@@ -51,13 +54,16 @@ def _accept_all(listener: socket.socket, loop: selectors.BaseSelector) -> None:
 
 
 def _answer(connection: socket.socket, loop: selectors.BaseSelector) -> None:
-    loop.unregister(connection)
-    with connection:
-        try:
-            if connection.recv(4096):
-                connection.send(ANSWER)
-        except OSError:
-            return
+    """Answers one request; hangs up when asked to, or when the client did."""
+    try:
+        request = connection.recv(4096)
+        if request:
+            connection.send(ANSWER)
+    except OSError:
+        request = b""
+    if not request or b"Connection: close" in request:
+        loop.unregister(connection)
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+from http import HTTPStatus
 from pathlib import Path
 
 REQUEST_LIMIT = 4096
@@ -64,8 +65,13 @@ def _converse(connection: socket.socket, options: argparse.Namespace) -> None:
         last = b"Connection: close" in request
         body = b"x" * options.answer_bytes
         connection.sendall(
-            b"HTTP/1.1 %d OK\r\nContent-Length: %d\r\n%s\r\n"
-            % (status, len(body), b"Connection: close\r\n" if last else b"")
+            b"HTTP/1.1 %d %s\r\nContent-Length: %d\r\n%s\r\n"
+            % (
+                status,
+                HTTPStatus(status).phrase.encode(),
+                len(body),
+                b"Connection: close\r\n" if last else b"",
+            )
             + body
         )
         if options.access_log:
