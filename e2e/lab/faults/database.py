@@ -59,7 +59,7 @@ class Ledger:
     def run(self, script: str) -> None:
         """Runs statements; the socket is a file, so this works from outside of the host."""
         with psycopg.connect(self.url, autocommit=True) as database:
-            database.execute(script)  # type: ignore[call-overload]
+            database.execute(script)
 
     def serve(self, statement: str) -> None:
         words = ("--port", self.stage.port, "--database", self.url, "--statement", statement, "--log", LOG)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site, python
@@ -20,7 +21,7 @@ def _osync_log(site: Site, rng: random.Random) -> Iterator[Live]:
     iops, log_bytes = rng.randrange(250, 400), rng.randrange(150, 400)
     rate = int(iops * rng.uniform(0.9, 1.1))
     slow_disk(site.app, stage.disk(128), iops=iops)
-    knobs = {"log": REQUEST_LOG, "log_bytes": log_bytes, "workers": 16}
+    knobs: dict[str, Any] = {"log": REQUEST_LOG, "log_bytes": log_bytes, "workers": 16}
     stage.items(**knobs)
     stage.clients(rate)
     stage.baseline()

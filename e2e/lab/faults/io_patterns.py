@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site
@@ -16,7 +17,7 @@ def _jar_scan(site: Site, rng: random.Random) -> Iterator[Live]:
     """One variable: the size of a read. The archive is read by seek and read, as some class loaders do."""
     stage = Stage(site, rng)
     scan_mb, rate = rng.randrange(4, 9), rng.randrange(30, 50)
-    knobs = {"scan": _archive(site, 16), "scan_bytes": scan_mb << 20, "scan_seek": 1}
+    knobs: dict[str, Any] = {"scan": _archive(site, 16), "scan_bytes": scan_mb << 20, "scan_seek": 1}
     stage.items(**knobs, scan_chunk=65536)
     stage.clients(rate)
     stage.baseline()
@@ -69,7 +70,7 @@ def _handlers(site: Site, rng: random.Random, *same: str) -> Live:
     stage.baseline()
     stage.shop("--handlers", handlers, *same)
     logs = tuple(f"/run/access.log.{number}" for number in range(handlers))
-    return stage.live(more=lambda: _sizes(site, logs), rate=rate, handlers=handlers)
+    return stage.live(more=lambda: _sizes(site, logs), access_log=logs[0], rate=rate, handlers=handlers)
 
 
 @contextmanager

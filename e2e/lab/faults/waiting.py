@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site
@@ -21,7 +22,7 @@ def _one_mutex(site: Site, rng: random.Random) -> Iterator[Live]:
     stage = Stage(site, rng)
     wait_us, cpu_us = rng.randrange(4000, 9000), rng.randrange(200, 600)
     rate = int(1e6 / (wait_us + cpu_us) * rng.uniform(1.1, 1.3))
-    knobs = {"workers": 16, "hold_wait_us": wait_us, "hold_cpu_us": cpu_us, "burn_us": 300}
+    knobs: dict[str, Any] = {"workers": 16, "hold_wait_us": wait_us, "hold_cpu_us": cpu_us, "burn_us": 300}
     stage.items(**knobs)
     stage.clients(rate)
     stage.baseline()
@@ -86,7 +87,11 @@ def _lock_beside_redis(site: Site, rng: random.Random) -> Iterator[Live]:
     with _redis(site, rng, locked=0) as (stage, redis_port):
         wait_us = rng.randrange(8000, 14000)
         rate = int(1e6 / wait_us * rng.uniform(1.1, 1.25))
-        knobs = {"workers": 24, "hold_wait_us": wait_us, "upstream": f"{site.client_address}:{redis_port}"}
+        knobs: dict[str, Any] = {
+            "workers": 24,
+            "hold_wait_us": wait_us,
+            "upstream": f"{site.client_address}:{redis_port}",
+        }
         stage.items(**knobs)
         stage.clients(rate)
         stage.baseline()
@@ -95,7 +100,7 @@ def _lock_beside_redis(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
-def _redis(site: Site, rng: random.Random, **knobs: object) -> Iterator[tuple[Stage, int]]:
+def _redis(site: Site, rng: random.Random, **knobs: Any) -> Iterator[tuple[Stage, int]]:
     """A stage whose application asks a Redis on the clients' side on every request."""
     stage = Stage(site, rng)
     port = rng.randrange(5000, 6900)

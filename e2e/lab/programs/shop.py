@@ -36,7 +36,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--log", default="", help="access log")
     parser.add_argument("--journal", default="", help="file that gets one record per request")
     parser.add_argument("--fsync", action="store_true", help="every record is forced to the disk")
-    parser.add_argument("--handlers", type=int, default=0, help="log handlers that all write every line")
+    parser.add_argument(
+        "--handlers", type=int, default=0, help="log handlers in place of the access log, a file each"
+    )
     parser.add_argument(
         "--same-lines", action="store_true", help="the handlers write the same, not their own"
     )
@@ -62,7 +64,7 @@ class Shop:
         self.kept: list[socket.socket] = []
         self.served = 0
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        self.log = os.open(knobs.log, flags, 0o644) if knobs.log else -1
+        self.log = os.open(knobs.log, flags, 0o644) if knobs.log and not knobs.handlers else -1
         self.journal = os.open(knobs.journal, flags, 0o644) if knobs.journal else -1
         self.products: mmap.mmap | None = None
         if knobs.lookups:
@@ -146,8 +148,9 @@ class Shop:
         if self.knobs.same_lines:
             self.logger.info(line)
         else:
-            for position, handler in enumerate(self.logger.handlers):
-                handler.emit(logging.LogRecord("shop", logging.INFO, "", 0, f"{position} {line}", None, None))
+            audit = f"basket {number} of customer {number % 977}: {number % 7} articles, paid by card"
+            for words, handler in zip((line, audit), self.logger.handlers, strict=False):
+                handler.emit(logging.LogRecord("shop", logging.INFO, "", 0, words, None, None))
 
 
 def compute(cpu_ms: float) -> int:
