@@ -83,7 +83,7 @@ def _dropped_index(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     ledger.run("DROP INDEX payments_customer")
-    yield stage.live(rows=rows, rate=rate)
+    yield stage.live(rows=rows, rate=rate, pid=False)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def _regular_expression(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate, "--poisson")
     stage.baseline()
     ledger.serve("by-note")
-    yield stage.live(rows=rows, rate=rate)
+    yield stage.live(rows=rows, rate=rate, pid=False)
 
 
 @contextmanager

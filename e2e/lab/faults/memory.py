@@ -304,4 +304,9 @@ SCENARIOS = (
         "The page cache of the group grows by some megabytes per second; processes do not.", _growing_cache,
         needs=("gcc", "mkfs.ext4"), seconds=10.0,
     ),
+    Scenario(
+        "page-cache", "healthy", "healthy", (),
+        "Most of the memory of the group is page cache of an archive that grows; nobody misses it.",
+        _growing_cache, needs=("gcc", "mkfs.ext4"), seconds=8.0,
+    ),
 )  # fmt: skip
