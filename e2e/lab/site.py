@@ -46,6 +46,7 @@ class Site:
         self.max_s = max_s
         self.host_address, self.client_address = HOST, CLIENT
         self._log_number = 0
+        self._programs: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Site:
         self.janitor = Janitor(self.max_s)
@@ -82,6 +83,8 @@ class Site:
         for net in (self.host_net, self.client_net, self.router_net):
             if net:
                 net.close()
+        for program in self._programs:
+            program.wait()
 
     def insert_router(self) -> Namespace:
         """Cuts the cable between host and clients and puts a router in. The clients' address changes."""
@@ -178,9 +181,11 @@ class Site:
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with (self.directory / "programs.log").open("ab") as log:
-            return subprocess.Popen(
+            program = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+        self._programs.append(program)
+        return program
 
     def _log_text(self) -> str:
         return (self.directory / "programs.log").read_text()[-600:]

@@ -19,6 +19,11 @@ def _service(site: Site, port: int) -> tuple[int, Load]:
     return server.pid, load
 
 
+def _one_queue(site: Site, rng: random.Random) -> None:
+    """One CPU receives for eth0, as with a card of one queue; veth alone would let the sender's CPU do it."""
+    site.host_sh(f"echo {rng.choice((1, 2))} >/sys/class/net/eth0/queues/rx-0/rps_cpus")
+
+
 def _flood(site: Site, first_port: int, ports: int, size: int, pps: int) -> None:
     """Ends with the site, or a little before."""
     binary = site.compile("datagrams.c")
@@ -30,7 +35,7 @@ def _one_receiver(site: Site, rng: random.Random) -> Iterator[Live]:
     """All packets of eth0 are steered to one CPU, and small ones come as fast as another CPU can send."""
     port, sink, size = rng.randrange(7000, 9900), rng.randrange(10_000, 20_000), rng.randrange(16, 90)
     pid, load = _service(site, port)
-    site.host_sh(f"echo {rng.choice((1, 2))} >/sys/class/net/eth0/queues/rx-0/rps_cpus")
+    _one_queue(site, rng)
     site.serve("datagram_sink.py", sink, "--pause-ms", 1)
     healthy = load.baseline()
     _flood(site, sink, 1, size, 0)
@@ -44,6 +49,7 @@ def _long_chain(site: Site, rng: random.Random) -> Iterator[Live]:
     """Datagrams nobody wants pass a list of hundreds of addresses before they are refused."""
     port, rules, size = rng.randrange(7000, 9900), rng.randrange(250, 600), rng.randrange(1, 200)
     pid, load = _service(site, port)
+    _one_queue(site, rng)
     lines = "".join(f"-A INPUT -s 203.0.{n // 250}.{n % 250} -j DROP\n" for n in range(rules))
     site.host_net.sh(f"printf '*filter\n{lines}COMMIT\n' | iptables-restore")
     healthy = load.baseline()

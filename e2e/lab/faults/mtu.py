@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site
 
+# Enough that workers who wait for a lost request never keep another one waiting.
+WORKERS = ("--workers", 256, "--idle-s", 1)
+
 
 @contextmanager
 def _tiny(site: Site, rng: random.Random) -> Iterator[Live]:
     """A slip of the keyboard: an MTU of a hundred or so. Nothing of a usual size gets in."""
     port, rate, mtu = rng.randrange(7000, 9900), rng.randrange(60, 150), rng.randrange(80, 140)
-    server = site.serve("service.py", port, "--workers", 32, "--answer-bytes", 3000)
+    server = site.serve("service.py", port, *WORKERS, "--answer-bytes", 3000)
     _no_offload(site)
     load = site.load(
         "--to", f"{site.host_address}:{port}", "--rate", rate, "--timeout-s", 1.5, "--body-bytes", 600
@@ -30,7 +33,7 @@ def _tiny(site: Site, rng: random.Random) -> Iterator[Live]:
 def _below_the_network(site: Site, rng: random.Random) -> Iterator[Live]:
     """Uploads fail, short requests pass: the host's MTU is below what its route tells the others to send."""
     port, rate, mtu = rng.randrange(7000, 9900), rng.randrange(40, 90), rng.randrange(900, 1350)
-    server = site.serve("service.py", port, "--name", "uploads", "--workers", 32)
+    server = site.serve("service.py", port, "--name", "uploads", *WORKERS)
     _no_offload(site)
     site.host_net.sh("ip route change 10.80.0.0/24 dev eth0 src 10.80.0.1 advmss 1460")
     to = ("--to", f"{site.host_address}:{port}", "--timeout-s", 2.0)
@@ -48,7 +51,7 @@ def _below_the_network(site: Site, rng: random.Random) -> Iterator[Live]:
 def _tunnel(site: Site, rng: random.Random) -> Iterator[Live]:
     """An MTU below 1500 on both ends, as behind a tunnel: unusual, agreed upon, harmless."""
     port, rate, mtu = rng.randrange(7000, 9900), rng.randrange(60, 150), rng.choice((1280, 1380, 1420, 1450))
-    server = site.serve("service.py", port, "--workers", 32, "--answer-bytes", 8000)
+    server = site.serve("service.py", port, *WORKERS, "--answer-bytes", 8000)
     _no_offload(site)
     load = site.load("--to", f"{site.host_address}:{port}", "--rate", rate, "--body-bytes", 6000)
     healthy = load.baseline()

@@ -80,7 +80,7 @@ def _narrow_router(site: Site, rng: random.Random) -> Iterator[Live]:
 @contextmanager
 def _ingress_rule(site: Site, rng: random.Random) -> Iterator[Live]:
     """The host itself drops, at the device's ingress hook, where no list of iptables shows it."""
-    port, rate, percent = rng.randrange(7000, 9900), rng.randrange(60, 120), rng.randrange(12, 30)
+    port, rate, percent = rng.randrange(7000, 9900), rng.randrange(60, 120), rng.randrange(25, 42)
     pid, load = _service(site, port, rate, answer_bytes=20_000)
     healthy = load.baseline()
     site.host_net.sh(

@@ -21,13 +21,16 @@ def main() -> None:
     parser.add_argument("--to", required=True, help="address:port")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--spare", type=int, default=0)
+    parser.add_argument(
+        "--spare-odd", type=int, choices=(0, 1), default=1, help="whether spare ones are odd in the range"
+    )
     parser.add_argument("--name", default="batch")
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
     Path("/proc/self/comm").write_text(options.name[:15])
     address, port = options.to.split(":")
     destination = (address, int(port))
-    spared = _spare(options.spare)
+    spared = _spare(options.spare, options.spare_odd)
     ports = _fill(destination, options.count)
     for sock in spared:
         sock.close()
@@ -39,13 +42,17 @@ def main() -> None:
             ports[number] = time.monotonic()
 
 
-def _spare(count: int) -> list[socket.socket]:
-    """Ports that stay free for others: bound while the rest is taken, which keeps connect() off them."""
+def _spare(count: int, odd: int) -> list[socket.socket]:
+    """Ports that stay free for others: bound while the rest is taken, which keeps connect() off them.
+
+    connect() searches the even ones of the range first, bind() the odd ones.
+    """
     low, high = _range()
     found = []
     for number in range(count):
         sock = socket.socket()
-        sock.bind(("0.0.0.0", low + (high - low) * (2 * number + 1) // (2 * count)))
+        offset = (high - low) * (2 * number + 1) // (2 * count)
+        sock.bind(("0.0.0.0", low + (offset & ~1) + odd))
         found.append(sock)
     return found
 
