@@ -23,6 +23,9 @@ from collectors.perf_shell import PRELUDE
 _MAX_BYTES = 64 << 20
 _PART = "offcpu.folded"
 _MAX_SECONDS = 10
+_NUMBERS = frozenset({b"switches_per_s", b"seconds", b"switches", b"unpaired"})
+#: Above this share of departures without a return, sums are too low to be compared with anything.
+_UNPAIRED = 0.02
 
 # Walking a stack takes microseconds, and this walks one at every switch.
 _GATE = r"""
@@ -108,7 +111,8 @@ say "switches_per_s $rate"
 say "seconds $SECS"
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
-$nice "$perf" script -i .data $inline --ns -F tid,time,event,ip,sym,trace 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
+fields=tid,time,event,ip,sym,trace
+$nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {
         at = 0; for (i = 1; i <= NF && !at; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0
@@ -118,6 +122,7 @@ $nice "$perf" script -i .data $inline --ns -F tid,time,event,ip,sym,trace 2> .sc
         q = $0; sub(/.*next_pid=/, "", q); q += 0
         if (q && (q in since)) { ns[x ";" stack[q]] += (at - since[q]) * 1e9; delete since[q] }
         if (p && (!n || (p in only))) {
+            outs++; if (p in since) unpaired++
             since[p] = at; stack[p] = s ~ /^R/ ? "runnable" : "blocked"; own = ""; depth = 0
         } else p = 0
         next
@@ -127,8 +132,12 @@ $nice "$perf" script -i .data $inline --ns -F tid,time,event,ip,sym,trace 2> .sc
         kernel = $1 ~ /^ffff/; sub(/^[ \t]*[0-9a-f]+ /, ""); sub(/\+0x[0-9a-f]+$/, ""); gsub(/;/, ":")
         own = ";" $0 (kernel ? "_[k]" : "") own
     }
-    END { for (k in ns) if (ns[k] >= 1) printf "%s %.0f\n", k, ns[k] }
+    END {
+        for (k in ns) if (ns[k] >= 1) printf "%s %.0f\n", k, ns[k]
+        print "switches", outs + 0 > ".counts"; print "unpaired", unpaired + 0 > ".counts"
+    }
 ' | head -c "$((BYTES / 2))" > offcpu.folded
+cat .counts >> status.txt
 rm -f .data header.txt
 [ -s offcpu.folded ] || { rm -f offcpu.folded; exit 69; }
 """
@@ -141,20 +150,25 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     Only waits that ended inside the window are counted: who slept through all of it is not there.
     """
     facts: dict[str, object] = {}
+    numbers: dict[str, int] = {}
     status = parts.get("status.txt")
     for line in status.read(8192).split(b"\n")[:50] if status is not None else []:
         key, _, value = line.partition(b" ")
         if key == b"way":
             facts["offcpu_way"] = words(value, 40)
-        elif key in {b"switches_per_s", b"seconds"} and (number := whole(value.strip())) is not None:
-            facts[f"offcpu_{key.decode('ascii')}"] = number
+        elif key in _NUMBERS and (number := whole(value.strip())) is not None:
+            numbers[key.decode("ascii")] = number
+    facts |= {f"offcpu_{name}": number for name, number in numbers.items()}
     part = parts.get(_PART)
     if part is None or not part.size:
         return Parsed(
             facts=facts, warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False
         )
     profile = ProfileSource("off_cpu", "folded", _PART, "ns", None)
-    return Parsed(profiles=(profile,), facts=facts, warnings=(Sentence("warning.offcpu_ended_only"),))
+    warnings = [Sentence("warning.offcpu_ended_only")]
+    if numbers.get("unpaired", 0) > _UNPAIRED * numbers.get("switches", 0):
+        warnings.append(Sentence("warning.perf_lost"))
+    return Parsed(profiles=(profile,), facts=facts, warnings=tuple(warnings))
 
 
 COLLECTOR = Collector(
