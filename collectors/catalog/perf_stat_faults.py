@@ -106,9 +106,9 @@ def _by_perf(parts: Mapping[str, Part]) -> list[Faults]:
     told: dict[int, tuple[str, int]] = {}
     for one in perf_stat.read(parts[_PART].read(_MAX_BYTES), _EVENTS):
         thread = one.before[-1] if one.before else ""
-        comm, _, thread_id = thread.rpartition("-")
+        shown, _, thread_id = thread.rpartition("-")
         number = whole(thread_id.encode("ascii", "replace"))
-        pid, name = owners.get(thread_id, (-1 if number is None else number, comm))
+        pid, name = owners.get(thread_id, (-1 if number is None else number, shown))
         event = one.event.partition(":")[0]
         sums[pid][event] += 0.0 if isnan(one.value) else one.value
         if pid not in told or (event == _EVENTS[0] and one.value > 0):
