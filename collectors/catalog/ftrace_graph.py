@@ -32,7 +32,7 @@ _MAX_ROWS = 200
 _PART = "graph.txt"
 #: ` 1)   fsync-123  | + 12.345 us    |    vfs_fsync() {`; the column of the task may be absent.
 _LINE = re.compile(
-    rb"^ ?(\d{1,4})\) +(?:[^|]{1,40} +\| +)?(?:[!@*#+$] *)?(?:(\d{1,12}\.\d{1,3}) us)? *\| ( *)([^ ].{0,200})$"
+    rb"^ ?(\d{1,4}\) +(?:[^|]{1,40} +\| +)?)(?:[!@*#+$] *)?(?:(\d{1,12}\.\d{1,3}) us)? *\| ( *)([^ ].{0,200})$"
 )
 _NAME = re.compile(rb"([A-Za-z_.][A-Za-z0-9_.]{0,127})(?: \[[^\]]{1,60}\])?\(\)? *(?:\)? *)?(\{|;)")
 _COLUMNS = (
@@ -117,18 +117,21 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
 
 
 def _calls(text: bytes) -> Iterator[_Call]:
-    """Every call that ended, with the time that its own callees took. Each CPU has a stack of open calls."""
+    """Every call whose begin and end are there, with the time that its own callees took.
+
+    Each task on each CPU has its own stack of open calls; what began before the text did is passed over.
+    """
     open_calls: dict[bytes, list[tuple[int, str, float]]] = defaultdict(list)
     for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
         found = _LINE.match(line)
         if found is None:
             continue
-        cpu, took, indent, what = found.groups()
-        stack, depth = open_calls[cpu], len(indent) // 2
+        where, took, indent, what = found.groups()
+        stack, depth = open_calls[where.strip()], len(indent) // 2
         named = _NAME.match(what)
         if named and named[2] == b"{":
             del stack[depth:]
-            if len(stack) < _MAX_DEPTH:
+            if len(stack) == depth < _MAX_DEPTH:
                 stack.append((number, words(named[1], 128), 0.0))
             continue
         if took is None or depth > len(stack):

@@ -67,9 +67,7 @@ def test_term_takes_the_probe_away(begun: subprocess.Popen[bytes]) -> None:
     assert not {name for name in left() if name.startswith(f"culprit_{begun.pid}_")}
 
 
-def test_the_next_run_sweeps_what_a_killed_one_left(
-    begun: subprocess.Popen[bytes], tmp_path: Path
-) -> None:
+def test_the_next_run_sweeps_what_a_killed_one_left(begun: subprocess.Popen[bytes], tmp_path: Path) -> None:
     os.killpg(begun.pid, signal.SIGKILL)
     begun.wait(timeout=8)
     mine = {name for name in left() if name.startswith(f"culprit_{begun.pid}_")}
