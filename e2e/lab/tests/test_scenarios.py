@@ -22,6 +22,7 @@ from e2e.lab.cgroups import hierarchies
 from e2e.lab.faults import missing, scenarios
 from e2e.lab.scenario import Scenario
 from e2e.lab.site import Site
+from e2e.lab.tests.proofs import PROOFS
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -96,7 +97,9 @@ def test_it_hurts_only_where_it_is_sick(scenario: Scenario, site: Site) -> None:
         sick = live.stats()
         assert site.ssh("hostname").strip() == site.name, "the host cannot be reached"
     assert healthy["ok"] / healthy["requests"] > 0.98, healthy
-    if scenario.causes:
+    if scenario.id in PROOFS:
+        assert PROOFS[scenario.id](sick), sick
+    elif scenario.causes:
         assert _hurt(healthy, sick), (healthy, sick)
     else:
         assert sick["ok"] / sick["requests"] > 0.99, sick
