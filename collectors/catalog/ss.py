@@ -18,6 +18,7 @@ from collectors.contract import (
     Series,
     Text,
     Tier,
+    Times,
 )
 from collectors.net_shell import PRELUDE
 from collectors.parse import netns, sampled, socket_counts, socket_tables
@@ -28,6 +29,7 @@ _MAX_BYTES = 4 << 20
 #: One pass over all sockets. Listeners come first in both sources, so that a later socket on a listener's port
 #: is known to be inbound; it uses no port of ours. 20,000 destinations are counted, the 50 greatest are printed.
 _COUNT = r"""
+took=0
 count() {
     awk -v H="$1" -v L="$2" -v E="$3" -v T="$4" -v Y="$5" -v C="$6" -v range="$range" '
 BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4; B = H ? 3 : 5 }
@@ -52,12 +54,13 @@ BEGIN { split(range, r, " "); lo = r[1]; hi = r[2]; S = H ? 4 : 1; A = H ? 2 : 4
     if (H ? (o "" >= lo "" && o "" <= hi "") : (o + 0 >= lo && o + 0 <= hi)) u[k]++
 }
 END {
+    print "total", NR
     for (s in n) print "state", n[s], s
     for (k in w) print "wait", w[k], k
     for (k in d) print "dest", d[k], e[k] + 0, t[k] + 0, y[k] + 0, u[k] + 0, k
     if (rest) print "rest", rest
 }' > .count
-    grep -e ^state -e ^rest .count
+    grep -e ^total -e ^state -e ^rest .count
     for kind in wait dest; do grep "^$kind" .count | sort -k2,2nr | head -n 50; done
 }
 ends() {
@@ -66,15 +69,15 @@ ends() {
         $ns head -c 4000 "/proc/sys/net/ipv4/$f" 2> .err
     done
     range=$($ns cat /proc/sys/net/ipv4/ip_local_port_range 2> .err) || range='32768 60999'
+    [ -z "$hexadecimal" ] || range=$(printf '%04X %04X' $range)
 }
 snapshot() {
     at "$1" sockstat
     $ns head -c 4000 /proc/net/sockstat 2> .err
     at "$1" counts
-    sockets > .sockets && [ -s .sockets ] || { cat .err >&2; exit 69; }
     read -r now rest < /proc/uptime
     counted
-    rm -f .sockets
+    [ ! -s .failed ] || { cat .err >&2; rm -f samples; exit 69; }
     read -r up rest < /proc/uptime
     took=$((${up%.*} - ${now%.*}))
     extras "$1"
@@ -92,8 +95,8 @@ nap $((SECS - SECS / 2))
 _SH = (
     PRELUDE
     + r"""
-sockets() { $ns ss -Htan 2> .err; }
-counted() { count '' LISTEN ESTAB TIME-WAIT SYN-SENT CLOSE-WAIT < .sockets; }
+sockets() { $ns ss -Htan 2> .err || echo ss > .failed; }
+counted() { sockets | count '' LISTEN ESTAB TIME-WAIT SYN-SENT CLOSE-WAIT; }
 extras() {
     if [ "$1" != 1 ] && grep -q 'CLOSE-WAIT$' .count; then
         at "$1" owners
@@ -121,6 +124,7 @@ extras() {
         }
         END { if (n) print peer, n, sent + 0, busy + 0, rto + 0, sum / n, rtt + 0 }'
 }
+hexadecimal=
 """
     + _COUNT
 )
@@ -128,14 +132,12 @@ _SH_PROC = (
     PRELUDE
     + r"""
 sockets() {
-    $ns cat /proc/net/tcp > .tcp 2> .err || return 1
-    $ns cat /proc/net/tcp6 2>> .err | cat .tcp - | grep -v local_address
+    $ns cat /proc/net/tcp 2> .err || echo cat > .failed
+    $ns cat /proc/net/tcp6 2>> .err
 }
-counted() {
-    range=$(printf '%04X %04X' $range)
-    count 1 0A 01 06 02 08 < .sockets
-}
-extras() { rm -f .tcp; range=$($ns cat /proc/sys/net/ipv4/ip_local_port_range 2> .err) || range='32768 60999'; }
+counted() { sockets | grep -v local_address | count 1 0A 01 06 02 08; }
+extras() { :; }
+hexadecimal=1
 """
     + _COUNT
 )
@@ -150,7 +152,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     samples = sampled.read(parts, _MAX_BYTES)
     facts, warnings = netns.seen(samples)
     looks = [socket_counts.read(snapshot) for snapshot in samples.of("counts")]
-    if not looks or not any(look.states for look in looks):
+    if not any(look.line for look in looks):
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
     ports = socket_counts.ephemeral_ports(samples)
     if ports:
@@ -163,15 +165,15 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     )
 
 
-def _states(context: Context, looks: list[Count], boot_ns: np.ndarray) -> list[Series]:
+def _states(context: Context, looks: list[Count], boot_ns: Times) -> list[Series]:
     values = [[float(look.states.get(state, (0, 0))[0]) for state in socket_counts.STATES] for look in looks]
-    lines = np.array([min(line for _, line in look.states.values()) if look.states else 0 for look in looks])
+    lines = np.array([look.line for look in looks], np.int32)
     return sampled.series(
         context,
         "tcp.state_count",
         boot_ns,
         np.array(values, np.float64),
-        lines=lines.astype(np.int32),
+        lines=lines,
         axis="state",
         axis_values=socket_counts.STATES,
     )
@@ -207,8 +209,8 @@ COLLECTOR = Collector(
         0.3,
         500,
         Text(
-            "Three looks at all sockets, counted on the host: about 4 s of one CPU for each with a million sockets.",
-            "对全部套接字统计三次，计数在主机上完成；百万套接字时每次约占单核 4 秒。",
+            "Three looks at all sockets, counted on the host: some seconds of one CPU each with a million sockets.",
+            "对全部套接字统计三次，计数在主机上完成；百万套接字时每次占用单核数秒。",
         ),
     ),
     yields=("tcp.state_count",),

@@ -2,6 +2,7 @@
 
 Lines, made by the awk program of `collectors.catalog.ss`:
 
+    total COUNT                                (of all, always there)
     state COUNT STATE
     dest  COUNT ESTABLISHED TIME_WAIT SYN_SENT PORTS_OF_THE_RANGE SOURCE PEER:PORT
     wait  COUNT LOCAL_PORT|* PEER:PORT|*
@@ -44,9 +45,10 @@ class Destination:
 
 @dataclass(slots=True)
 class Count:
-    """One look. Keys of `destinations`: (source, peer, port); of `waiting`: (local port, peer, port)."""
+    """One look; `line` is that of the total, 0 where the look was cut short. Keys of `destinations`: (source, peer, port); of `waiting`: (local port, peer, port)."""
 
     boot_ns: int
+    line: int = 0
     states: dict[str, tuple[int, int]] = field(default_factory=dict)
     destinations: dict[tuple[str, str, int], Destination] = field(default_factory=dict)
     waiting: dict[tuple[int | None, str, int | None], tuple[int, int]] = field(default_factory=dict)
@@ -61,7 +63,9 @@ def read(snapshot: Snapshot) -> Count:
         count = whole(tokens[1]) if len(tokens) > 1 else None
         if count is None:
             continue
-        if tokens[0] == b"state" and len(tokens) == 3:
+        if tokens[0] == b"total":
+            found.line = at
+        elif tokens[0] == b"state" and len(tokens) == 3:
             name = words(tokens[2], 16)
             raw = raw or name in _OF_NUMBER
             name = _OF_NUMBER.get(name, name)
