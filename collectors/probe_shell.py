@@ -10,7 +10,10 @@ from __future__ import annotations
 CURL = r"""
 count=${OPT_COUNT:-200}
 [ "$count" -le $((SECS * per_s)) ] || count=$((SECS * per_s))
-gap=$(awk -v n="$count" -v s="$SECS" -v r="$per_s" 'BEGIN { g = (s > 7 ? s - 3.5 : s / 2) / n; printf "%.3f", g * r < 1 ? 1 / r : g }')
+gap=$(awk -v n="$count" -v s="$SECS" -v r="$per_s" 'BEGIN {
+    g = (s > 7 ? s - 3.5 : s / 2) / n
+    printf "%.3f", g * r < 1 ? 1 / r : g
+}')
 sleep 0.01 2> .err || gap=1
 one() {
     read -r up rest < /proc/uptime

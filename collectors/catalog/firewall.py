@@ -149,7 +149,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     elapsed_s = (readings[-1].boot_ns - readings[0].boot_ns) / 1e9
     rows = [*_rules(first, last, elapsed_s), *_policies(first, last, elapsed_s)]
     rows.sort(key=lambda row: -float(row[0][6] or 0))
-    tables = ()
+    tables: tuple[Table, ...] = ()
     if rows:
         cells, lines = tuple(row for row, _ in rows), tuple(line for _, line in rows)
         tables = (Table("firewall_rules", _COLUMNS, cells, sampled.PART, lines),)

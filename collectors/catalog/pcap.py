@@ -51,7 +51,11 @@ _COLUMNS = (
     *(Column("syn_ack", "count"), Column("unanswered", "count"), Column("rst", "count")),
     *(Column("segments", "count"), Column("duplicate_segments", "count")),
     *(Column("mss_client_min", "bytes"), Column("mss_server_min", "bytes")),
-    *(Column("handshake_p50_ms", "ms"), Column("handshake_max_ms", "ms"), Column("syn_retransmitted_pct", "pct")),
+    *(
+        Column("handshake_p50_ms", "ms"),
+        Column("handshake_max_ms", "ms"),
+        Column("syn_retransmitted_pct", "pct"),
+    ),
 )
 
 
@@ -77,7 +81,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     if unreadable:
         warnings.append(Sentence("warning.lines_unreadable", {"count": unreadable}))
     busiest = sorted(servers, key=lambda one: -(one.syn + one.segments))[:_MAX_SERVERS]
-    tables = ()
+    tables: tuple[Table, ...] = ()
     if busiest:
         rows, lines = tuple(_row(one) for one in busiest), tuple(one.line for one in busiest)
         tables = (Table("tcp_handshakes", _COLUMNS, rows, "stdout", lines),)
@@ -127,5 +131,9 @@ COLLECTOR = Collector(
     ),
     seconds_max=60,
     max_bytes=_MAX_BYTES,
-    options=(Option("port", r"(|\d{1,5})", Text("TCP port (empty: handshakes only)", "TCP 端口（留空则只抓握手）")),),
+    options=(
+        Option(
+            "port", r"(|\d{1,5})", Text("TCP port (empty: handshakes only)", "TCP 端口（留空则只抓握手）")
+        ),
+    ),
 )

@@ -136,10 +136,14 @@ def _from_object(one: Object, line: int) -> _Qdisc:
         "root" if one.get("root") is True else json_rows.text(one, "parent"),
         flat[:_MAX_OPTIONS],
         line,
-        json_rows.number(json_rows.inner(options, "loss-random"), "loss") * 100.0,
-        json_rows.number(json_rows.inner(options, "delay"), "delay") * 1e3,
-        *(json_rows.number(one, name) for name in ("packets", "drops", "overlimits", "requeues")),
-        *(json_rows.number(one, name) for name in ("backlog", "qlen")),
+        loss_pct=json_rows.number(json_rows.inner(options, "loss-random"), "loss") * 100.0,
+        delay_ms=json_rows.number(json_rows.inner(options, "delay"), "delay") * 1e3,
+        packets=json_rows.number(one, "packets"),
+        drops=json_rows.number(one, "drops"),
+        overlimits=json_rows.number(one, "overlimits"),
+        requeues=json_rows.number(one, "requeues"),
+        backlog_bytes=json_rows.number(one, "backlog"),
+        queue_packets=json_rows.number(one, "qlen"),
     )
 
 
@@ -158,7 +162,9 @@ def _flat(options: Object, prefix: str, depth: int) -> Iterator[str]:
             yield f"{shown} {known_number:g}"
 
 
-_HEAD = re.compile(rb"qdisc (\S{1,32}) (\S{1,32}) (?:dev (\S{1,32}) )?(root|parent \S{1,32}|ingress \S*)?(.*)\Z")
+_HEAD = re.compile(
+    rb"qdisc (\S{1,32}) (\S{1,32}) (?:dev (\S{1,32}) )?(root|parent \S{1,32}|ingress \S*)?(.*)\Z"
+)
 _SENT = re.compile(
     rb" *Sent (\d{1,20}) bytes (\d{1,20}) pkts? \(dropped (\d{1,20}), overlimits (\d{1,20}) requeues (\d{1,20})\)"
 )
@@ -180,7 +186,7 @@ def _from_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
         for line in lines[at + 1 : min(end, at + 12)]:
             sent, backlog = sent or _SENT.match(line[:300]), backlog or _BACKLOG.match(line[:300])
         loss, delay = _LOSS.search(head[5]), _DELAY.search(head[5])
-        numbers = [counter(sent[group]) for group in (2, 3, 4, 5)] if sent else [NAN] * 4
+        packets, drops, overlimits, requeues = (counter(sent[n]) if sent else NAN for n in (2, 3, 4, 5))
         yield _Qdisc(
             words(head[3] or b"", 32),
             words(head[1], 32),
@@ -188,11 +194,14 @@ def _from_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
             words((head[4] or b"").removeprefix(b"parent "), 32),
             words(head[5].strip(), _MAX_OPTIONS),
             snapshot.line + at,
-            amount(loss[1]) if loss else NAN,
-            amount(delay[1]) * _TO_MS[delay[2]] if delay else NAN,
-            *numbers,
-            counter(backlog[1]) * _UNIT[backlog[2]] if backlog else NAN,
-            counter(backlog[3]) if backlog else NAN,
+            loss_pct=amount(loss[1]) if loss else NAN,
+            delay_ms=amount(delay[1]) * _TO_MS[delay[2]] if delay else NAN,
+            packets=packets,
+            drops=drops,
+            overlimits=overlimits,
+            requeues=requeues,
+            backlog_bytes=counter(backlog[1]) * _UNIT[backlog[2]] if backlog else NAN,
+            queue_packets=counter(backlog[3]) if backlog else NAN,
         )
 
 

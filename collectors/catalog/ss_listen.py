@@ -153,9 +153,7 @@ def _fullest(context: Context, looks: Sequence[Snapshot], found: Sequence[_Queue
     boot_ns = np.array(sorted({look.boot_ns for look in looks}), np.int64)
     values = np.array([[tops[t].fill_pct if t in tops else NAN] for t in boot_ns.tolist()], np.float64)
     lines = np.array([tops[t].line if t in tops else 0 for t in boot_ns.tolist()], np.int32)
-    return sampled.series(
-        context, "tcp.accept_queue_fill_pct", boot_ns, values.reshape(-1, 1), lines=lines
-    )
+    return sampled.series(context, "tcp.accept_queue_fill_pct", boot_ns, values.reshape(-1, 1), lines=lines)
 
 
 def _of_ss(snapshot: Snapshot) -> Iterator[_Queue]:
@@ -170,9 +168,7 @@ def _of_ss(snapshot: Snapshot) -> Iterator[_Queue]:
             continue
         owner = _PROCESS.search(line[:2000])
         process, pid = (words(owner[1], 64), int(owner[2])) if owner else ("", None)
-        yield _Queue(
-            address, port, waiting, backlog, process, pid, snapshot.line + offset, snapshot.boot_ns
-        )
+        yield _Queue(address, port, waiting, backlog, process, pid, snapshot.line + offset, snapshot.boot_ns)
 
 
 def _of_proc(snapshot: Snapshot) -> Iterator[_Queue]:

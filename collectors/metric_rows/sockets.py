@@ -72,7 +72,8 @@ _SOFTNET = (
         743,
         Text("Woken by another CPU", "被其他 CPU 唤醒收包"),
         Text(
-            "Times that another CPU handed packets to this one (RPS).", "其他 CPU 将包交给本 CPU 处理的次数（RPS）。"
+            "Times that another CPU handed packets to this one (RPS).",
+            "其他 CPU 将包交给本 CPU 处理的次数（RPS）。",
         ),
         "heatmap",
     ),
@@ -122,7 +123,8 @@ _CONNTRACK = (
         753,
         Text("Tracked ones put out", "提前淘汰"),
         Text(
-            "Tracked connections put out early to make room for new ones.", "为给新连接腾出空间而提前淘汰的连接。"
+            "Tracked connections put out early to make room for new ones.",
+            "为给新连接腾出空间而提前淘汰的连接。",
         ),
     ),
     _row(
@@ -146,7 +148,10 @@ _CONNTRACK = (
         "network",
         755,
         Text("Searches begun anew", "查找重启"),
-        Text("Searches of the table begun anew, because it changed meanwhile.", "因表在查找期间变化而重新开始的查找。"),
+        Text(
+            "Searches of the table begun anew, because it changed meanwhile.",
+            "因表在查找期间变化而重新开始的查找。",
+        ),
     ),
 )
 
@@ -183,7 +188,10 @@ _SOCKETS = (
         "tcp",
         880,
         Text("Time to connect", "建连耗时"),
-        Text("How long each probe took to connect; no data where it failed.", "每次探测的建连耗时；失败则无数据。"),
+        Text(
+            "How long each probe took to connect; no data where it failed.",
+            "每次探测的建连耗时；失败则无数据。",
+        ),
         labels=("target",),
     ),
     _row(
@@ -194,7 +202,10 @@ _SOCKETS = (
         "tcp",
         881,
         Text("Time to answer", "HTTP 应答耗时"),
-        Text("How long each HTTP probe took in all; no data where it failed.", "每次 HTTP 探测的总耗时；失败则无数据。"),
+        Text(
+            "How long each HTTP probe took in all; no data where it failed.",
+            "每次 HTTP 探测的总耗时；失败则无数据。",
+        ),
         labels=("target",),
     ),
 )

@@ -1,7 +1,7 @@
 """Probes as they were made, one line each, and what they say together.
 
-    target ADDRESS
-    probe BOOTTIME_S ok|refused|timeout|failed MILLISECONDS [HTTP_STATUS]
+target ADDRESS
+probe BOOTTIME_S ok|refused|timeout|failed MILLISECONDS [HTTP_STATUS]
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def parse(parts: Mapping[str, Part], context: Context, kind: str, metric: str) -
     low, high = wilson_pct(lost, len(probes))
     times = np.array(sorted(one.ms for one in probes if one.outcome == b"ok" and isfinite(one.ms)))
     slow = int((times >= _SLOW_MS).sum())
-    quantiles: list[Cell] = [float(np.quantile(times, q)) if len(times) else None for q in (0.5, 0.9, 0.99, 1)]
+    quantiles: list[Cell] = [
+        float(np.quantile(times, q)) if len(times) else None for q in (0.5, 0.9, 0.99, 1)
+    ]
     loss = 100.0 * lost / len(probes)
     row = (
         *(kind, target, len(probes), sum(one.outcome == b"ok" for one in probes)),

@@ -45,7 +45,10 @@ class Destination:
 
 @dataclass(slots=True)
 class Count:
-    """One look; `line` is that of the total, 0 where the look was cut short. Keys of `destinations`: (source, peer, port); of `waiting`: (local port, peer, port)."""
+    """One look; `line` is that of the total, 0 where the look was cut short.
+
+    Keys of `destinations`: (source, peer, port); of `waiting`: (local port, peer, port).
+    """
 
     boot_ns: int
     line: int = 0
@@ -97,10 +100,9 @@ def ephemeral_ports(samples: Samples) -> int:
     """How many ports the kernel may choose from for an outgoing connection; 0 where nothing says."""
     ranges, reserved = samples.of("ip_local_port_range"), samples.of("ip_local_reserved_ports")
     tokens = ranges[-1].body.split() if ranges else []
-    ends = [whole(token) for token in tokens[:2]]
-    if len(ends) != 2 or ends[0] is None or ends[1] is None or not 0 < ends[0] <= ends[1] < 1 << 16:
+    low, high = [whole(token) or 0 for token in (*tokens[:2], b"", b"")[:2]]
+    if not 0 < low <= high < 1 << 16:
         return 0
-    low, high = ends
     taken: set[int] = set()
     for piece in (reserved[-1].body.strip() if reserved else b"").split(b",")[:2_000]:
         first, _, last = piece.partition(b"-")

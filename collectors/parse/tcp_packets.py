@@ -1,6 +1,6 @@
 """Headers of TCP packets as `tcpdump -nn -tt -S` prints them, gathered by server.
 
-    1795296506.29 eth0  In  IP 10.0.0.2.46080 > 10.0.0.1.81: Flags [S], seq 22150, win 64240, options [mss 1460], length 0
+    1795296506.29 eth0  In  IP 10.0.0.2.46080 > 10.0.0.1.81: Flags [S], seq 22150, win 64, options [mss 1460], length 0
 
 The device and direction stand there since tcpdump 4.99. On `-i any` a packet is seen once for each device that
 it passes (veth, bridge, card); a connection is followed on the first of them.
