@@ -72,8 +72,14 @@ exit 0
 _RX = ("errors", "dropped", "crc_errors", "frame_errors", "length_errors", "fifo_errors", "missed_errors")
 _TX = ("errors", "dropped", "carrier_errors", "fifo_errors")
 _COLUMNS = (
-    *(Column("dev"), Column("kind"), Column("mtu", "bytes"), Column("peer_mtu", "bytes"), Column("state")),
-    *(Column("carrier"), Column("speed_mbit"), Column("duplex"), Column("driver")),
+    *(
+        Column("dev"),
+        Column("kind"),
+        Column("mtu", "bytes"),
+        Column("peer_mtu", "bytes"),
+        Column("operstate"),
+    ),
+    *(Column("carrier"), Column("speed", "mbit_per_s"), Column("duplex"), Column("driver")),
     *(Column("rx_packets_per_s", "packets_per_s"), Column("tx_packets_per_s", "packets_per_s")),
     *(Column(f"rx_{name}_per_s", "packets_per_s") for name in _RX),
     *(Column(f"tx_{name}_per_s", "packets_per_s") for name in _TX),

@@ -157,7 +157,6 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     ports = socket_counts.ephemeral_ports(samples)
     if ports:
         facts = {**facts, "ephemeral_ports": ports}
-    facts = {**facts, **socket_counts.sockstat(samples)}
     boot_ns = np.array([one.boot_ns for one in looks], np.int64)
     tables = socket_tables.made(looks, samples, ports)
     return Parsed(

@@ -13,7 +13,6 @@ A look at /proc/net/tcp has its hexadecimal addresses and states instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from collectors.parse import addresses
@@ -110,16 +109,3 @@ def ephemeral_ports(samples: Samples) -> int:
         if start is not None and end is not None:
             taken |= set(range(max(start, low), min(end, high) + 1))
     return high - low + 1 - len(taken)
-
-
-def sockstat(samples: Samples) -> Mapping[str, object]:
-    """`sockstat`: the last /proc/net/sockstat as `{"TCP.tw": 12}`."""
-    looks = samples.of("sockstat")
-    found: dict[str, int] = {}
-    for line in looks[-1].lines()[:20] if looks else []:
-        tokens = line[:300].split()
-        for name, value in zip(tokens[1::2], tokens[2::2], strict=False):
-            number = whole(value)
-            if number is not None:
-                found[f"{words(tokens[0].rstrip(b':'), 16)}.{words(name, 16)}"] = number
-    return {"sockstat": found} if found else {}

@@ -26,6 +26,7 @@ _CLOSE_WAIT = (
     *(Column("pid"), Column("comm"), Column("local_port"), Column("peer"), Column("peer_port")),
     *(Column("count_first", "count"), Column("count_last", "count"), Column("growth_per_s", "per_s")),
 )
+_SOCKSTAT = (Column("protocol"), Column("name"), Column("count_first"), Column("count_last"))
 _PATHS = (
     *(Column("peer"), Column("port"), Column("connections", "count"), Column("retransmitted", "count")),
     *(Column("retransmitting", "count"), Column("rto_max_ms", "ms"), Column("rtt_mean_ms", "ms")),
@@ -36,13 +37,14 @@ Row = tuple[tuple[Cell, ...], int]
 
 
 def made(looks: Sequence[Count], samples: Samples, ports: int) -> tuple[Table, ...]:
-    """`tcp_states`, `tcp_destinations`, `close_wait` and `tcp_paths`, as far as there is something in them."""
+    """`tcp_states`, `tcp_destinations`, `close_wait`, `sockstat`, `tcp_paths`: those that have rows."""
     first, last = looks[0], looks[-1]
     owned = list(_owned(samples.of("owners")))
     tables = (
         ("tcp_states", _STATES, list(_states(first, last))),
         ("tcp_destinations", _DESTINATIONS, list(_destinations(first, last, ports))),
         ("close_wait", _CLOSE_WAIT, owned or list(_waiting(first, last))),
+        ("sockstat", _SOCKSTAT, list(_sockstat(samples.of("sockstat")))),
         ("tcp_paths", _PATHS, [row for snapshot in samples.of("path")[-1:] for row in _paths(snapshot)]),
     )
     return tuple(
@@ -100,6 +102,23 @@ def _owners(snapshot: Snapshot) -> Iterator[tuple[re.Match[bytes], int]]:
     for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
         if match := _OWNER.match(line[:400]):
             yield match, at
+
+
+def _sockstat(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
+    """`TCP: inuse 6 orphan 0 tw 63 alloc 7 mem 0` of /proc/net/sockstat; `mem` is in pages."""
+    ends = [dict(_named(snapshot)) for snapshot in (*snapshots[:1], *snapshots[-1:])]
+    for key, (after, line) in (ends[-1] if ends else {}).items():
+        before = ends[0].get(key)
+        yield (*key, before[0] if before else None, after), line
+
+
+def _named(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
+    for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
+        tokens = line[:300].split()
+        for name, value in zip(tokens[1::2], tokens[2::2], strict=False):
+            number = whole(value)
+            if number is not None:
+                yield (words(tokens[0].rstrip(b":"), 16), words(name, 16)), (number, at)
 
 
 def _paths(snapshot: Snapshot) -> Iterator[Row]:
