@@ -34,17 +34,23 @@ _RATES = {
     "conntrack.insert_failed_per_s": "insert_failed",
     "conntrack.search_restarts_per_s": "search_restart",
 }
+_WANTED = {"entries", *_RATES.values()}
+#: Every CPU's row repeats the number of connections; that of the first is taken.
+_ENTRIES = "entries|1"
 
 
 def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     """How full, and rates of what was refused, summed over the CPUs; table size and buckets as facts.
 
-    The files show the network namespace of whoever reads them; a limit of 0 means that there is none.
+    Connections are counted for each network namespace, and the limit is one for all; 0 means that there is
+    none. `entries` of the statistics is that count, of the namespace that was looked at; a kernel without the
+    statistics has it of the host's own only.
     """
     samples = sampled.read(parts, _MAX_BYTES)
     gauges = {path: sampled.tabulate(samples.of(path), _single) for path in (_COUNT, _MAX, _BUCKETS)}
-    found = _fill(context, gauges[_COUNT], gauges[_MAX])
-    readings = sampled.tabulate(samples.of(_STAT), _numbers, _MAX_CPUS * len(_RATES))
+    readings = sampled.tabulate(samples.of(_STAT), _numbers, _MAX_CPUS * len(_WANTED))
+    counted = (readings, _ENTRIES) if _ENTRIES in readings.names else (gauges[_COUNT], "value")
+    found = _fill(context, *counted, gauges[_MAX])
     for metric, name in _RATES.items():
         columns = [one for one in readings.names if one.startswith(f"{name}|")]
         if columns and len(readings.boot_ns) > 1:
@@ -61,9 +67,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     return outcome.of_series(found, samples.warnings, facts)
 
 
-def _fill(context: Context, count: Readings, limit: Readings) -> list[Series]:
-    """Connections in the table, and their share of the limit as it was read last before or with them."""
-    values, lines = count.column("value"), count.line_of("value")
+def _fill(context: Context, count: Readings, name: str, limit: Readings) -> list[Series]:
+    """Connections in the table, and their share of the limit as it was at about that time."""
+    values, lines = count.column(name), count.line_of(name)
     found = sampled.series(context, "conntrack.count", count.boot_ns, values, lines=lines)
     if not len(limit.boot_ns) or not len(count.boot_ns):
         return found
@@ -81,7 +87,7 @@ def _numbers(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     lines = snapshot.lines()[: _MAX_CPUS + 1]
     header = lines[0].split()[:64] if lines else []
     wanted = {at: name.decode("ascii", "replace") for at, name in enumerate(header)}
-    wanted = {at: name for at, name in wanted.items() if name in _RATES.values()}
+    wanted = {at: name for at, name in wanted.items() if name in _WANTED}
     for offset, line in enumerate(lines[1:], 1):
         tokens = line.split(None, 64)
         if len(tokens) == len(header):

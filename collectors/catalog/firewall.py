@@ -23,6 +23,7 @@ from collectors.net_shell import PRELUDE
 from collectors.parse import firewall_rules, netns, sampled
 from collectors.parse.cells import Cell, count, grown, known, pct
 from collectors.parse.firewall_rules import Chain, Rules
+from collectors.parse.tokens import NAN
 
 _MAX_BYTES = 4 << 20
 
@@ -73,7 +74,7 @@ save() {
 }
 /^COMMIT/ {
     for (c in keep) {
-        all = sprintf("%.0f", most[c] > sum[c] ? most[c] : sum[c])
+        all = policy[c] == "-" ? "-" : sprintf("%.0f", most[c] > sum[c] ? most[c] : sum[c])
         print "chain", f, t, c, policy[c], left[c], all, rules[c] + 0
     }
     split("", policy); split("", left); split("", sum); split("", keep); split("", rules); split("", most)
@@ -88,16 +89,13 @@ tables() {
     f = $2; t = $3
     skip = managed && (f == "ip" || f == "ip6") && t ~ /^(filter|nat|mangle|raw|security)$/
 }
-/^\tchain / { c = $2; policy = "-"; most = sum = rules = keep = 0 }
+/^\tchain / { c = $2; policy = "-"; rules = keep = 0 }
 /^\t\ttype .* hook / { if (match($0, /policy [a-z]+/)) policy = substr($0, RSTART + 7, RLENGTH - 7); next }
 /^\t\t/ && c != "" && !skip {
     rules++
     n = "-"
     if (match($0, /counter packets [0-9]+/)) n = substr($0, RSTART + 16, RLENGTH - 16)
-    if (n + 0 > most) most = n + 0
-    drops = / (drop|reject)( |$)/ || /^\t\t(drop|reject)/
-    if (drops || / accept( |$)/) sum += n
-    if (drops || /(numgen|meta) random/) {
+    if (/[ \t](drop|reject)( |$)/ || /(numgen|meta) random/) {
         keep = 1
         gsub(/counter packets [0-9]+ bytes [0-9]+/, "counter")
         gsub(/^\t+/, "")
@@ -106,7 +104,7 @@ tables() {
 }
 /^\t}/ {
     if (c != "" && !skip && (keep || policy == "drop"))
-        print "chain nftables", f, t, c, policy, "-", sprintf("%.0f", most > sum ? most : sum), rules
+        print "chain nftables", f, t, c, policy, "- -", rules
     c = ""
 }
 END { print "lines", NR }'
@@ -137,8 +135,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each rule that drops, rejects or acts at random, and for each policy that drops.
 
     A chain's packets are those that its rules or its policy decided on, or its busiest rule's where that is
-    more; packets that went on to another chain and ended there are not in it. `drop_pct` is of those. A rule
-    without a counter has no numbers, and is still a rule that drops.
+    more; packets that went on to another chain and ended there are not in it. `drop_pct` is of those. Nobody
+    knows them for chains without a policy of their own, nor for those of nftables, whose policies count nothing.
+    A rule without a counter has no numbers, and is still a rule that drops.
     """
     samples = sampled.read(parts, _MAX_BYTES)
     facts, warnings = netns.seen(samples)
@@ -165,7 +164,7 @@ def _rules(first: Rules, last: Rules, elapsed_s: float) -> Iterator[Row]:
         before = first.rules.get(key)
         dropped = grown(before.packets, rule.packets) if before else rule.packets
         chain, since = last.chains.get(rule.chain), first.chains.get(rule.chain)
-        through = grown(since.passed if since else 0.0, chain.passed) if chain else dropped
+        through = grown(since.passed if since else 0.0, chain.passed) if chain else NAN
         yield (
             (
                 *(*rule.chain, rule.verdict, rule.matches),
@@ -195,8 +194,8 @@ def _policies(first: Rules, last: Rules, elapsed_s: float) -> Iterator[Row]:
 
 def _numbers(dropped: float, total: float, through: float, elapsed_s: float) -> tuple[Cell, ...]:
     """Packets, rate, total, the chain's rate, and the share of the chain; rates only between two readings."""
-    seconds = elapsed_s if elapsed_s > 0 else float("nan")
-    share = pct(dropped, max(through, dropped)) if isfinite(seconds) else float("nan")
+    seconds = elapsed_s if elapsed_s > 0 else NAN
+    share = pct(dropped, max(through, dropped)) if isfinite(seconds) and isfinite(through) else NAN
     rate, chain_rate = known(dropped / seconds), known(through / seconds)
     return count(dropped) if rate is not None else None, rate, count(total), chain_rate, known(share)
 

@@ -159,7 +159,7 @@ def _flat(options: Object, prefix: str, depth: int) -> Iterator[str]:
         elif isinstance(value, bool) or value is None:
             yield shown
         elif (known_number := known(json_rows.number(options, name))) is not None:
-            yield f"{shown} {known_number:g}"
+            yield f"{shown} {known_number:.12g}"
 
 
 _HEAD = re.compile(

@@ -1,6 +1,6 @@
 """Rules that drop, as the host picked them out of iptables-save and nft.
 
-Lines, made by the awk programs of `collectors.catalog.firewall`, with `-` for a rule without a counter:
+Lines, made by the awk programs of `collectors.catalog.firewall`, with `-` for what is not counted:
 
     backend nft|legacy|nftables [FAMILY]
     rule  BACKEND FAMILY TABLE CHAIN PACKETS TEXT...

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from typing import Literal
 
 import numpy as np
 
@@ -25,10 +26,17 @@ _SLOW_MS = 900.0
 _Z = 1.959964
 _HTTP_ERROR = 400
 
+Kind = Literal["tcp", "http"]
+
 _COLUMNS = (
     *(Column("kind"), Column("target"), Column("sent", "count"), Column("answered", "count")),
     *(Column("refused", "count"), Column("timed_out", "count"), Column("failed", "count")),
-    *(Column("loss_pct", "pct"), Column("loss_low_pct", "pct"), Column("loss_high_pct", "pct")),
+    *(
+        Column("lost", "count"),
+        Column("loss_pct", "pct"),
+        Column("loss_low_pct", "pct"),
+        Column("loss_high_pct", "pct"),
+    ),
     *(Column("slow", "count"), Column("slow_pct", "pct"), Column("p50_ms", "ms"), Column("p90_ms", "ms")),
     *(Column("p99_ms", "ms"), Column("max_ms", "ms"), Column("http_errors", "count")),
 )
@@ -43,10 +51,11 @@ class _Probe:
     line: int
 
 
-def parse(parts: Mapping[str, Part], context: Context, kind: str, metric: str) -> Parsed:
+def parse(parts: Mapping[str, Part], context: Context, kind: Kind, metric: str) -> Parsed:
     """The table `probes` with one row, the times as a series, and the loss with its interval as facts.
 
-    A refusal is an answer: the packet arrived. Lost is what timed out or failed.
+    A refusal is an answer: the packet arrived. Lost is what timed out or failed, and of connections also those
+    that took 900 ms or more, because their first SYN or its answer was lost; a slow page may be just slow.
     """
     part = parts.get("stdout")
     if part is None:
@@ -54,10 +63,11 @@ def parse(parts: Mapping[str, Part], context: Context, kind: str, metric: str) -
     target, probes = _read(part.read(_MAX_BYTES))
     if not probes:
         return Parsed(warnings=(Sentence("warning.too_few_samples"),), readable=False)
-    lost = sum(one.outcome in {b"timeout", b"failed"} for one in probes)
-    low, high = wilson_pct(lost, len(probes))
+    unanswered = sum(one.outcome in {b"timeout", b"failed"} for one in probes)
     times = np.array(sorted(one.ms for one in probes if one.outcome == b"ok" and isfinite(one.ms)))
     slow = int((times >= _SLOW_MS).sum())
+    lost = unanswered + (slow if kind == "tcp" else 0)
+    low, high = wilson_pct(lost, len(probes))
     quantiles: list[Cell] = [
         float(np.quantile(times, q)) if len(times) else None for q in (0.5, 0.9, 0.99, 1)
     ]
@@ -65,7 +75,7 @@ def parse(parts: Mapping[str, Part], context: Context, kind: str, metric: str) -
     row = (
         *(kind, target, len(probes), sum(one.outcome == b"ok" for one in probes)),
         *(sum(one.outcome == word for one in probes) for word in (b"refused", b"timeout", b"failed")),
-        *(loss, low, high, slow, known(100.0 * slow / len(times)) if len(times) else None, *quantiles),
+        *(lost, loss, low, high, slow, known(100.0 * slow / len(times)) if len(times) else None, *quantiles),
         sum(one.status >= _HTTP_ERROR for one in probes),
     )
     table = Table("probes", _COLUMNS, (row,), "stdout", (probes[0].line,))
