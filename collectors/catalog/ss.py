@@ -90,14 +90,26 @@ nap $((SECS - SECS / 2))
 { snapshot 2; } >> samples
 """
 
-#: Owners need a walk over every process's descriptors, so only where a socket waits to be closed. Congestion
-#: figures are only of the destination with most sockets.
+#: One way and not two, because the counting is long and every way of a plan travels to the host. Owners need a walk
+#: over every process's descriptors, so only where a socket waits to be closed. Congestion figures are only of the
+#: destination with most sockets.
 _SH = (
     PRELUDE
     + r"""
-sockets() { $ns ss -Htan 2> .err || echo ss > .failed; }
-counted() { sockets | count '' LISTEN ESTAB TIME-WAIT SYN-SENT CLOSE-WAIT; }
+hexadecimal=
+if command -v ss > .err; then
+    sockets() { $ns ss -Htan 2> .err || echo ss > .failed; }
+    counted() { sockets | count '' LISTEN ESTAB TIME-WAIT SYN-SENT CLOSE-WAIT; }
+else
+    hexadecimal=1
+    sockets() {
+        $ns cat /proc/net/tcp 2> .err || echo cat > .failed
+        $ns cat /proc/net/tcp6 2>> .err
+    }
+    counted() { sockets | grep -v local_address | count 1 0A 01 06 02 08; }
+fi
 extras() {
+    [ -z "$hexadecimal" ] || return 0
     if [ "$1" != 1 ] && grep -q 'CLOSE-WAIT$' .count; then
         at "$1" owners
         $ns ss -Htnp state close-wait 2> .err | head -n 20000 | awk '
@@ -124,20 +136,6 @@ extras() {
         }
         END { if (n) print peer, n, sent + 0, busy + 0, rto + 0, sum / n, rtt + 0 }'
 }
-hexadecimal=
-"""
-    + _COUNT
-)
-_SH_PROC = (
-    PRELUDE
-    + r"""
-sockets() {
-    $ns cat /proc/net/tcp 2> .err || echo cat > .failed
-    $ns cat /proc/net/tcp6 2>> .err
-}
-counted() { sockets | grep -v local_address | count 1 0A 01 06 02 08; }
-extras() { :; }
-hexadecimal=1
 """
     + _COUNT
 )
@@ -189,17 +187,11 @@ COLLECTOR = Collector(
     ways=(
         Script(
             "ss",
-            Needs(tools=("ss", "awk"), mend="iproute2"),
-            sh=_SH,
-            shows="ss -Htan, counted by state and destination on the host, three times in {seconds} s",
-            version="ss -V",
-            stop="TERM",
-        ),
-        Script(
-            "proc",
             Needs(tools=("awk",), files=("/proc/net/tcp",), mend="mount -t proc proc /proc"),
-            sh=_SH_PROC,
-            shows="/proc/net/tcp and tcp6, counted by state and destination on the host, three times in {seconds} s",
+            sh=_SH,
+            shows="ss -Htan (without ss: /proc/net/tcp), counted by state and destination on the host, three times"
+            " in {seconds} s",
+            version="ss -V",
             stop="TERM",
         ),
     ),

@@ -88,7 +88,7 @@ def wilson_pct(hits: int, n: int) -> tuple[float, float]:
     share, square = hits / n, _Z * _Z
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return 100.0 * max(0.0, centre - half), 100.0 * min(1.0, centre + half)
+    return 100.0 * (centre - half) if hits else 0.0, 100.0 * (centre + half) if hits < n else 100.0
 
 
 def _read(text: bytes) -> tuple[str, list[_Probe]]:
