@@ -123,12 +123,12 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         by_socket.setdefault((one.address, one.port), []).append(one)
     rows = [_row(queues, owners.get(key)) for key, queues in by_socket.items()]
     rows.sort(key=lambda row: (-float(row[0][7] or 0), -int(row[0][4] or 0), str(row[0][1])))
-    table = Table(
-        "listeners", _COLUMNS, tuple(row for row, _ in rows), sampled.PART, tuple(line for _, line in rows)
-    )
-    return Parsed(
-        series=tuple(_fullest(context, looks, found)), tables=(table,), facts=facts, warnings=warnings
-    )
+    tables: tuple[Table, ...] = ()
+    if rows:
+        cells, lines = tuple(row for row, _ in rows), tuple(line for _, line in rows)
+        tables = (Table("listeners", _COLUMNS, cells, sampled.PART, lines),)
+    series = tuple(_fullest(context, looks, found))
+    return Parsed(series=series, tables=tables, facts=facts, warnings=warnings)
 
 
 def _row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Cell, ...], int]:
