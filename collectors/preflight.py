@@ -58,6 +58,11 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         "apk": "util-linux-misc",
     },
     "python3": {**dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper"), "python3"), "pacman": "python"},
+    "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "sed": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "sed"),
+    "bpftrace": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "bpftrace"),
     "awk": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "gawk"),
 }
 _INSTALL: Mapping[str, str] = {

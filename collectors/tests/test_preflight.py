@@ -80,9 +80,8 @@ def test_without_rights_perf_does_not_work_and_counters_do() -> None:
 
 def host(**facts: object) -> dict[str, object]:
     """A healthy Debian host with root."""
-    needs = [way.needs for one in COLLECTORS.values() for way in one.ways]
-    files = [file for one in needs for file in one.files]
-    tools = {"perf", "iostat", "vmstat", "numastat", "dmesg", *(tool for one in needs for tool in one.tools)}
+    files = [file for one in COLLECTORS.values() for way in one.ways for file in way.needs.files]
+    tools = {tool: "" for one in COLLECTORS.values() for way in one.ways for tool in way.needs.tools}
     base: dict[str, object] = {
         "kernel": "6.1.0-30-amd64",
         "distro_id": "debian",
@@ -96,7 +95,7 @@ def host(**facts: object) -> dict[str, object]:
         "kptr_restrict": 0,
         "dmesg_restrict": 1,
         "numa_nodes": 2,
-        "tools": dict.fromkeys(tools, "1.0"),
+        "tools": {**tools, "perf": "6.1", "iostat": "12.6", "vmstat": "4.0", "numastat": "1"},
         "broken_tools": [],
         "other_perf": [],
         "files": files,
