@@ -44,6 +44,20 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("debian", "ubuntu", "rpm", "zypper", "pacman"), "util-linux"),
         "apk": "dmesg",
     },
+    **{
+        tool: {**dict.fromkeys(("debian", "ubuntu", "apk", "zypper", "pacman"), "iproute2"), "rpm": "iproute"}
+        for tool in ("ss", "tc", "ip")
+    },
+    **{
+        tool: dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), tool)
+        for tool in ("tcpdump", "curl", "ethtool")
+    },
+    "nft": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "nftables"),
+    "nsenter": {
+        **dict.fromkeys(("debian", "ubuntu", "rpm", "zypper", "pacman"), "util-linux"),
+        "apk": "util-linux-misc",
+    },
+    "python3": {**dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper"), "python3"), "pacman": "python"},
     "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),

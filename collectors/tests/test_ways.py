@@ -37,7 +37,7 @@ def test_a_script_leaves_what_its_parser_reads(collector: Collector, way: Script
     assert left.exit_code == 0, left.stderr
     found = parsed(collector, way, left.parts)
     assert found.readable, found.warnings
-    yields = found.series or found.events or found.profiles or found.tables
+    yields = found.series or found.events or found.profiles or found.tables or found.facts
     assert yields or collector.id == "kmsg" or collector.on_demand
 
 
