@@ -16,6 +16,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.captures import queries
+from culprit.captures.consent import confirmed, permit_ptrace
 from culprit.captures.leases import settle_capture
 from culprit.captures.schemas import (
     CaptureCreate,
@@ -63,7 +64,8 @@ def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: Captur
     refusal = None
     try:
         _permit(actor, store, plan)
-    except (Forbidden, Unavailable) as error:
+        permit_ptrace(plan.tier, hosts, "api" if actor.token_id else "manual")
+    except (Forbidden, Invalid, Unavailable) as error:
         refusal = error.sentence
     return PreviewRead(
         tier=plan.tier,
@@ -127,6 +129,8 @@ def create(
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)
+    permit_ptrace(plan.tier, hosts, source)
+    confirmed(plan.tier, hosts, wanted.confirm)
     capture = Capture(
         plan=plan.id,
         collectors=[{"id": one.id, "seconds": one.seconds} for one in plan.collectors],

@@ -18,6 +18,7 @@ from collectors.plans import PlannedCollector, tier_of
 from collectors.registry import COLLECTORS
 from culprit.auth.actor import actor_by_id
 from culprit.auth.policy import policy
+from culprit.captures.consent import permit_ptrace
 from culprit.hosts.access import hops_to, rules, sudo_password
 from culprit.infra.addresses import Rule
 from culprit.infra.secrets import SecretUnreadable
@@ -72,6 +73,7 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         raise Refused({"key": "run.requester_gone", "params": {}})
     try:
         policy(actor, f"capture.{tier}", host)
+        permit_ptrace(tier, [host], capture.source)
         hops = hops_to(session, host)
         password = sudo_password(host)
     except CulpritError as error:
