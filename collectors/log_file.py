@@ -10,8 +10,9 @@ from collectors.contract import Option, Text
 
 _FOLDER = r"(?:var|srv|opt|home|data[0-9]{0,3}|logs?|tmp|mnt|app|usr/local|run)"
 _STEP = r"/(?!\.{1,2}(?:/|$))[A-Za-z0-9_@+.-]{1,80}"
+_NAME = r"/(?=[A-Za-z0-9_@+.-]{0,80}(?:log|\.out|\.err|\.json|\.txt))[A-Za-z0-9_@+-][A-Za-z0-9_@+.-]{0,80}"
 #: An absolute path below the usual places, whose last step looks like a log's.
-PATTERN = rf"/{_FOLDER}(?:{_STEP}){{0,12}}/(?=[A-Za-z0-9_@+.-]{{0,80}}(?:log|\.out|\.err|\.json|\.txt))[A-Za-z0-9_@+-][A-Za-z0-9_@+.-]{{0,80}}"
+PATTERN = rf"/{_FOLDER}(?:{_STEP}){{0,12}}{_NAME}"
 
 PATH = Option("path", PATTERN, Text("Path of the log", "日志文件路径"))
 

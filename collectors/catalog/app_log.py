@@ -1,10 +1,12 @@
 """What an application's log complains of, as counts. No line of the log leaves the host."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
 from collections.abc import Mapping
 
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
 from collectors.log_file import OPEN, PATH
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
@@ -125,7 +127,9 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        1.0, 200, Text("One pass over at most 20 MB of the log, at the end.", "结束时最多读取日志末尾 20 MB 一次。")
+        1.0,
+        200,
+        Text("One pass over at most 20 MB of the log, at the end.", "结束时最多读取日志末尾 20 MB 一次。"),
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -1,5 +1,7 @@
 """Requests, errors and latencies by route, out of an access log that stays on the host."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -78,12 +80,12 @@ BEGIN { low = 9999; high = -9999; from = now - window; split(".5 .9 .99 .999", Q
   else if (form == "json" || (form == "auto" && $0 ~ /^ *\{/)) {
     t = json("ts|time|timestamp|msec|@timestamp|time_iso8601|time_local"); m = json("method|request_method"); p = json("path|uri|request_uri|url|route"); s = json("status|code|status_code")
     ms = json("latency_ms|duration_ms|elapsed_ms"); if (ms == "") { ms = json("request_time|duration|latency|upstream_response_time"); if (ms != "") ms *= 1000 }
-    if (t ~ /^[0-9][0-9][0-9][0-9]-/) t = iso(t); else if (t ~ /^[0-9][0-9]\//) t = clf(t); else if (t > 1e11) t /= 1000 }
+    if (t ~ /^[0-9][0-9][0-9][0-9]-/) t = iso(t); else if (t ~ /^[0-9][0-9]\//) t = clf(t); else if (t + 0 > 1e11) t /= 1000 }
   else if (match($0, /\[[0-9][0-9]\/[A-Z][a-z][a-z]\/[0-9:]+ [+-][0-9]+\] "/)) {
     t = clf(substr($0, RSTART + 1, RLENGTH - 4)); k = split(substr($0, RSTART + RLENGTH), w, " "); m = w[1]; p = w[2]; s = w[4]
     if (k > 5 && $NF ~ /^"?[0-9]+\.[0-9]+"?$/) { ms = $NF; gsub(/"/, "", ms); ms *= 1000 } }
   if (t !~ /^[0-9.]+$/ || s !~ /^[0-9]+$/) { odd++; next }
-  if (t < from || t > now + 5) next
+  t += 0; if (t < from || t > now + 5) next
   r = route(m, p)
   if (!(r in known)) { if (routes >= 200) r = "(other)"; if (!(r in known)) { known[r] = 1; name[++routes] = r } }
   i = ""
@@ -126,9 +128,15 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     found = fielded.read(parts, ("log", "route", "point"))
     if found is None:
         return fielded.missing()
-    facts = {f"app_log_{name}": found["log"][0].whole(name) for name in ("window_s", "odd", "seen")} if found["log"] else {}
+    facts = (
+        {f"app_log_{name}": found["log"][0].whole(name) for name in ("window_s", "odd", "seen")}
+        if found["log"]
+        else {}
+    )
     series = _series(found["point"], context)
-    return fielded.ended(found, series=series, tables=fielded.table("routes", found["route"], _ROUTES), facts=facts)
+    return fielded.ended(
+        found, series=series, tables=fielded.table("routes", found["route"], _ROUTES), facts=facts
+    )
 
 
 def _series(points: list[Line], context: Context) -> tuple[Series, ...]:
@@ -177,7 +185,9 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        1.0, 500, Text("One pass over at most 20 MB of the log, at the end.", "结束时最多读取日志末尾 20 MB 一次。")
+        1.0,
+        500,
+        Text("One pass over at most 20 MB of the log, at the end.", "结束时最多读取日志末尾 20 MB 一次。"),
     ),
     yields=tuple(_METRICS.values()),
     seconds_max=600,

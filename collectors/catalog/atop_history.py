@@ -1,5 +1,7 @@
 """The last three hours as atop recorded them, so that an incident has a before."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """What changed on the host in the last three days: packages, files in /etc, boots, services, new processes."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +77,8 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     rows = [
         line
         for line in found["change"]
-        if line.text("kind") in _KINDS and (line.text("kind") == "boot" or (line.whole("t") or oldest) >= oldest)
+        if line.text("kind") in _KINDS
+        and (line.text("kind") == "boot" or (line.whole("t") or oldest) >= oldest)
     ]
     rows.sort(key=lambda line: -(line.whole("t") or 0))
     events = tuple(_event(group, context) for group in list(_groups(rows))[:_MAX_EVENTS])

@@ -1,7 +1,10 @@
 """Whether the host's clock is kept right, by whom, and how far off it is."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
@@ -48,7 +51,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     offset = best.value("offset_ms") if best else float("nan")
     facts: dict[str, object] = {
         "clock_synchronised": best.text("synchronised") == "yes" if best else None,
-        "clock_offset_ms": offset if offset == offset else None,
+        "clock_offset_ms": None if math.isnan(offset) else offset,
         "clock_judge": best.text("source") if best else None,
         "clock_daemons": [line.text("name", 40) for line in found["daemon"][:10]],
         "clocksource": found["source"][0].text("name", 40) if found["source"] else None,

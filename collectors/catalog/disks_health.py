@@ -1,5 +1,7 @@
 """Whether disks say that they are ill: degraded arrays, counted I/O errors, SMART."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -77,7 +79,11 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.02, 100, Text("A few files, and one short question to each disk.", "读取少量文件，并向每块磁盘查询一次。")),
+    cost=Cost(
+        0.02,
+        100,
+        Text("A few files, and one short question to each disk.", "读取少量文件，并向每块磁盘查询一次。"),
+    ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

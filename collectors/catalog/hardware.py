@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -60,7 +61,13 @@ Row = tuple[str | int | float | None, ...]
 
 def _name(path: str) -> str:
     """`/sys/devices/system/cpu/vulnerabilities/l1tf` as `vulnerabilities/l1tf`."""
-    for prefix in (f"{_CPU}/", "/sys/devices/system/edac/mc/", "/sys/kernel/mm/", "/sys/class/", "/sys/devices/"):
+    for prefix in (
+        f"{_CPU}/",
+        "/sys/devices/system/edac/mc/",
+        "/sys/kernel/mm/",
+        "/sys/class/",
+        "/sys/devices/",
+    ):
         path = path.removeprefix(prefix)
     return path
 
@@ -73,12 +80,12 @@ def _rows(samples: Samples) -> Iterator[tuple[int, Row]]:
             continue
         text = last.body.strip().split(b"\n")[0]
         now, before = amount(text), amount(snapshots[0].body.strip().split(b"\n")[0])
-        known = now == now
+        known = not math.isnan(now)
         yield (
             last.line,
             (
                 *(_name(path), words(text, 200), now if known else None),
-                now - before if known and before == before else None,
+                None if math.isnan(now - before) else now - before,
             ),
         )
 
@@ -137,7 +144,10 @@ def _lined_up(by_cpu: Mapping[str, list[Snapshot]], context: Context) -> list[Se
     lines = np.array([first[tick].line for tick in ticks], np.int32)
     boot_ns = np.array([first[tick].boot_ns for tick in ticks], np.int64)
     return sampled.series(
-        *(context, "platform.cpu_freq_mhz", boot_ns, values), lines=lines, axis="cpu", axis_values=tuple(names)
+        *(context, "platform.cpu_freq_mhz", boot_ns, values),
+        lines=lines,
+        axis="cpu",
+        axis_values=tuple(names),
     )
 
 

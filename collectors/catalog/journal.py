@@ -1,5 +1,7 @@
 """Which units complained in the journal during the last day. Counts only: messages stay on the host."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -57,9 +59,15 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     found = fielded.read(parts, ("unit", "journal"), max_lines=2_000)
     if found is None:
         return fielded.missing()
-    found["unit"].sort(key=lambda line: -((line.whole("errors") or 0) * 1_000_000 + (line.whole("warnings") or 0)))
-    facts = {f"journal_{name}": line.whole(name) for line in found["journal"][:1] for name in ("lines", "window_s")}
-    return fielded.ended(found, tables=fielded.table("journal_units", found["unit"], _COLUMNS, 500), facts=facts)
+    found["unit"].sort(
+        key=lambda line: -((line.whole("errors") or 0) * 1_000_000 + (line.whole("warnings") or 0))
+    )
+    facts = {
+        f"journal_{name}": line.whole(name) for line in found["journal"][:1] for name in ("lines", "window_s")
+    }
+    return fielded.ended(
+        found, tables=fielded.table("journal_units", found["unit"], _COLUMNS, 500), facts=facts
+    )
 
 
 COLLECTOR = Collector(
@@ -73,7 +81,9 @@ COLLECTOR = Collector(
     ways=(
         Script(
             "journalctl",
-            Needs(tools=("journalctl", "awk"), mend="systemd's journal, and the group systemd-journal or root"),
+            Needs(
+                tools=("journalctl", "awk"), mend="systemd's journal, and the group systemd-journal or root"
+            ),
             sh=_SH,
             shows="journalctl -p warning --since=-24h -o json (without messages), after {seconds} s",
             version="journalctl --version | head -n 1",

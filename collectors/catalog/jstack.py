@@ -32,9 +32,18 @@ _NID = re.compile(rb"\bnid=(0x[0-9a-f]{1,16}|\d{1,10})\b")
 _CPU = re.compile(rb"\bcpu=(\d{1,15}(?:\.\d{1,6})?)ms\b")
 _STATE = re.compile(rb"\s+java\.lang\.Thread\.State: ([A-Z_]{3,20})")
 _FRAME = re.compile(rb"\s+at (.{1,300}?)\(")
-_LOCK = re.compile(rb"\s+- (waiting to lock|locked|waiting on|parking to wait for)\s+<(0x[0-9a-f]{1,16})> \(a ([^)]{1,200})\)")
+_LOCK = re.compile(
+    rb"\s+- (waiting to lock|locked|waiting on|parking to wait for)\s+<(0x[0-9a-f]{1,16})> \(a ([^)]{1,200})\)"
+)
 _THREADS = (
-    *(Column("tid"), Column("name"), Column("state"), Column("dumps"), Column("same_top"), Column("top_frame")),
+    *(
+        Column("tid"),
+        Column("name"),
+        Column("state"),
+        Column("dumps"),
+        Column("same_top"),
+        Column("top_frame"),
+    ),
     *(Column("waits_for"), Column("lock_class"), Column("owner"), Column("cpu", "ms")),
 )
 _LOCKS = (Column("lock"), Column("lock_class"), Column("owner"), Column("waiters"))
@@ -98,7 +107,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     locks = list(_locks(last, owners))[:_MAX_ROWS]
     tables = [Table("java_threads", _THREADS, tuple(row for _, row in rows), lines=tuple(n for n, _ in rows))]
     if locks:
-        tables.append(Table("java_locks", _LOCKS, tuple(r for _, r in locks), lines=tuple(n for n, _ in locks)))
+        tables.append(
+            Table("java_locks", _LOCKS, tuple(r for _, r in locks), lines=tuple(n for n, _ in locks))
+        )
     states: dict[str, int] = {}
     for thread in last.values():
         states[thread.state] = states.get(thread.state, 0) + 1
@@ -185,7 +196,10 @@ COLLECTOR = Collector(
     cost=Cost(
         2.0,
         50_000,
-        Text("Three safepoints of 10 to 500 ms each: all Java threads stand still.", "三次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。"),
+        Text(
+            "Three safepoints of 10 to 500 ms each: all Java threads stand still.",
+            "三次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。",
+        ),
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,

@@ -1,5 +1,7 @@
 """How a Java process was started: its heap against its limit, its collector, its final flags."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -87,7 +89,10 @@ COLLECTOR = Collector(
     cost=Cost(
         1.0,
         500,
-        Text("Two attach commands; each starts a small JVM for half a second.", "两条 attach 命令，各启动一个小型 JVM 约半秒。"),
+        Text(
+            "Two attach commands; each starts a small JVM for half a second.",
+            "两条 attach 命令，各启动一个小型 JVM 约半秒。",
+        ),
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -97,7 +98,7 @@ def _rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
             cells: dict[str, float | None] = {}
             for name in _NUMBERS:
                 value = amount(named.get(name.encode(), b""))
-                cells[name] = value if value == value else None
+                cells[name] = None if math.isnan(value) else value
             calls = int(cells["calls"] or 0)
             errors = None if cells["errors"] is None else int(cells["errors"])
             yield (
@@ -135,7 +136,7 @@ COLLECTOR = Collector(
         5.0,
         2_000,
         Text(
-            "About 2 us for each system call of the target; it halves the throughput of one that makes 50 000 a second.",
+            "About 2 us a system call: it halves the throughput of a target that makes 50 000 a second.",
             "目标每次系统调用约增加 2 微秒；每秒 5 万次调用时吞吐约减半。",
         ),
     ),

@@ -1,7 +1,10 @@
 """What a Redis server says of itself: INFO, its slow commands, its latency events. Never an argument of a command."""
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -116,7 +119,7 @@ def _row(name: str, before: Line | None, line: Line, seconds: float) -> tuple[Ro
     text = line.text("value", 80)
     value = float(text) if _NUMBER.match(text) else None
     was = before.value("value") if before else float("nan")
-    grew = (value - was) / seconds if value is not None and was == was and seconds > 0 else None
+    grew = (value - was) / seconds if value is not None and not math.isnan(was) and seconds > 0 else None
     return (name, text, value, grew), line.number
 
 

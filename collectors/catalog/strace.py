@@ -4,6 +4,8 @@ The most expensive thing that Culprit can do to a process: each call stops it tw
 itself where the process makes too many calls, on top of what the server asks before anything is sent.
 """
 
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
 from __future__ import annotations
 
 from collections.abc import Mapping

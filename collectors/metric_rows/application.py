@@ -6,7 +6,9 @@ from collectors.contract import Text
 from collectors.metric_rows.row import Lane, Metric, Nature, Unit
 
 
-def _app(metric: str, unit: Unit, order: int, title: Text, meaning: Text, nature: Nature = "counter") -> Metric:
+def _app(  # noqa: PLR0917 - a table of rows reads better by position
+    metric: str, unit: Unit, order: int, title: Text, meaning: Text, nature: Nature = "counter"
+) -> Metric:
     return Metric(metric, unit, nature, ("route",), None, title, meaning, Lane("app", order, "line"))
 
 

@@ -39,7 +39,7 @@ class Line:
     def whole(self, name: str) -> int | None:
         """The field as a whole number; None where it is none, or too great to be true."""
         value = self.value(name)
-        return int(value) if value == value and abs(value) < 1 << 53 and value == int(value) else None
+        return int(value) if abs(value) < 1 << 53 and value == int(value) else None
 
 
 @dataclass(frozen=True, slots=True)

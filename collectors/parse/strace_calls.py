@@ -223,9 +223,12 @@ class Calls:
     def _call_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
         for (tid, name, fd, what), one in sorted(self._sums.items(), key=lambda item: -item[1].total_ms):
             average = one.bytes / one.sized if one.sized else None
-            yield one.line, (
-                *(tid, self._comm.get(tid, ""), name, fd, kind_of(what), what, one.calls, one.errors),
-                *(one.top_error, one.total_ms, one.max_ms, average, one.mode),
+            yield (
+                one.line,
+                (
+                    *(tid, self._comm.get(tid, ""), name, fd, kind_of(what), what, one.calls, one.errors),
+                    *(one.top_error, one.total_ms, one.max_ms, average, one.mode),
+                ),
             )
 
     def _repeat_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
@@ -237,9 +240,12 @@ class Calls:
     def _futex_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
         for (tid, address), one in sorted(self._locks.items(), key=lambda item: -item[1].total_ms):
             waker = max(one.wakers, key=lambda w: one.wakers[w], default=None)
-            yield one.line, (
-                *(tid, self._comm.get(tid, ""), address, one.waits, one.total_ms, one.max_ms, waker),
-                *("" if waker is None else self._comm.get(waker, ""), sum(one.wakers.values())),
+            yield (
+                one.line,
+                (
+                    *(tid, self._comm.get(tid, ""), address, one.waits, one.total_ms, one.max_ms, waker),
+                    *("" if waker is None else self._comm.get(waker, ""), sum(one.wakers.values())),
+                ),
             )
 
 
