@@ -21,6 +21,7 @@ from culprit.workflows.store_events import replace_events
 from culprit.workflows.store_series import Lane, replace_series
 
 HOST_FACTS = "host_facts"
+TARGET = "target"  # what the runner found of the scope, before any collector
 MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
 
@@ -70,6 +71,7 @@ def store(
         run.ended_at = func.clock_timestamp()
         session.flush()
         settle_capture(session, run.capture_id)
+    announce(session, "culprit.evaluate_run", run.id)
     return run.state
 
 
@@ -166,7 +168,7 @@ def _facts(session: Session, run: Run, readings: list[Reading]) -> None:
         elif reading.parsed["facts"]:
             others[name] = reading.parsed["facts"]
     if of_host or others:
-        run.facts = {**of_host, **others}
+        run.facts = {**of_host, **others, **{k: v for k, v in (run.facts or {}).items() if k == TARGET}}
     host = session.get(Host, run.host_id) if run.host_id is not None else None
     if of_host and host is not None and (host.state == "imported" or host.facts is None):
         host.facts, host.facts_at = of_host, func.now()

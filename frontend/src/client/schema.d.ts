@@ -1279,6 +1279,15 @@ export interface components {
             collectors?: string[] | null;
             /** Host Ids */
             host_ids: string[];
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** Plan */
             plan: string;
             /**
@@ -1286,6 +1295,13 @@ export interface components {
              * @default
              */
             reason: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
         };
@@ -1298,14 +1314,30 @@ export interface components {
             collectors?: string[] | null;
             /** Host Ids */
             host_ids: string[];
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** Plan */
             plan: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
         };
         /**
          * CaptureRead
-         * @description A capture with its runs.
+         * @description A capture with its runs. `options` are the values that were given to collectors, by collector and name.
          */
         CaptureRead: {
             /**
@@ -1322,6 +1354,12 @@ export interface components {
             id: string;
             /** Number */
             number: number;
+            /** Options */
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** Plan */
             plan: string;
             /** Reason */
@@ -1329,6 +1367,7 @@ export interface components {
             requested_by: components["schemas"]["UserRef"] | null;
             /** Runs */
             runs: components["schemas"]["RunSummary"][];
+            scope: components["schemas"]["ScopeRead"];
             /** Seconds */
             seconds: number | null;
             /** Source */
@@ -2235,6 +2274,8 @@ export interface components {
             perf: boolean;
             /** Root */
             root: boolean;
+            /** Target */
+            target: boolean;
             /** Tools */
             tools: string[];
         };
@@ -2284,6 +2325,19 @@ export interface components {
             port_from: number;
             /** Port To */
             port_to: number;
+        };
+        /**
+         * OptionRead
+         * @description A value that may be given to a collector. `pattern` is what all of it must match; `default` where none is given.
+         */
+        OptionRead: {
+            /** Default */
+            default: string;
+            /** Name */
+            name: string;
+            /** Pattern */
+            pattern: string;
+            title: components["schemas"]["TextRead"];
         };
         /**
          * OverviewRead
@@ -2857,6 +2911,33 @@ export interface components {
             waits: number;
         };
         /**
+         * ScopeGiven
+         * @description What to look at on each host. `value` is empty for `host`, else a pid, a path, a name or a port.
+         */
+        ScopeGiven: {
+            /**
+             * Kind
+             * @default host
+             * @enum {string}
+             */
+            kind: "host" | "process" | "cgroup" | "unit" | "container" | "port";
+            /**
+             * Value
+             * @default
+             */
+            value: string;
+        };
+        /**
+         * ScopeRead
+         * @description What a capture looks at on its hosts.
+         */
+        ScopeRead: {
+            /** Kind */
+            kind: string;
+            /** Value */
+            value: string;
+        };
+        /**
          * SearchRead
          * @description What of a view runs through matching frames; each sample counts once.
          */
@@ -3157,7 +3238,7 @@ export interface components {
         };
         /**
          * CollectorRead
-         * @description One collector.
+         * @description One collector. Those that are `on_demand` are part of no plan but one's own.
          */
         culprit__catalogue__schemas__CollectorRead: {
             cost: components["schemas"]["CostRead"];
@@ -3169,6 +3250,10 @@ export interface components {
             mandatory: boolean;
             /** Max Bytes */
             max_bytes: number;
+            /** On Demand */
+            on_demand: boolean;
+            /** Options */
+            options: components["schemas"]["OptionRead"][];
             /** Parser Version */
             parser_version: number;
             /** Seconds Max */
@@ -3270,7 +3355,7 @@ export interface components {
         };
         /**
          * TableRead
-         * @description A small table; rows in the order of `columns`.
+         * @description A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows.
          */
         culprit__evidence__schemas__TableRead: {
             /** Artifact Id */
@@ -3283,6 +3368,8 @@ export interface components {
             }[];
             /** Kind */
             kind: string;
+            /** Lines */
+            lines: number[];
             /** Rows */
             rows: unknown[][];
         };
