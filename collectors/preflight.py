@@ -20,6 +20,7 @@ PROGRAM: bytes = files("collectors").joinpath("host/preflight.sh").read_bytes()
 
 State = Literal["works", "degrades", "does_not_work"]
 
+_FAMILIES = ("debian", "ubuntu", "rpm", "apk", "zypper", "pacman")
 #: Package that holds a tool, by the family of package managers. `{kernel}` is the running kernel's release.
 _PACKAGES: Mapping[str, Mapping[str, str]] = {
     "perf": {
@@ -44,6 +45,21 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("debian", "ubuntu", "rpm", "zypper", "pacman"), "util-linux"),
         "apk": "dmesg",
     },
+    "strace": dict.fromkeys(_FAMILIES, "strace"),
+    "psql": {
+        **dict.fromkeys(("debian", "ubuntu"), "postgresql-client"),
+        **dict.fromkeys(("rpm", "zypper"), "postgresql"),
+        "apk": "postgresql-client",
+        "pacman": "postgresql-libs",
+    },
+    "redis-cli": {
+        **dict.fromkeys(("debian", "ubuntu"), "redis-tools"),
+        **dict.fromkeys(("rpm", "apk", "zypper"), "redis"),
+        "pacman": "valkey",
+    },
+    "sadf": dict.fromkeys(_FAMILIES, "sysstat"),
+    "atop": dict.fromkeys(_FAMILIES, "atop"),
+    "nsenter": dict.fromkeys(_FAMILIES, "util-linux"),
     "awk": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "gawk"),
 }
 _INSTALL: Mapping[str, str] = {

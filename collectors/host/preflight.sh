@@ -136,7 +136,8 @@ done
 
 # Tools, with the version of those whose output is read.
 for one in awk gawk mawk busybox nice ionice timeout setsid flock zstd gzip sha256sum base64 od tail head \
-  systemd-run dmesg journalctl ip ss; do
+  systemd-run dmesg journalctl ip ss \
+  strace psql redis-cli sadf atop nsenter mkfifo find stat; do
   ! has $one || say "tool $one"
 done
 for one in vmstat iostat numastat; do

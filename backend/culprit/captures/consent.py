@@ -1,7 +1,7 @@
 """What a capture needs beyond a role before it may stop a process with ptrace.
 
-An administrator must have allowed it on that host, whoever asks must type the host's name, and a person must
-be asking: schedules, triggers and tokens never do.
+An administrator must have allowed it on that host, whoever asks must name one process and type the host's name,
+and a person must be asking: schedules, triggers and tokens never do.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Tier
+from collectors.scope import Scope
 from culprit.kit.errors import Forbidden, Invalid
 from culprit.models import Host
 
 
-def permit_ptrace(tier: Tier, hosts: Sequence[Host], source: str) -> None:
-    """Raises Forbidden or Invalid where the tier is ptrace and these hosts or this source do not go with it.
+def permit_ptrace(tier: Tier, hosts: Sequence[Host], source: str, scope: Scope) -> None:
+    """Raises Forbidden or Invalid where the tier is ptrace and these hosts, this source or scope do not suit it.
 
     Asked when a capture is previewed, when it is made, and once more before anything is sent to the host.
     """
@@ -22,6 +23,8 @@ def permit_ptrace(tier: Tier, hosts: Sequence[Host], source: str) -> None:
         return
     if source != "manual":
         raise Forbidden("capture.ptrace_not_by_hand", source=source)
+    if scope.kind != "process":
+        raise Invalid("capture.ptrace_one_process", kind=scope.kind)
     if len(hosts) != 1:
         raise Invalid("capture.ptrace_one_host", count=len(hosts))
     if not hosts[0].allows_ptrace:

@@ -75,7 +75,6 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         raise Refused({"key": "run.requester_gone", "params": {}})
     try:
         policy(actor, f"capture.{tier}", host)
-        permit_ptrace(tier, [host], capture.source)
         hops = hops_to(session, host)
         password = sudo_password(host)
     except CulpritError as error:
@@ -90,6 +89,10 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         )
     except ValueError as error:
         raise Refused({"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}) from error
+    try:
+        permit_ptrace(tier, [host], capture.source, scope)
+    except CulpritError as error:
+        raise Refused(error.sentence) from error
     return Order(
         run_id=run_id,
         capture_id=capture.id,

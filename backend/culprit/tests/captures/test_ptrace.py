@@ -14,6 +14,8 @@ from culprit.models import Capture, Host
 from culprit.workflows.orders import Refused, capture_order
 from sqlalchemy import func, select
 
+PROCESS = {"kind": "process", "value": "4711"}
+
 
 class Roomy:
     """A store with room."""
@@ -26,11 +28,22 @@ class Roomy:
 def create(db, people):
     """Makes a capture with strace as a person would; the id of its run."""
 
-    def make(*hosts: UUID, by: str = "admin", source: str = "manual", confirm: str | None = "web-1") -> UUID:
+    def make(
+        *hosts: UUID,
+        by: str = "admin",
+        source: str = "manual",
+        confirm: str | None = "web-1",
+        scope: object = None,
+    ) -> UUID:
         with unit_of_work(db.sessions) as session:
             actor = people[by].actor
             body = CaptureCreate(
-                host_ids=list(hosts), plan="custom", collectors=["strace"], seconds=3, confirm=confirm
+                host_ids=list(hosts),
+                plan="custom",
+                collectors=["strace"],
+                seconds=3,
+                confirm=confirm,
+                scope=scope or PROCESS,
             )
             return service.create(session, actor, Roomy(), body, source=source).runs[0].id
 
@@ -43,6 +56,8 @@ def create(db, people):
         ({"by": "oncall"}, "auth.role_too_low"),
         ({"source": "api"}, "capture.ptrace_not_by_hand"),
         ({"source": "schedule"}, "capture.ptrace_not_by_hand"),
+        ({"scope": {"kind": "port", "value": "80"}}, "capture.ptrace_one_process"),
+        ({"scope": {"kind": "host"}}, "capture.ptrace_one_process"),
         ({"confirm": None}, "capture.ptrace_unconfirmed"),
         ({"confirm": "web-2"}, "capture.ptrace_unconfirmed"),
     ],
@@ -86,7 +101,7 @@ def test_a_preview_says_so_in_advance(db, people, make_host):
     host = make_host("web-1")
     with db.sessions() as session:
         actor = people["admin"].actor
-        body = CapturePreview(host_ids=[host], plan="custom", collectors=["strace"], seconds=3)
+        body = CapturePreview(host_ids=[host], plan="custom", collectors=["strace"], seconds=3, scope=PROCESS)
         shown = service.preview(session, actor, Roomy(), body)
     assert (shown.tier, shown.allowed, shown.refusal["key"]) == (
         "ptrace",
