@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
@@ -76,13 +77,25 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     oldest = (end or 0) - 72 * 3600
     rows = [
         line
-        for line in found["change"]
+        for line in map(_dated, found["change"])
         if line.text("kind") in _KINDS
         and (line.text("kind") == "boot" or (line.whole("t") or oldest) >= oldest)
     ]
     rows.sort(key=lambda line: -(line.whole("t") or 0))
     events = tuple(_event(group, context) for group in list(_groups(rows))[:_MAX_EVENTS])
     return fielded.ended(found, tables=fielded.table("changes", rows, _COLUMNS), events=events)
+
+
+def _dated(line: Line) -> Line:
+    """The line with its time in `t`: docker prints `2026-01-31 12:00:00 +0000 UTC`."""
+    at = line.text("at", 25)
+    if not at:
+        return line
+    try:
+        t = int(datetime.strptime(at, "%Y-%m-%d %H:%M:%S %z").timestamp())
+    except (ValueError, OverflowError):
+        return line
+    return Line(line.tag, {**line.fields, "t": str(t).encode()}, line.number)
 
 
 @dataclass(slots=True)

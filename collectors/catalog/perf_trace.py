@@ -20,14 +20,14 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import amount, counter, words
+from collectors.parse.tokens import amount, counter, whole, words
 
 _MAX_BYTES = 4 << 20
 _MAX_LINES = 40_000
 _MAX_ROWS = 2_000
 _THREAD = re.compile(rb"\s{1,8}(.{1,60}) \((\d{1,10})\), (\d{1,15}) events?\b")
 _COLUMNS = (
-    *(Column("tid"), Column("comm"), Column("syscall"), Column("calls"), Column("errors")),
+    *(Column("pid"), Column("tid"), Column("comm"), Column("syscall"), Column("calls"), Column("errors")),
     *(Column("total", "ms"), Column("min", "ms"), Column("avg", "ms"), Column("max", "ms")),
     *(Column("rate", "per_s"),),
 )
@@ -44,10 +44,14 @@ done
 [ -n "$p" ] || { echo "no process to look at" >&2; exit 69; }
 s=$SECS
 [ "$s" -le 10 ] || s=10
+for t in ${TARGET_PIDS:-${TARGET_PID-}}; do
+  for k in "/proc/$t"/task/[0-9]*; do echo "task $t ${k##*/}"; done
+done 2> /dev/null | head -n 5000 > .tasks
 echo "perf trace -s -p ${p#,} -- sleep $s" > "${ARGV:-/dev/null}"
 perf trace -s -o .sum -p "${p#,}" -- sleep "$s" 2> .err
 if grep -q 'syscall .*calls' .sum; then
   echo "seconds $s"
+  cat .tasks
   head -c 4000000 .sum
 elif grep -q 'Summary of events' .sum; then
   echo "seconds $s"
@@ -72,7 +76,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     lines = part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES]
     if lines[0].startswith(b"seconds ") and counter(lines[0][8:].strip()) > 0:
         seconds = counter(lines[0][8:].strip())
-    found = sorted(_rows(lines, seconds), key=lambda pair: -float(pair[1][5] or 0))[:_MAX_ROWS]
+    found = sorted(_rows(lines, seconds), key=lambda pair: -float(pair[1][6] or 0))[:_MAX_ROWS]
     if not found and b"quiet" not in lines:
         nothing = Sentence("warning.nothing_known", {"part": "stdout"})
         return Parsed(warnings=(nothing,), readable=False)
@@ -84,6 +88,7 @@ Row = tuple[str | int | float | None, ...]
 
 
 def _rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
+    process_of: dict[int, int] = {}
     thread: tuple[int, str] | None = None
     header: list[bytes] = []
     for number, line in enumerate(lines, 1):
@@ -91,6 +96,10 @@ def _rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
             thread, header = (int(match[2]), words(match[1], 40)), []
             continue
         tokens = line[:500].split()
+        if tokens[:1] == [b"task"] and len(tokens) == 3 and len(process_of) < _MAX_LINES:
+            process, task = whole(tokens[1]), whole(tokens[2])
+            if process is not None and task is not None:
+                process_of[task] = process
         if tokens[:2] == [b"syscall", b"calls"]:
             header = tokens
         elif thread and header and len(tokens) == len(header) and counter(tokens[1]) > 0:
@@ -104,7 +113,7 @@ def _rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
             yield (
                 number,
                 (
-                    *(thread[0], thread[1], words(tokens[0], 60), calls, errors),
+                    *(process_of.get(thread[0]), thread[0], thread[1], words(tokens[0], 60), calls, errors),
                     *(cells[name] for name in _NUMBERS[2:]),
                     calls / seconds if seconds > 0 else None,
                 ),

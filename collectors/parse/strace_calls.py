@@ -100,6 +100,7 @@ class Calls:
     def __init__(self) -> None:
         self.known = 0
         self.refused_at: int | None = None
+        self.cut_at: int | None = None
         self.facts: dict[str, object] = {}
         self._comm: dict[int, str] = {}
         self._sums: dict[tuple[int, str, str, str], _Sum] = {}
@@ -121,6 +122,8 @@ class Calls:
             self.facts["strace_gate_per_s"] = rate
             if rate is not None and limit is not None and rate > limit:
                 self.refused_at = rate
+        elif line.tag == "cut":
+            self.cut_at = line.whole("lines")
         elif line.tag == "end":
             self.known += 1
             self.facts["strace_seconds"] = line.whole("seconds")

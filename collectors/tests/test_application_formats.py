@@ -66,7 +66,9 @@ OLD_SUMMARY = """seconds 2
 def test_perf_trace_before_it_counted_errors() -> None:
     """perf 4.x has no column of errors: that is unknown, not zero."""
     [table] = perf_trace.parse({"stdout": part(OLD_SUMMARY)}, context()).tables
-    assert table.rows == ((77, "redis server", "epoll_wait", 100, None, 1980.0, 0.001, 19.8, 99.0, 50.0),)
+    assert table.rows == (
+        (None, 77, "redis server", "epoll_wait", 100, None, 1980.0, 0.001, 19.8, 99.0, 50.0),
+    )
     assert table.lines == (10,)
 
 

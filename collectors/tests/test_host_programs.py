@@ -116,6 +116,29 @@ def test_a_traced_process_goes_on_as_if_nothing_had_been() -> None:
     assert any(row[5] == "/etc/hostname" for row in calls.rows)
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_a_process_that_the_gate_cannot_see_through_is_let_go_early() -> None:
+    """Calls that neither read, write nor block are in no counter: strace leaves after 20 000 lines."""
+    program = "import os\nwhile True: os.getppid()"
+    with subprocess.Popen(["python3", "-c", program]) as busy:
+        try:
+            time.sleep(0.5)
+            env = {"TARGET_KIND": "process", "TARGET_PID": str(busy.pid)}
+            left = run_script(strace.COLLECTOR, script(strace.COLLECTOR), 3, env=env)
+            status = Path(f"/proc/{busy.pid}/status").read_text()
+        finally:
+            busy.kill()
+    if left.exit_code == 69:
+        pytest.skip(left.stderr)
+    assert re.search(r"^TracerPid:\t0$", status, re.MULTILINE) and re.search(
+        r"^State:\tR", status, re.MULTILINE
+    )
+    assert left.parts["stdout"].count(b"\ncall\t") <= 20_000
+    assert [one.key for one in read(strace.COLLECTOR, left.parts["stdout"]).warnings] == [
+        "warning.strace_cut"
+    ]
+
+
 def script(collector: Collector) -> Script:
     way = collector.ways[0]
     assert isinstance(way, Script)
