@@ -60,6 +60,11 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
     "sadf": dict.fromkeys(_FAMILIES, "sysstat"),
     "atop": dict.fromkeys(_FAMILIES, "atop"),
     "nsenter": dict.fromkeys(_FAMILIES, "util-linux"),
+    "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "sed": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "sed"),
+    "bpftrace": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "bpftrace"),
     "awk": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "gawk"),
 }
 _INSTALL: Mapping[str, str] = {
