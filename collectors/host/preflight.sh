@@ -137,7 +137,7 @@ done
 # Tools, with the version of those whose output is read.
 for one in awk gawk mawk busybox nice ionice timeout setsid flock zstd gzip sha256sum base64 od tail head \
   systemd-run dmesg journalctl ip ss df sed cut ls bpftrace tc nft iptables-save ethtool nsenter tcpdump curl \
-  python3; do
+  python3 strace psql redis-cli sadf atop mkfifo find stat; do
   ! has $one || say "tool $one"
 done
 for one in vmstat iostat numastat; do

@@ -138,6 +138,7 @@ export interface Host {
   state: "active" | "retired" | "imported";
   host_key: { type: string; fingerprint: string; pinned_at: string } | null;
   max_silence_s: number;
+  allows_ptrace: boolean;
   facts: Facts | null;
   facts_at: string | null;
   last_run: { id: string; state: RunState; at: string } | null;
