@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collectors.lean import lean
+
 #: On a whole host it reads the groups that `@FIND@` picks, at the start and the end; with a target its group, those
 #: above and those below, once a second. xargs -0, because systemd writes backslashes into names.
 _SH = r"""
@@ -35,7 +37,7 @@ look() {
 }
 G=$(groups 2>/dev/null | sort -u | head -n 300)
 F=$(files '@FILES@')
-[ -n "$M" ] || exit 69
+[ -n "$M" ] || { echo "no cgroup file system is mounted" >&2; exit 69; }
 n=1 s=$SECS
 [ -z "$g" ] || n=$SECS s=1
 i=0
@@ -54,4 +56,4 @@ exit 0
 def reads(find: str, files: tuple[str, ...], lines: str = "", then: str = "") -> str:
     """The script: which files tell that a group matters, which files are read, and which of their lines."""
     script = _SH.replace("@FIND@", find).replace("@FILES@", "\n".join(files))
-    return script.replace("@LINES@", lines).replace("@THEN@", then)
+    return lean(script.replace("@LINES@", lines).replace("@THEN@", then))

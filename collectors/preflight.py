@@ -44,6 +44,15 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("debian", "ubuntu", "rpm", "zypper", "pacman"), "util-linux"),
         "apk": "dmesg",
     },
+    **dict.fromkeys(
+        ("find", "xargs"), dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "findutils")
+    ),
+    **dict.fromkeys(
+        ("sort", "timeout"),
+        dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    ),
+    "grep": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "grep"),
+    "sed": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "sed"),
     "awk": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "gawk"),
 }
 _INSTALL: Mapping[str, str] = {

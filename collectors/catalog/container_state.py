@@ -65,7 +65,7 @@ export LC_ALL
 trap : TERM
 sleep "$SECS" &
 wait $!
-all=$(timeout 5 {listing}) || exit 69
+all=$(timeout 5 {listing}) || {{ echo "the engine does not answer" >&2; exit 69; }}
 printf '{names}\\n'
 [ -z "$all" ] || printf '%s\\n' "$all" | head -n 200 | timeout 20 xargs {inspect}
 exit 0

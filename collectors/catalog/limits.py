@@ -18,6 +18,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.lean import lean
 from collectors.parse import tagged
 from collectors.parse.tagged import Row
 from collectors.parse.tokens import words
@@ -122,7 +123,7 @@ COLLECTOR = Collector(
                 files=("/proc/sys/fs/file-nr",),
                 mend="mount -t proc proc /proc; findutils, grep, sed",
             ),
-            sh=_SH,
+            sh=lean(_SH),
             shows="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, ls /proc/PID/fd | wc -l, after {seconds} s",
             stop="TERM",
         ),

@@ -19,6 +19,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.lean import lean
 from collectors.parse import tagged
 
 _MAX_BYTES = 1 << 20
@@ -55,7 +56,7 @@ for p in $TARGET_PID $TARGET_PIDS; do
   END { for (j in s) printf "n\t%d\t%s\t%.0f\n", p, j, s[j] }' .maps | sort | head -n 500
 done
 rm -f .maps .err
-[ $n -gt 0 ] || exit 69
+[ $n -gt 0 ] || { echo "no numa_maps of ${TARGET_PID:-a target} could be read" >&2; exit 69; }
 """
 
 
@@ -111,7 +112,7 @@ COLLECTOR = Collector(
                 target=True,
                 mend="a kernel with CONFIG_NUMA; root; a process as the scope",
             ),
-            sh=_SH,
+            sh=lean(_SH),
             shows="timeout {seconds} cat /proc/PID/numa_maps (added up by node on the host)",
             stop="TERM",
         ),

@@ -18,6 +18,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.lean import lean
 from collectors.parse import tagged
 from collectors.parse.tagged import Row
 from collectors.parse.tokens import words
@@ -38,7 +39,6 @@ _CGROUP_COLUMNS = (Column("cgroup"), Column("processes"), *_DELAYS)
 _SH = r"""
 LC_ALL=C
 export LC_ALL
-[ -r /proc/self/task/$$/schedstat ] || [ -r /proc/$$/schedstat ] || exit 69
 all() { for p in ${TARGET_PIDS:-'[0-9]*'}; do printf '%s\n' /proc/$p/$1; done; }
 look() {
   read -r u x </proc/uptime
@@ -145,7 +145,7 @@ COLLECTOR = Collector(
                 files=("/proc/self/schedstat",),
                 mend="a kernel with CONFIG_SCHED_INFO; findutils, grep",
             ),
-            sh=_SH,
+            sh=lean(_SH),
             shows="grep -H '' /proc/[0-9]*/task/*/schedstat, twice, {seconds} s apart",
             stop="TERM",
         ),

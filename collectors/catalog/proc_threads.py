@@ -18,6 +18,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
+from collectors.lean import lean
 from collectors.parse import id_list, tagged
 from collectors.parse.tagged import Row
 
@@ -60,7 +61,7 @@ P=${TARGET_PIDS-}
   { split($0, w, "/"); sub(/^.*\) /, ""); split($0, s, " "); c = s[12] + s[13] }
   b && c > a[w[3]] { print c - a[w[3]], w[3] }
   !b { a[w[3]] = c }' | sort -nr | sed -n '1,30s/.* //p')
-[ -n "$P" ] || exit 69
+[ -n "$P" ] || { echo "no process used any CPU" >&2; exit 69; }
 n=$(all stat | wc -l)
 z=0.1
 [ $n -le 1000 ] || z=0.5
@@ -236,7 +237,7 @@ COLLECTOR = Collector(
                 files=("/proc/self/stat",),
                 mend="root for wchan; findutils, grep",
             ),
-            sh=_SH,
+            sh=lean(_SH),
             shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 10 times a second, 5 of {seconds} s at most",
             stop="TERM",
         ),

@@ -15,6 +15,7 @@ from collectors.tests.support import BytesPart, here
 
 SHELLS = [shell for shell in ("dash", "busybox ash") if shutil.which(shell.split()[0])]
 SCRIPTS = [(one, way) for one in COLLECTORS.values() for way in one.ways if isinstance(way, Script)]
+ENGINES = ("docker", "podman", "crictl")  # installed does not mean that a daemon runs
 NAMES = [f"{one.id}-{way.name}" for one, way in SCRIPTS]
 
 
@@ -29,11 +30,17 @@ def test_a_script_leaves_what_its_parser_reads(collector: Collector, way: Script
     missing = [tool for tool in way.needs.tools if not shutil.which(tool)]
     if missing or (way.needs.perf and os.geteuid()):
         pytest.skip(f"needs {missing or 'root'}")
-    left = run_script(collector, way, 2, shell)
+    itself = str(os.getpid())
+    left = run_script(
+        collector, way, 2, shell, {"TARGET_PID": itself, "TARGET_PIDS": itself} if way.needs.target else {}
+    )
+    if left.exit_code == 69 and way.needs.tools[:1] and way.needs.tools[0] in ENGINES:
+        pytest.skip("nobody answers for it here")
     assert left.exit_code == 0, left.stderr
     found = parsed(collector, way, left.parts)
     assert found.readable, found.warnings
-    assert found.series or found.events or found.profiles or collector.id == "kmsg"
+    yielded = (found.series, found.tables, found.events, found.profiles, found.facts)
+    assert any(yielded) or collector.id == "kmsg"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

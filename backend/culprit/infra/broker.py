@@ -22,6 +22,8 @@ QUEUES = {
     "culprit.ingest_run": "parse",
     "culprit.build_profile": "parse",
     "culprit.build_diff": "parse",
+    "culprit.evaluate_run": "parse",
+    "culprit.advance_diagnosis": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

@@ -6,7 +6,10 @@ from culprit.models.audit_entry import AuditEntry
 from culprit.models.base import Base
 from culprit.models.capture import Capture
 from culprit.models.credential import Credential
+from culprit.models.diagnosis import Diagnosis
+from culprit.models.evaluation import Evaluation
 from culprit.models.event import Event
+from culprit.models.finding import Finding
 from culprit.models.host import Host
 from culprit.models.idempotency_key import IdempotencyKey
 from culprit.models.login_attempt import LoginAttempt
@@ -22,6 +25,7 @@ from culprit.models.run_collector import RunCollector
 from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
+from culprit.models.threshold import Threshold
 from culprit.models.user_account import UserAccount
 from culprit.models.worker_state import WorkerState
 
@@ -32,7 +36,10 @@ __all__ = [
     "Base",
     "Capture",
     "Credential",
+    "Diagnosis",
+    "Evaluation",
     "Event",
+    "Finding",
     "Host",
     "IdempotencyKey",
     "LoginAttempt",
@@ -48,6 +55,7 @@ __all__ = [
     "Series",
     "SeriesChunk",
     "SeriesDay",
+    "Threshold",
     "UserAccount",
     "WorkerState",
 ]

@@ -16,7 +16,10 @@ CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "cancelled",
 
 
 class Capture(Base):
-    """A request. Its state follows from the states of its runs. `scope` is what on the host is looked at."""
+    """A request. Its state follows from the states of its runs. `scope` is what on the host is looked at.
+
+    A capture that is a stage of a diagnosis names it.
+    """
 
     __tablename__ = "capture"
     __table_args__ = (one_of("source", CAPTURE_SOURCES), one_of("state", CAPTURE_STATES))
@@ -30,6 +33,9 @@ class Capture(Base):
     reason: Mapped[str] = mapped_column(default="")
     source: Mapped[str] = mapped_column(default="manual")
     state: Mapped[str] = mapped_column(default="queued", index=True)
+    diagnosis_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("diagnosis.id", ondelete="SET NULL", use_alter=True), index=True
+    )
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]

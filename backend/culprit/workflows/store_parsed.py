@@ -71,6 +71,7 @@ def store(
         run.ended_at = func.clock_timestamp()
         session.flush()
         settle_capture(session, run.capture_id)
+    announce(session, "culprit.evaluate_run", run.id)
     return run.state
 
 

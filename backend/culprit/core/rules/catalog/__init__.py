@@ -1,0 +1,1 @@
+"""Rules by family: each module has RULES, a tuple of `Rule`."""

@@ -1,0 +1,1 @@
+"""Causes by family: each module has CAUSES, a tuple of `Cause`."""
