@@ -52,7 +52,11 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     ),
     "grep": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "grep"),
+    "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "sed": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "sed"),
+    "bpftrace": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "bpftrace"),
     "awk": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "gawk"),
 }
 _INSTALL: Mapping[str, str] = {

@@ -17,6 +17,8 @@ SHELLS = [shell for shell in ("dash", "busybox ash") if shutil.which(shell.split
 SCRIPTS = [(one, way) for one in COLLECTORS.values() for way in one.ways if isinstance(way, Script)]
 ENGINES = ("docker", "podman", "crictl")  # installed does not mean that a daemon runs
 NAMES = [f"{one.id}-{way.name}" for one, way in SCRIPTS]
+#: This very process, for ways that look at one.
+TARGET = {"TARGET_KIND": "process", "TARGET_PID": str(os.getpid()), "TARGET_PIDS": str(os.getpid())}
 
 
 def parsed(collector: Collector, way: Script, parts: dict[str, bytes]) -> Parsed:
@@ -30,17 +32,15 @@ def test_a_script_leaves_what_its_parser_reads(collector: Collector, way: Script
     missing = [tool for tool in way.needs.tools if not shutil.which(tool)]
     if missing or (way.needs.perf and os.geteuid()):
         pytest.skip(f"needs {missing or 'root'}")
-    itself = str(os.getpid())
-    left = run_script(
-        collector, way, 2, shell, {"TARGET_PID": itself, "TARGET_PIDS": itself} if way.needs.target else {}
-    )
-    if left.exit_code == 69 and way.needs.tools[:1] and way.needs.tools[0] in ENGINES:
-        pytest.skip("nobody answers for it here")
+    left = run_script(collector, way, 2, shell, TARGET if way.needs.target else None)
+    engine = way.name in ENGINES
+    if left.exit_code == 69 and (collector.options or collector.on_demand or engine):
+        pytest.skip(f"asks for more than there is here: {left.stderr[-200:]}")
     assert left.exit_code == 0, left.stderr
     found = parsed(collector, way, left.parts)
     assert found.readable, found.warnings
-    yielded = (found.series, found.tables, found.events, found.profiles, found.facts)
-    assert any(yielded) or collector.id == "kmsg"
+    yields = found.series or found.events or found.profiles or found.tables or found.facts
+    assert yields or collector.id == "kmsg" or collector.on_demand
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -57,6 +57,8 @@ def test_a_script_without_rights_falls_back_or_works(collector: Collector, way: 
     """As nobody, a way either yields or says by 69 that it cannot, so that the next one is tried."""
     if [tool for tool in way.needs.tools if not shutil.which(tool)]:
         pytest.skip("tool missing")
+    if way.needs.root or way.needs.target:
+        pytest.skip("the runner does not start it without root, or without a target")
     left = run_script(collector, way, 1, "dash", {"RUN_AS": "nobody"})
     if left.exit_code == 0:
         assert parsed(collector, way, left.parts).readable
