@@ -73,6 +73,14 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
     },
     "sadf": dict.fromkeys(_FAMILIES, "sysstat"),
     "atop": dict.fromkeys(_FAMILIES, "atop"),
+    **dict.fromkeys(
+        ("find", "xargs"), dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "findutils")
+    ),
+    **dict.fromkeys(
+        ("sort", "timeout"),
+        dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    ),
+    "grep": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "grep"),
     "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
