@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from collectors.contract import Parsed, Part
 from collectors.parse.load_test import MAX_REQUESTS, Request, Stage, of_requests, refused, table
@@ -18,6 +17,7 @@ from collectors.parse.report_json import Json, Lines, load, mapping, number, tex
 _PERCENTILES = {"50th": "p50_ms", "90th": "p90_ms", "99th": "p99_ms", "99.9th": "p999_ms"}
 _TIMEOUT = re.compile(r"timeout|deadline exceeded", re.IGNORECASE)
 _FRACTION = re.compile(r"\.(\d+)")
+_PATH = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*([^?#]*)", re.IGNORECASE)
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
@@ -86,10 +86,8 @@ def _request(one: Json, line: int) -> Request | None:
 
 def route_of(method: str, url: str) -> str:
     """Method and path of a request, without what may hold somebody's data: query and fragment."""
-    try:
-        path = urlsplit(url).path
-    except ValueError:
-        path = ""
+    found = _PATH.match(url)
+    path = found[1] if found else ""
     return f"{method} {path or '/'}".strip()[:200]
 
 

@@ -225,11 +225,11 @@ def test_errors_of_prometheus_as_a_share() -> None:
     answers = [
         prometheus_range.read((FOLDER / f"prometheus_{name}.json").read_text()) for name in ("errors", "rate")
     ]
-    share, *_ = prometheus_range.share_pct("app.errors_pct", *answers, "errors.json")
-    rate = answers[1].lanes[0].values
+    *_, share = prometheus_range.share_pct("app.errors_pct", *answers, "errors.json")
+    rate = answers[1].lanes[-1].values
     assert np.array_equal(np.isnan(share.values[:, 0]), rate <= 0), "nothing of nothing is no data"
-    assert share.values[-1, 0] == pytest.approx(100 * answers[0].lanes[0].values[-1] / rate[-1])
-    silent, *_ = prometheus_range.share_pct(
+    assert share.values[-1, 0] == pytest.approx(100 * answers[0].lanes[-1].values[-1] / rate[-1])
+    *_, silent = prometheus_range.share_pct(
         "app.errors_pct", prometheus_range.Answer(), answers[1], "errors.json"
     )
     assert silent.values[-1, 0] == 0, "a route that never failed"
