@@ -30,7 +30,10 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     for name in QUANTILES:
         found += series(f"app.{name}_ms", answers[name], f"{name}.json", factor)
     refusals = [one.refusal for one in answers.values() if one.refusal is not None]
-    warnings = [*dict.fromkeys(refusals), *(said for one in answers.values() for said in one.warnings)]
+    warnings: list[Sentence] = []
+    for said in (*refusals, *(said for one in answers.values() for said in one.warnings)):
+        if said not in warnings:
+            warnings.append(said)
     if not found and not refusals:
         warnings.append(Sentence("reports.prometheus_empty"))
     return Parsed(series=tuple(found), warnings=tuple(warnings), readable=len(refusals) < len(answers))

@@ -153,13 +153,13 @@ def _ask(request: Request, wire: socket.socket, limit: int) -> Reply:
     connection.sock = wire
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
     connection.request("GET", request.target, headers=headers | dict(request.secret))
-    answer = connection.getresponse()
-    if 300 <= answer.status < 400:
-        raise OutgoingError("redirect", host=place.host, status=answer.status)
-    pieces, size = [], 0
-    while piece := answer.read(PIECE):
-        size += len(piece)
-        if size > limit:
-            raise OutgoingError("too_large", host=place.host, limit_mb=limit >> 20)
-        pieces.append(piece)
-    return Reply(answer.status, b"".join(pieces))
+    with contextlib.closing(connection), connection.getresponse() as answer:
+        if 300 <= answer.status < 400:
+            raise OutgoingError("redirect", host=place.host, status=answer.status)
+        pieces, size = [], 0
+        while piece := answer.read(PIECE):
+            size += len(piece)
+            if size > limit:
+                raise OutgoingError("too_large", host=place.host, limit_mb=limit >> 20)
+            pieces.append(piece)
+        return Reply(answer.status, b"".join(pieces))

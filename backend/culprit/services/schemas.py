@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints, model_validator
 
 from culprit.auth.schemas import LabelName, LabelValue, Name, Strict
 
@@ -16,9 +16,16 @@ Url = Annotated[str, StringConstraints(pattern=r"^https?://[!-~]{1,400}$", strip
 Query = Annotated[str, StringConstraints(pattern=r"^[^\x00]{1,2000}$", strip_whitespace=True)]
 Path = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f'\"\\$`*?\[]{1,400}$")]
 Format = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-Token = Annotated[
-    SecretStr, Field(min_length=1, max_length=4096), StringConstraints(pattern=r"^[!-~]+$")
-]  # it goes into a header as it is
+
+
+def _one_header(token: SecretStr) -> SecretStr:
+    """It goes into a header as it is: printable, without spaces."""
+    if not all("!" <= c <= "~" for c in token.get_secret_value()):
+        raise ValueError("a token has printable ASCII characters and no spaces")
+    return token
+
+
+Token = Annotated[SecretStr, Field(min_length=1, max_length=4096), AfterValidator(_one_header)]
 # What a screen warns of before anything is captured.
 Missing = Literal["rate", "errors", "latency"]
 

@@ -80,7 +80,7 @@ def store(
 
 def add(session: Session, run_id: UUID, reading: Reading) -> None:
     """Write what one collector yielded beside what is there of a run that has ended."""
-    run = session.get_one(Run, run_id, with_for_update=True)
+    run = session.scalars(select(Run).where(Run.id == run_id).with_for_update(of=Run)).one()
     if reading.failure is None:
         fetched = _fetched(session, run.id)
         replace_series(session, run, _lanes(reading, fetched), only=reading.run_collector_id)
