@@ -14,13 +14,15 @@ from importlib.resources import files
 from typing import Literal
 
 from collectors.contract import Collector, Needs, Sampled, Script, Way
+from collectors.scope import Scope
 
 Sudo = Literal["none", "nopasswd", "password"]
 
 ARGUMENT_MAX = 128 * 1024  # the kernel's MAX_ARG_STRLEN; the whole command is one argument of the login shell
 WORD = 1000  # some versions of csh take no longer word; a multiple of four, so that each is base64 by itself
 END_MARK = "CULPRIT-END"
-PARTS = ("base.sh", "place.sh", "guard.sh", "jobs.sh", "sampled.sh", "memory.sh", "main.sh")
+WHOLE_HOST = Scope()
+PARTS = ("base.sh", "place.sh", "guard.sh", "jobs.sh", "sampled.sh", "memory.sh", "scope.sh", "main.sh")
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -65,7 +67,7 @@ def options_of(collector: Collector, given: Mapping[str, str]) -> dict[str, str]
     """All options of a collector by name, `given` over their defaults. Raises ValueError on a wrong one."""
     known = {one.name: one for one in collector.options}
     for name, value in given.items():
-        if name not in known or not re.fullmatch(known[name].pattern, value):
+        if name not in known or not value.isascii() or not re.fullmatch(known[name].pattern, value):
             raise ValueError(f"{collector.id}.{name}")
     return {name: given.get(name, one.default) for name, one in known.items()}
 
@@ -111,14 +113,14 @@ def deadline_for(jobs: Iterable[Job]) -> int:
     return max(together, turn) + 30
 
 
-def build(jobs: Sequence[Job], limits: Limits) -> bytes:
+def build(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> bytes:
     """The program for one run, without comments. Raises ValueError on what no host should be asked."""
-    return _program(jobs, limits, standalone=False, plain=False).encode("ascii")
+    return _program(jobs, limits, scope, standalone=False, plain=False).encode("ascii")
 
 
-def standalone(jobs: Sequence[Job], limits: Limits) -> str:
+def standalone(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> str:
     """The same as a script to carry by hand; its comments stay, for whoever reads it before running it."""
-    return _program(jobs, limits, standalone=True, plain=True)
+    return _program(jobs, limits, scope, standalone=True, plain=True)
 
 
 def command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:
@@ -142,10 +144,11 @@ def _bootstrap(shell: str) -> str:
     return text
 
 
-def _program(jobs: Sequence[Job], limits: Limits, *, standalone: bool, plain: bool) -> str:
+def _program(jobs: Sequence[Job], limits: Limits, scope: Scope, *, standalone: bool, plain: bool) -> str:
     if len({job.id for job in jobs}) != len(jobs):
         raise ValueError("a collector may run once per run")
     head = [*_limit_lines(limits, standalone=standalone)]
+    head += [f"WANT_KIND={scope.kind}", f"WANT_VALUE={_quote(scope.value)}"]
     for number, job in enumerate(jobs, 1):
         head += _job_lines(number, job)
     head.append(f"JOBS={_quote(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")

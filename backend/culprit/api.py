@@ -8,7 +8,9 @@ from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
 from culprit.catalogue import script
+from culprit.diagnoses import endpoints as diagnoses
 from culprit.evidence import endpoints as evidence
+from culprit.findings import endpoints as findings
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
@@ -29,6 +31,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     timeline.router,
     profiles.router,
     imports.router,
+    findings.router,
+    diagnoses.router,
 )
 
 

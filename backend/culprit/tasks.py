@@ -11,6 +11,8 @@ from celery import Celery
 from culprit.workflows.build_diff import build_diff
 from culprit.workflows.build_profile import build_profile
 from culprit.workflows.check_host import check_host
+from culprit.workflows.diagnose import advance_diagnosis
+from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
@@ -22,6 +24,8 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.fetch_service": fetch_service,
     "culprit.build_profile": build_profile,
     "culprit.build_diff": build_diff,
+    "culprit.evaluate_run": evaluate_run,
+    "culprit.advance_diagnosis": advance_diagnosis,
 }
 log = structlog.get_logger("culprit.tasks")
 

@@ -169,6 +169,7 @@ main() {
   case $GUARD in '' | 0 | *[!0-9]*) emergency ;; esac
   echo t >&5
   give
+  target
   hello
   clock start 0
   choose
@@ -231,7 +232,12 @@ machine_id $MACHINE
 boot_id $BOOT
 mnt_ns $MNT
 clk_tck $TCK
-began ${BEGUN}0000000"
+began ${BEGUN}0000000
+target_kind $TARGET_KIND
+target_pid $TARGET_PID
+target_cgroup $TARGET_CGROUP
+target_pids_count $COUNT
+target_network ${NETPID:+target}${LOST:+${NL}target_lost $LOST}"
 }
 
 # A way for each job; light scripts and the sampler at once, exclusive ones in turn.

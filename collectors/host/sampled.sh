@@ -1,7 +1,7 @@
 # The collectors that cost no process of their own: one awk reads for all of them.
 
 # What the sampler is to read for way $2 of job $1, to file $4, at most $3 bytes. Files in /sys may exist and not be
-# readable; mawk dies of that, so each is tried.
+# readable; mawk dies of that, so each is tried. The network of a target is read through it, under the usual names.
 spec() {
   eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths"
   printf 'J %s %s %s %s %s %s\n' "$1" "$e_" "$o_" "$secs" "$3" "$4"
@@ -14,6 +14,10 @@ spec() {
           x_=
           { read -r x_ <"$p_"; } 2>/dev/null || [ -n "$x_" ] || continue
           printf 'F %s %s\n' "$1" "$p_"
+        done ;;
+      /proc/net/*)
+        for p_ in $y_; do
+          if [ -n "$NETPID" ]; then echo "N $1 /proc/$NETPID${p_#/proc} $p_"; else echo "F $1 $p_"; fi
         done ;;
       *) printf "F $1 %s\n" $y_ ;;
     esac
@@ -64,7 +68,9 @@ sampled() {
     again="-v begun=$O_T0"
     while read -r k_ v_ f_; do
       x_=
-      [ "$k_" = J ] || { read -r x_ <"$f_"; } 2>/dev/null || [ -n "$x_" ] || [ ! -e "$f_" ] || continue
+      y_=$f_
+      [ "$k_" != N ] || y_=${f_%% *}
+      [ "$k_" = J ] || { read -r x_ <"$y_"; } 2>/dev/null || [ -n "$x_" ] || [ ! -e "$y_" ] || continue
       echo "$k_ $v_ $f_"
     done <"$DIR/t/spec.$1" >"$DIR/t/spec.new.$1"
     $T_mv -f "$DIR/t/spec.new.$1" "$DIR/t/spec.$1"
@@ -123,10 +129,14 @@ sampled_one() {
   eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_WAY=\$J$1_$2_name show_=\$J$1_$2_shows O_BYTES=\${raw_$1-0}"
   O_EXIT=$all_exit O_PARTS=0 O_SIG=
   why "s$sn"
-  while read -r j_ v_; do
-    [ "$j_ $v_" != "$n 1" ] || WHY=bytes
+  gone_=0
+  while read -r j_ x_ x_ v_ x_; do
+    [ "$j_" = "$n" ] || continue
+    [ "$v_" = 0 ] || WHY=bytes
+    gone_=$x_
   done <"$DIR/t/stats.$3"
   verdict
+  [ "$gone_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
   if [ "$O_BYTES" -gt 0 ]; then O_PARTS=1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
   e_=
   ! [ -s "$DIR/t/s.err.$3" ] || e_=$($T_tail -c 1024 "$DIR/t/s.err.$3" | $T_tr -d '\000')

@@ -1,5 +1,6 @@
 # The one process behind all sampled collectors. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
-# collector and `F <n> <path>` for each of its files. Reads without forking; one sleep a tick.
+# collector and `F <n> <path>` for each of its files, or `N <n> <path> <name>` for one that is of the target and
+# written down under another name. Reads without forking; one sleep a tick.
 # v: go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep takes fractions;
 # begun = when it began (hundredths of a second of boottime) where it is started again, for mawk dies of a read error.
 function now(  u) {
@@ -19,8 +20,8 @@ function emit(j, s) {
 function sample(j,  i, f, k, l) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]
-    if ((k = (getline l < f)) < 0) continue
-    if (emit(j, "@ " tick " " now() "0000000 " f)) {
+    if ((k = (getline l < f)) < 0) { if ((j, i) in called) left[j] = 1; continue }
+    if (emit(j, "@ " tick " " now() "0000000 " (((j, i) in called) ? called[j, i] : f))) {
       hits[j]++
       while (k > 0) {
         if (substr(l, 1, 1) == "@") l = "@" l
@@ -47,8 +48,9 @@ BEGIN {
       name[jobs] = j; every[j] = w[3] * 100; once[j] = w[4]; secs[j] = w[5] * 100; cap[j] = w[6]; out[j] = w[7]
       if (!step || every[j] < step) step = every[j]
     } else {
-      sub(/^F [^ ]+ /, "", l)
+      sub(/^. [^ ]+ /, "", l)
       file[j, ++files[j]] = l
+      if (w[1] == "N") { file[j, files[j]] = w[3]; called[j, files[j]] = w[4] }
     }
   }
   t = now() + 0
@@ -84,6 +86,6 @@ BEGIN {
   for (i = 1; i <= jobs; i++) {
     j = name[i]
     close(out[j])
-    if (stats) printf "%s %d %d %d\n", j, size[j], hits[j], over[j] + 0
+    if (stats) printf "%s %d %d %d %d\n", j, size[j], hits[j], over[j] + 0, left[j] + 0
   }
 }

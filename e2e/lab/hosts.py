@@ -20,6 +20,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -161,11 +162,12 @@ class Lab:
 
     def start(
         self, name: str, *, address: str = "127.0.0.1", port: int = 0, tmp_size: str = "2g", setup: str = "",
-        sshd_config: str = "", private: bool | None = None,
+        sshd_config: str = "", private: bool | None = None, inside: Sequence[str] = (),
     ) -> LabHost:  # fmt: skip
         """A host that accepts logins when this returns.
 
         `setup` is shell run as root inside the host before sshd; `sshd_config` is appended to its own.
+        `inside` is a command prefix that enters the namespaces and control groups a private host is to live in.
         Raises RuntimeError with sshd's own words when it does not come up.
         """
         private = os.geteuid() == 0 if private is None else private
@@ -178,8 +180,9 @@ class Lab:
         config = home / "sshd_config"
         config.write_text(CONFIG.format(port=port, address=address, directory=home, extra=sshd_config))
         public = (home / "host_key.pub").read_text().split()
-        (home / "known_hosts").write_text(f"[{address}]:{port} {public[0]} {public[1]}\n")
-        process = _launch(home, config, tmp_size, setup, private=private)
+        where = address if port == 22 else f"[{address}]:{port}"
+        (home / "known_hosts").write_text(f"{where} {public[0]} {public[1]}\n")
+        process = _launch(home, config, tmp_size, setup, private=private, inside=inside)
         host = LabHost(
             name, address, port, home, self.key, _fingerprint(home / "host_key.pub"),
             pwd.getpwuid(os.geteuid()).pw_name, private, process,
@@ -189,11 +192,13 @@ class Lab:
         return host
 
 
-def _launch(home: Path, config: Path, tmp_size: str, setup: str, *, private: bool) -> subprocess.Popen[bytes]:
+def _launch(
+    home: Path, config: Path, tmp_size: str, setup: str, *, private: bool, inside: Sequence[str]
+) -> subprocess.Popen[bytes]:
     sshd = shutil.which("sshd") or "/usr/sbin/sshd"
     if private:
         script = SETUP.format(sshd=sshd, config=config, tmp_size=tmp_size, extra=setup)
-        command = ["unshare", "-m", "--propagation", "private", "sh", "-c", script]
+        command = [*inside, "unshare", "-m", "--propagation", "private", "sh", "-c", script]
     else:
         command = [sshd, "-D", "-e", "-f", str(config)]
     with (home / "log").open("wb") as log:

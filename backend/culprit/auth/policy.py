@@ -29,6 +29,8 @@ ACTIONS: Mapping[str, str] = {
     "capture.cancel": "investigator",
     "capture.import": "investigator",
     "profile.diff": "investigator",
+    "finding.read": "viewer",
+    "threshold.manage": "admin",
     "host.check": "investigator",
     "demo.busy": "investigator",
     "host.enrol": "admin",

@@ -21,6 +21,7 @@ from culprit.captures.schemas import (
     CollectorSummary,
     HostRef,
     RunSummary,
+    ScopeRead,
     UserRef,
 )
 from culprit.models import Capture, Host, Preflight, Run, UserAccount
@@ -102,6 +103,8 @@ def read_captures(session: Session, actor: Actor, rows: Sequence[Capture]) -> li
             plan=row.plan,
             seconds=row.seconds,
             tier=tier_of(one["id"] for one in row.collectors if one["id"] in COLLECTORS),
+            scope=ScopeRead(kind=row.scope.get("kind", "host"), value=row.scope.get("value", "")),
+            options={one["id"]: one["options"] for one in row.collectors if one.get("options")},
             state=row.state,
             reason=row.reason,
             source=row.source,

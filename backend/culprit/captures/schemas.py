@@ -8,8 +8,26 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from collectors.scope import MAX_VALUE, Kind
+
 MAX_HOSTS = 200
+MAX_OPTION = 1000
 Sentence = dict[str, Any]
+
+
+class ScopeGiven(BaseModel):
+    """What to look at on each host. `value` is empty for `host`, else a pid, a path, a name or a port."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind = "host"
+    value: Annotated[str, Field(max_length=MAX_VALUE)] = ""
+
+
+OptionValues = Annotated[
+    dict[Annotated[str, Field(max_length=40)], Annotated[str, Field(max_length=MAX_OPTION)]],
+    Field(max_length=20),
+]
 
 
 class CapturePreview(BaseModel):
@@ -21,6 +39,8 @@ class CapturePreview(BaseModel):
     plan: Annotated[str, Field(max_length=40)]
     seconds: Annotated[int | None, Field(ge=1, le=600)] = None
     collectors: Annotated[list[Annotated[str, Field(max_length=40)]] | None, Field(max_length=60)] = None
+    scope: ScopeGiven = ScopeGiven()
+    options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = {}
 
 
 class CaptureCreate(CapturePreview):
@@ -118,14 +138,23 @@ class RunSummary(BaseModel):
     collectors: list[CollectorSummary]
 
 
+class ScopeRead(BaseModel):
+    """What a capture looks at on its hosts."""
+
+    kind: str
+    value: str
+
+
 class CaptureRead(BaseModel):
-    """A capture with its runs."""
+    """A capture with its runs. `options` are the values that were given to collectors, by collector and name."""
 
     id: UUID
     number: int
     plan: str
     seconds: float | None
     tier: str
+    scope: ScopeRead
+    options: dict[str, dict[str, str]]
     state: str
     reason: str
     source: str

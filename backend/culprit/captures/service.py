@@ -9,9 +9,11 @@ from uuid import UUID
 from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
+from collectors.bundle import options_of
 from collectors.contract import Way
-from collectors.plans import PLANS, Plan, custom, scaled
+from collectors.plans import PLANS, Plan, PlannedCollector, custom, scaled
 from collectors.registry import COLLECTORS
+from collectors.scope import Scope
 from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
@@ -48,6 +50,35 @@ def plan_of(wanted: CapturePreview) -> Plan:
     return scaled(plan, wanted.seconds)
 
 
+def scope_of(wanted: CapturePreview) -> Scope:
+    """What the request wants to have looked at; raises Invalid."""
+    try:
+        return Scope(wanted.scope.kind, wanted.scope.value)
+    except ValueError as error:
+        kind, value = wanted.scope.kind, wanted.scope.value[:80]
+        raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
+
+
+def _check_options(wanted: CapturePreview, plan: Plan) -> None:
+    """Raises Invalid for an option that no collector of the plan has, and for a value that it does not take."""
+    planned = {one.id for one in plan.collectors}
+    for name, values in wanted.options.items():
+        if name not in planned:
+            raise Invalid("capture.option_without_collector", collector=name)
+        known = {one.name: one for one in COLLECTORS[name].options}
+        for option, value in values.items():
+            if option not in known:
+                names = ", ".join(known) or "-"
+                raise Invalid("capture.option_unknown", collector=name, option=option, options=names)
+            try:
+                options_of(COLLECTORS[name], {option: value})
+            except ValueError as error:
+                pattern = known[option].pattern
+                raise Invalid(
+                    "capture.option_invalid", collector=name, option=option, pattern=pattern
+                ) from error
+
+
 def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]:
     found = queries.hosts(session, actor, wanted.host_ids)
     if len(found) != len(set(wanted.host_ids)):
@@ -58,6 +89,8 @@ def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]
 def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: CapturePreview) -> PreviewRead:
     """What `create` would do, and on which hosts it will work."""
     plan = plan_of(wanted)
+    scope_of(wanted)
+    _check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
     checks = queries.latest_preflights(session, [host.id for host in hosts])
     refusal = None
@@ -123,14 +156,17 @@ def create(
 ) -> Capture:
     """Stores a capture with one queued run per host, and rings for them."""
     plan = plan_of(wanted)
+    scope = scope_of(wanted)
+    _check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)
     capture = Capture(
         plan=plan.id,
-        collectors=[{"id": one.id, "seconds": one.seconds} for one in plan.collectors],
+        collectors=[_item(one, wanted.options.get(one.id)) for one in plan.collectors],
         seconds=plan.seconds,
+        scope=scope.to_json(),
         reason=wanted.reason.strip(),
         source=source,
         requested_by=actor.id,
@@ -153,10 +189,16 @@ def create(
         tier=str(plan.tier),
         seconds=plan.seconds,
         collectors=[one.id for one in plan.collectors],
+        scope=scope.to_json(),
         hosts=[host.name for host in hosts],
         reason=capture.reason,
     )
     return capture
+
+
+def _item(one: PlannedCollector, options: dict[str, str] | None) -> dict[str, Any]:
+    """One collector as a capture stores it."""
+    return {"id": one.id, "seconds": one.seconds} | ({"options": options} if options else {})
 
 
 def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUID) -> Capture:

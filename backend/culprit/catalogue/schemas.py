@@ -19,6 +19,7 @@ class NeedsRead(BaseModel):
     files: list[str]
     root: bool
     perf: bool
+    target: bool
     mend: str
 
 
@@ -38,8 +39,17 @@ class CostRead(BaseModel):
     note: TextRead
 
 
+class OptionRead(BaseModel):
+    """A value that may be given to a collector: all of it must match `pattern`; without one `default` counts."""
+
+    name: str
+    pattern: str
+    title: TextRead
+    default: str
+
+
 class CollectorRead(BaseModel):
-    """One collector."""
+    """One collector. Those that are `on_demand` are part of no plan but one's own."""
 
     id: str
     title: TextRead
@@ -47,6 +57,8 @@ class CollectorRead(BaseModel):
     tier: str
     mandatory: bool
     exclusive: bool
+    on_demand: bool
+    options: list[OptionRead]
     ways: list[WayRead]
     seconds_max: int
     max_bytes: int

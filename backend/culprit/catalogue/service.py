@@ -12,6 +12,7 @@ from culprit.catalogue.schemas import (
     LaneRead,
     MetricRead,
     NeedsRead,
+    OptionRead,
     PlannedRead,
     PlanRead,
     TextRead,
@@ -48,6 +49,7 @@ def _way(way: Way) -> WayRead:
             files=list(needs.files),
             root=needs.root,
             perf=needs.perf,
+            target=needs.target,
             mend=needs.mend,
         ),
     )
@@ -62,6 +64,11 @@ def _collector(one: Collector) -> CollectorRead:
         tier=one.tier,
         mandatory=one.mandatory,
         exclusive=one.exclusive,
+        on_demand=one.on_demand,
+        options=[
+            OptionRead(name=o.name, pattern=o.pattern, title=_text(o.title), default=o.default)
+            for o in one.options
+        ],
         ways=[_way(way) for way in one.ways],
         seconds_max=one.seconds_max,
         max_bytes=one.max_bytes,

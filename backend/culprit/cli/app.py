@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, files, hosts, shapes
+from culprit.cli import captures, diagnose, files, hosts, shapes
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(hosts.app, name="host", help="Machines that may be captured.")
 captures.register(app)
 files.register(app)
+diagnose.register(app)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import typer
 
+from collectors.scope import Scope
 from culprit.cli import shapes
 from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
 from culprit.cli.hosts import find_host
@@ -30,6 +31,12 @@ def capture(  # noqa: PLR0917
     plan: Annotated[str, typer.Option(help="triage, cpu, sched, io, network, baseline or custom")],
     seconds: Annotated[int | None, typer.Option(help="Instead of the plan's own duration")] = None,
     collector: Annotated[list[str] | None, typer.Option(help="For the plan custom; may be repeated")] = None,
+    scope: Annotated[
+        str, typer.Option(help="host, process=PID, cgroup=/path, unit=NAME, container=NAME or port=PORT")
+    ] = "host",
+    option: Annotated[
+        list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
+    ] = None,
     reason: Annotated[str, typer.Option(help="Why; kept with the capture")] = "",
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended")] = False,
     timeout: Annotated[float | None, typer.Option(help="With --wait: seconds, then exit status 9")] = None,
@@ -41,6 +48,8 @@ def capture(  # noqa: PLR0917
         "host_ids": [find_host(server, name)["id"] for name in hosts],
         "plan": plan,
         "reason": reason,
+        "scope": _scope(scope),
+        "options": _options(option or []),
     }
     if seconds is not None:
         body["seconds"] = seconds
@@ -55,6 +64,25 @@ def capture(  # noqa: PLR0917
         _tell(read)
     if read["state"] in shapes.STATUS:
         raise typer.Exit(shapes.STATUS[read["state"]])
+
+
+def _scope(text: str) -> dict[str, str]:
+    try:
+        return Scope.from_text(text).to_json()
+    except ValueError:
+        raise Stop(Exit.USAGE, f"'{text}' is no scope; say for example --scope cgroup=/app.") from None
+
+
+def _options(given: list[str]) -> dict[str, dict[str, str]]:
+    """Values by collector and name."""
+    found: dict[str, dict[str, str]] = {}
+    for text in given:
+        where, equals, value = text.partition("=")
+        collector, dot, name = where.partition(".")
+        if not (collector and dot and name and equals):
+            raise Stop(Exit.USAGE, f"'{text}' is no option; say COLLECTOR.NAME=VALUE.")
+        found.setdefault(collector, {})[name] = value
+    return found
 
 
 def follow(server: Server, read: dict[str, Any], timeout: float | None) -> dict[str, Any]:

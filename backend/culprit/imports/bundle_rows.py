@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from collectors import scope
 from collectors.registry import COLLECTORS
 from culprit.infra.artifacts import ArtifactStore, is_digest
 from culprit.kit.errors import Invalid
@@ -50,6 +51,8 @@ def file_bundle(session: Session, store: ArtifactStore, run: Run, bundle: Json, 
         raise Invalid("import.bundle_empty")
     run.clock = bundle["clock"]
     run.boot_id = str(bundle["hello"].get("boot_id", ""))[:64] or None
+    if target := scope.found(bundle["hello"]):
+        run.facts = {"target": target}
     run.bytes = sum(int(part["stored_size"]) for part in bundle["parts"])
     if bundle["trouble"] is not None:
         run.failure = {"key": "import.bundle_cut", "params": {"why": bundle["trouble"]}}

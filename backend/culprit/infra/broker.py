@@ -23,6 +23,8 @@ QUEUES = {
     "culprit.fetch_service": "parse",
     "culprit.build_profile": "parse",
     "culprit.build_diff": "parse",
+    "culprit.evaluate_run": "parse",
+    "culprit.advance_diagnosis": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

@@ -24,6 +24,7 @@ from culprit.models import (
     Artifact,
     Capture,
     Credential,
+    Diagnosis,
     Host,
     Preflight,
     Profile,
@@ -100,6 +101,17 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/runs/{run_id}/events"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/sched"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/hosts/{host_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/rules"): ("viewer", None, "", False),
+    ("GET", "/causes"): ("viewer", None, "", False),
+    ("GET", "/thresholds"): ("viewer", None, "", False),
+    ("PUT", "/thresholds"): ("admin", {"name": "F-NET-X.warn", "value": 1, "why": "test"}, "", False),
+    ("DELETE", "/thresholds/{threshold_id}"): ("admin", None, "", False),
+    ("POST", "/diagnoses"): ("investigator", {"host_id": "{host}"}, "", True),
+    ("GET", "/diagnoses"): ("viewer", None, "", False),
+    ("GET", "/diagnoses/{diagnosis_id}"): ("viewer", None, "", True),
+    ("POST", "/diagnoses/{diagnosis_id}/cancel"): ("investigator", None, "", True),
     ("GET", "/artifacts/{artifact_id}/content"): ("investigator", None, "", True),
     ("GET", "/artifacts/{artifact_id}/lines"): ("investigator", None, "", True),
     ("GET", "/profiles"): ("viewer", None, "", False),
@@ -166,12 +178,13 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         session.flush()
         side = {"profile_id": str(profile.id), "filter": {}}
         diff = ProfileDiff(a=side, b=side, requested_by=owner)
-        session.add(diff)
+        diagnosis = Diagnosis(host_id=host.id, seconds=8, state="done")
+        session.add_all([diff, diagnosis])
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
-                "diff": diff}  # fmt: skip
+                "diff": diff, "diagnosis": diagnosis}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
-    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service")}
+    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service", "threshold")}
     return Seeds(ids)
 
 

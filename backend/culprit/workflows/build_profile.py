@@ -16,6 +16,7 @@ from collectors.registry import COLLECTORS
 from culprit.config import settings
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
 from culprit.infra.bounded import Ended, Limits, run_confined, workspace
+from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Artifact, Profile, Run, RunCollector
@@ -51,6 +52,7 @@ def build_profile(profile_id: UUID) -> str | None:
     except Failed as failed:
         with unit_of_work(db.sessions) as session:
             builds.finish(session, Profile, profile_id, attempt, state="failed", failure=failed.sentence)
+            announce(session, "culprit.evaluate_run", session.get_one(Profile, profile_id).run_id)
         return "failed"
     with unit_of_work(db.sessions) as session:
         return _store(session, profile_id, attempt, stored)
@@ -149,6 +151,7 @@ def _store(session: Session, profile_id: UUID, attempt: int, stored: list[Json])
     for one in others:
         _beside(session, profile, {name: one[name] for name in _COLUMNS} | common)
     _widen(session, profile.run_id, stored)
+    announce(session, "culprit.evaluate_run", profile.run_id)
     return "ready"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from collectors import scope
 from culprit.captures.leases import Claim, holds, leave
 from culprit.infra.artifacts import ArtifactStore
 from culprit.models import Artifact, Host, Run, RunCollector
@@ -128,7 +129,14 @@ def commit(session: Session, claim: Claim, home: Homecoming, state: str, clock: 
         host_cpu_ms=_number((home.end or {}).get("cpu_ms")),
         bytes=home.bytes,
         progress=None,
+        **_target(home),
     )
+
+
+def _target(home: Homecoming) -> Json:
+    """What the host made of the scope of the capture, kept where all is that was found out about the run."""
+    target = scope.found(home.hello)
+    return {"facts": {"target": target}} if target else {}
 
 
 def media_type(part: str) -> str:

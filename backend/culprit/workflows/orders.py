@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from collectors import bundle
 from collectors.plans import PlannedCollector, tier_of
 from collectors.registry import COLLECTORS
+from collectors.scope import Scope
 from culprit.auth.actor import actor_by_id
 from culprit.auth.policy import policy
 from culprit.hosts.access import hops_to, rules, sudo_password
@@ -52,6 +53,7 @@ class Order:
     tier: str
     host_deadline_s: float
     jobs: tuple[bundle.Job, ...]
+    scope: Scope
     max_bytes: int
 
 
@@ -78,7 +80,14 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         raise Refused(error.sentence) from error
     except SecretUnreadable as error:
         raise Refused({"key": "run.secret_unreadable", "params": {"host": host.name}}) from error
-    jobs = tuple(bundle.Job.of(COLLECTORS[one.id], seconds=one.seconds) for one in items)
+    try:
+        scope = Scope.from_json(capture.scope)
+        jobs = tuple(
+            bundle.Job.of(COLLECTORS[one["id"]], int(one["seconds"]), one.get("options"))
+            for one in capture.collectors
+        )
+    except ValueError as error:
+        raise Refused({"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}) from error
     return Order(
         run_id=run_id,
         capture_id=capture.id,
@@ -92,6 +101,7 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         tier=tier,
         host_deadline_s=float(bundle.deadline_for(jobs)),
         jobs=jobs,
+        scope=scope,
         max_bytes=sum(COLLECTORS[one.id].max_bytes for one in items),
     )
 

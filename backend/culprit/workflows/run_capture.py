@@ -122,10 +122,13 @@ def _command(claim: Claim, order: Order, limits: Waits) -> Message:
     bounds = bundle.Limits(
         run=str(claim.run_id), silence_s=round(limits.runner_silence_s), deadline_s=round(limits.deadline_s)
     )
-    program = bundle.build(list(order.jobs), bounds)
+    program = bundle.build(list(order.jobs), bounds, order.scope)
     sha256 = artifact_store().put([program], len(program)).sha256
     spec = {
-        "collectors": [{"id": job.id, "seconds": job.seconds} for job in order.jobs],
+        "collectors": [
+            {"id": job.id, "seconds": job.seconds, "options": dict(job.options)} for job in order.jobs
+        ],
+        "scope": order.scope.to_json(),
         "limits": asdict(bounds) | {"server_silence_s": limits.silence_s, "total_s": limits.total_s},
         "sudo": order.sudo,
         "program_sha256": sha256,

@@ -24,6 +24,7 @@ from culprit.workflows.store_series import Lane, replace_series
 
 HOST_FACTS = "host_facts"
 FETCHED_STATES = ("done", "partial")
+TARGET = "target"  # what the runner found of the scope, before any collector
 MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
 
@@ -75,6 +76,7 @@ def store(
         session.flush()
         plan_fetch(session, run)
         settle_capture(session, run.capture_id)
+    announce(session, "culprit.evaluate_run", run.id)
     return run.state
 
 
@@ -204,7 +206,7 @@ def _facts(session: Session, run: Run, readings: list[Reading]) -> None:
         elif reading.parsed["facts"]:
             others[name] = reading.parsed["facts"]
     if of_host or others:
-        run.facts = {**of_host, **others}
+        run.facts = {**of_host, **others, **{k: v for k, v in (run.facts or {}).items() if k == TARGET}}
     host = session.get(Host, run.host_id) if run.host_id is not None else None
     if of_host and host is not None and (host.state == "imported" or host.facts is None):
         host.facts, host.facts_at = of_host, func.now()

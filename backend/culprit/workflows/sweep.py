@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from collectors.plans import tier_of
@@ -26,13 +26,15 @@ from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
 from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Capture, Preflight, Run, RunCollector
+from culprit.models import Capture, Diagnosis, Evaluation, Preflight, Run, RunCollector
 from culprit.workflows import builds
 
 BATCH = 100
 RING_AGAIN_S = 8
 FULL_QUEUE = 200
 READ_AGAIN = timedelta(seconds=120)
+EVALUATE_AFTER = timedelta(seconds=5)
+EVALUATE_WITHIN = timedelta(days=1)
 QUEUE_LIMIT = timedelta(hours=1)
 CHECK_LIMIT = timedelta(minutes=10)
 Json = dict[str, Any]
@@ -155,6 +157,8 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
             RunCollector.collector == PROM_IMPORT, RunCollector.state == "queued"
         ),
         "culprit.check_host": select(Preflight.id).where(Preflight.state == "queued"),
+        "culprit.evaluate_run": _unevaluated(),
+        "culprit.advance_diagnosis": select(Diagnosis.id).where(Diagnosis.state == "running"),
     }
     for what, name in builds.TASKS.items():
         abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)
@@ -162,6 +166,19 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
     return [
         (name, one) for name, query in queries.items() for one in session.scalars(query.limit(BATCH)).all()
     ]
+
+
+def _unevaluated() -> Select[UUID]:
+    """Runs that were read lately and that no rule was asked about."""
+    return (
+        select(Run.id)
+        .outerjoin(Evaluation, Evaluation.run_id == Run.id)
+        .where(
+            Run.state.in_(("done", "partial")),
+            Run.ended_at.between(_now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER),
+            Evaluation.run_id.is_(None),
+        )
+    )
 
 
 def ring(redis: Redis, waiting: list[tuple[str, UUID]]) -> int:

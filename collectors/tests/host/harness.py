@@ -15,6 +15,7 @@ from pathlib import Path
 
 from collectors import bundle, frames, records
 from collectors.contract import Needs, Sampled, Script
+from collectors.scope import Scope
 
 SHELLS = {"dash": "/bin/dash", "bash": "/bin/bash", "busybox": "/bin/busybox sh"}
 
@@ -157,9 +158,10 @@ class Live:
         deaf: bool = False,
         sudo: bundle.Sudo = "none",
         first_line: str = "",
+        scope: Scope = bundle.WHOLE_HOST,
     ) -> None:
         self.limits = limits
-        self.command = bundle.command(bundle.build(jobs, limits), sudo, shell)
+        self.command = bundle.command(bundle.build(jobs, limits, scope), sudo, shell)
         self.beating = limits.silence_s > 0
         self.reader = frames.FrameReader()
         self.frames: list[frames.Frame] = []

@@ -28,7 +28,7 @@ def view_of(
         for table in one.tables:
             tables.setdefault(table.kind, []).extend(_rows(collector, table))
         events += [_event(collector, event) for event in one.events]
-        known |= one.facts
+        known |= one.facts if collector == "host_facts" else {collector: one.facts} if one.facts else {}
     stacks = {
         kind: Stacks(
             kind,

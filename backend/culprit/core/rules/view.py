@@ -143,6 +143,10 @@ class View:
     baseline: View | None = None
     twins: Mapping[str, View] = field(default_factory=dict)
 
+    def against(self, baseline: View) -> View:
+        """The same view with something to compare with."""
+        return replace(self, baseline=baseline)
+
     def has(self, collector: str) -> bool:
         """Whether anything of that collector came home and could be read."""
         outcome = self.outcomes.get(collector)
@@ -180,11 +184,10 @@ class View:
         return value if isinstance(value, int) and value > 0 else None
 
     @property
-    def target_pids(self) -> frozenset[int]:
-        """The processes that the scope of the capture named; empty for a whole host."""
-        target = self.facts.get("target")
-        pids = target.get("pids", ()) if isinstance(target, Mapping) else ()
-        return frozenset(int(pid) for pid in pids if str(pid).isdigit())
+    def target(self) -> Mapping[str, object]:
+        """What the scope of the capture meant on the host, as the runner told (see `collectors.scope.found`)."""
+        told = self.facts.get("target")
+        return told if isinstance(told, Mapping) else {}
 
 
 def column(lane: Lane, name: str) -> Values | None:

@@ -3,12 +3,13 @@
 import json
 import threading
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 import pytest
 import uvicorn
-from culprit.captures import leases
+from culprit.captures import leases, service
 from culprit.infra.artifacts import Space
 from culprit.infra.progress import Publisher, stream
 from culprit.kit.unit_of_work import unit_of_work
@@ -16,6 +17,9 @@ from culprit.models import AuditEntry, Capture, Preflight, Run
 from culprit.tests.support.sshd import free_port
 from redis import Redis
 from sqlalchemy import func, select
+
+from collectors.contract import Option, Text
+from collectors.registry import COLLECTORS
 
 
 def wanted(*hosts, **values):
@@ -82,6 +86,59 @@ def test_a_preview_says_in_advance_what_would_be_refused(as_, make_host):
         as_("investigator").post("/api/v1/captures/preview", json=asked(make_host(), plan="sched")).json()
     )
     assert (answer["allowed"], answer["refusal"]["key"]) == (False, "auth.role_too_low")
+
+
+PORT = Option("port", r"[0-9]{1,5}", Text("Port", "端口"), "6379")
+
+
+@pytest.fixture
+def with_an_option(monkeypatch):
+    """One collector that takes a port."""
+    changed = {**COLLECTORS, "vmstat": replace(COLLECTORS["vmstat"], options=(PORT,))}
+    monkeypatch.setattr(service, "COLLECTORS", changed)
+
+
+@pytest.mark.usefixtures("with_an_option")
+@pytest.mark.parametrize("where", ["captures", "captures/preview"])
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"scope": {"kind": "cgroup", "value": "app"}}, "capture.scope_invalid"),
+        ({"scope": {"kind": "cgroup", "value": "/app/../x"}}, "capture.scope_invalid"),
+        ({"scope": {"kind": "process", "value": "4194305"}}, "capture.scope_invalid"),
+        ({"scope": {"kind": "host", "value": "x"}}, "capture.scope_invalid"),
+        ({"scope": {"kind": "unit", "value": "a; id"}}, "capture.scope_invalid"),
+        ({"options": {"perf_record": {"port": "1"}}}, "capture.option_without_collector"),
+        ({"options": {"vmstat": {"path": "1"}}}, "capture.option_unknown"),
+        ({"options": {"vmstat": {"port": "$(id)"}}}, "capture.option_invalid"),
+        ({"scope": {"kind": "planet", "value": "earth"}}, "request.invalid"),
+    ],
+)
+def test_scopes_and_options_that_no_host_is_asked(as_, make_host, where, values, key):
+    body = wanted(make_host(), **values)
+    if where.endswith("preview"):
+        del body["reason"]
+    answer = as_("oncall").post(f"/api/v1/{where}", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["key"] == key or key == "request.invalid"
+
+
+@pytest.mark.usefixtures("with_an_option")
+def test_scope_and_options_are_stored_and_audited(db, as_, make_host):
+    scope = {"kind": "cgroup", "value": "/app.slice"}
+    given = {"vmstat": {"port": "7000"}}
+    made = as_("oncall").post("/api/v1/captures", json=wanted(make_host(), scope=scope, options=given)).json()
+    assert (made["scope"], made["options"]) == (scope, given)
+    with db.sessions() as session:
+        capture = session.get_one(Capture, uuid.UUID(made["id"]))
+        assert capture.scope == scope
+        assert {"id": "vmstat", "seconds": 30, "options": {"port": "7000"}} in capture.collectors
+        assert session.scalars(select(AuditEntry.detail)).all()[-1]["scope"] == scope
+
+
+def test_without_a_scope_it_is_the_whole_host(as_, make_host):
+    made = as_("oncall").post("/api/v1/captures", json=wanted(make_host())).json()
+    assert (made["scope"], made["options"]) == ({"kind": "host", "value": ""}, {})
 
 
 def test_a_capture_is_stored_with_runs_collectors_and_an_audit_entry(db, as_, make_host):

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,6 +196,15 @@ def test_captures_and_their_exit_status(cli: Cli, target: Sshd, db: Database) ->
     cli("capture", "nobody", "--plan", "triage", status=REFUSED)
     cli("capture", "web1", "--plan", "no-such-plan", status=REFUSED)
     cli("capture", "web1", status=USAGE)
+    scoped = cli.json("capture", "web1", "--plan", "triage", "--scope", "cgroup=/app")
+    with db.sessions() as session:
+        assert session.get_one(Capture, uuid.UUID(scoped["capture"])).scope == {
+            "kind": "cgroup",
+            "value": "/app",
+        }
+    cli("capture", "web1", "--plan", "triage", "--scope", "cgroup=app", status=USAGE)
+    cli("capture", "web1", "--plan", "triage", "--option", "vmstat", status=USAGE)
+    cli("capture", "web1", "--plan", "triage", "--option", "vmstat.no=1", status=REFUSED)
 
 
 def test_a_run_is_shown(cli: Cli, db: Database) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from culprit.captures import service
-from culprit.captures.schemas import CaptureCreate
+from culprit.captures.schemas import CaptureCreate, ScopeGiven
 from culprit.config import REPOSITORY, settings
 from culprit.hosts.credentials import seal
 from culprit.infra.artifacts import artifact_store
@@ -68,7 +68,9 @@ class Lab:
             session.flush()
             return host.id
 
-    def capture(self, *hosts, plan="custom", seconds=3, collectors=("vmstat",), actor=None, lengths=None):
+    def capture(
+        self, *hosts, plan="custom", seconds=3, collectors=("vmstat",), actor=None, lengths=None, scope=None
+    ):
         with unit_of_work(self.db.sessions) as session:
             wanted = CaptureCreate(
                 host_ids=list(hosts),
@@ -76,6 +78,7 @@ class Lab:
                 seconds=seconds,
                 collectors=list(collectors) if collectors else None,
                 reason="test",
+                scope=ScopeGiven(**(scope or {})),
             )
             made = service.create(session, actor or self.actor, artifact_store(), wanted)
             if lengths:

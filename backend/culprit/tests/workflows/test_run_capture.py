@@ -72,6 +72,20 @@ def test_three_collectors_come_home_through_a_real_worker(lab):
     assert not list((lab.directory / "home" / "spool").iterdir())
 
 
+@pytest.mark.parametrize(("pid", "lost"), [(os.getpid(), None), (1 << 22, "target.no_process")])
+def test_the_scope_is_looked_for_on_the_host(lab, pid, lost):
+    """What it means there is kept with the run, also where it means nothing."""
+    host = lab.enrol(lab.sshd())
+    lab.worker()
+    capture = lab.capture(host, scope={"kind": "process", "value": str(pid)})
+    [run] = lab.until_runs(capture, "ingesting", "failed", "partial")
+    target = run.facts["target"]
+    assert target["kind"] == "process" and target["pid"] == (None if lost else pid)
+    assert target["lost"] == ({"key": lost, "params": {}} if lost else None)
+    assert run.spec["scope"] == {"kind": "process", "value": str(pid)}
+    assert lab.collectors(run.id)["vmstat"].state == "done"
+
+
 def test_a_changed_host_key_stops_the_run_for_good(lab, tmp_path):
     make_key(tmp_path / "other")
     server = lab.sshd()

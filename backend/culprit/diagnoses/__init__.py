@@ -1,0 +1,1 @@
+"""Diagnoses: captures in stages that name a cause."""

@@ -1,0 +1,200 @@
+"""What came home from one or more runs of a host, as the view that rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from collectors.columns import DamagedFile
+from collectors.contract import Sentence
+from culprit.core import chunks
+from culprit.core.rules.contract import Citation, Subject
+from culprit.core.rules.view import Happening, Lane, Outcome, Row, Stacks, View
+from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
+from culprit.models import Artifact, Event, Profile, ResultTable, Run, RunCollector, SeriesChunk
+from culprit.profiles.loaded import PROFILES
+
+MAX_CHUNKS = 20_000
+MAX_EVENTS = 2_000
+#: Events from before the capture count as what the host is doing now for this long.
+LOOK_BACK_NS = 15 * 60 * 1_000_000_000
+Json = dict[str, Any]
+
+
+def read_view(session: Session, store: ArtifactStore, runs: Sequence[UUID], scope: Subject = ()) -> View:
+    """One view of runs of one host, the earliest first; of a collector that several hold, the last one counts."""
+    rows = {run.id: run for run in session.scalars(select(Run).where(Run.id.in_(runs)))}
+    ordered = [rows[one] for one in runs if one in rows]
+    owners = _owners(session, [run.id for run in ordered])
+    chosen = {row.id: row for row in owners.values()}
+    parts = {
+        one.id: one for one in session.scalars(select(Artifact).where(Artifact.run_collector_id.in_(chosen)))
+    }
+    cites = _Cites(chosen, parts)
+    facts: Json = {}
+    for run in ordered:
+        facts |= run.facts or {}
+    spans = [(run.t0_ns, run.t1_ns) for run in ordered if run.t0_ns is not None and run.t1_ns is not None]
+    return View(
+        outcomes={name: _outcome(row) for name, row in owners.items()},
+        lanes=_lanes(session, cites),
+        tables=_tables(session, cites),
+        events=_events(session, cites, ordered, min((t0 for t0, _ in spans), default=0)),
+        facts=facts,
+        stacks=_stacks(session, store, cites),
+        scope=scope,
+        seconds=max(((t1 - t0) / 1e9 for t0, t1 in spans), default=0.0),
+        capture_cpu_cores=_own_cost(ordered),
+    )
+
+
+class _Cites:
+    """Finds the citation of whatever a run collector left."""
+
+    def __init__(self, collectors: Mapping[UUID, RunCollector], parts: Mapping[UUID, Artifact]) -> None:
+        self.collectors = collectors
+        self.parts = parts
+
+    def of(
+        self, run_collector_id: UUID | None, artifact_id: UUID | None, lines: tuple[int, ...] = ()
+    ) -> Citation:
+        """A place in the artifact."""
+        row = self.collectors.get(run_collector_id) if run_collector_id else None
+        part = self.parts.get(artifact_id) if artifact_id else None
+        return Citation(
+            str(row.run_id) if row else "",
+            row.collector if row else "",
+            str(artifact_id or ""),
+            part.part if part else "",
+            lines,
+        )
+
+
+def _owners(session: Session, runs: Sequence[UUID]) -> dict[str, RunCollector]:
+    """For each collector the row whose yield counts: the last that came home, else the last."""
+    place = {run_id: at for at, run_id in enumerate(runs)}
+    found = session.scalars(select(RunCollector).where(RunCollector.run_id.in_(runs))).all()
+    best: dict[str, RunCollector] = {}
+    for row in sorted(found, key=lambda one: (one.state in ("done", "timed_out"), place[one.run_id])):
+        best[row.collector] = row
+    return best
+
+
+def _outcome(row: RunCollector) -> Outcome:
+    reason = row.reason or {}
+    seconds = (row.ended_ns - row.started_ns) / 1e9 if row.started_ns and row.ended_ns else 0.0
+    said = Sentence(str(reason["key"]), reason.get("params") or {}) if reason.get("key") else None
+    return Outcome(row.collector, row.state, str(row.run_id), said, seconds)
+
+
+def _lanes(session: Session, cites: _Cites) -> list[Lane]:
+    query = (
+        select(SeriesChunk)
+        .where(SeriesChunk.run_collector_id.in_(cites.collectors), SeriesChunk.level == 0)
+        .order_by(SeriesChunk.metric, SeriesChunk.t0_ns)
+        .limit(MAX_CHUNKS)
+    )
+    grouped: dict[tuple[str, str, UUID | None], list[SeriesChunk]] = {}
+    for one in session.scalars(query):
+        key = (one.metric, repr(sorted(one.labels.items())), one.run_collector_id)
+        grouped.setdefault(key, []).append(one)
+    return [lane for pieces in grouped.values() for lane in [_lane(pieces, cites)] if lane is not None]
+
+
+def _lane(pieces: Sequence[SeriesChunk], cites: _Cites) -> Lane | None:
+    """The chunks of one series, one after the other; a change of columns in between ends it."""
+    first = pieces[0]
+    pieces = [one for one in pieces if one.axis_values == first.axis_values]
+    rows = [chunks.decode(one.data) for one in pieces]
+    lines: list[int] | None = None
+    if all(one.lines is not None for one in pieces):
+        lines = [int(line) for one in pieces for line in chunks.decode_lines(one.lines or b"")]
+    values = np.concatenate([one.mean for one in rows])
+    if not len(values):
+        return None
+    return Lane(
+        first.metric,
+        first.labels,
+        first.axis,
+        tuple(first.axis_values or ()),
+        np.concatenate([one.start_ns for one in rows]),
+        values,
+        lines,
+        cites.of(first.run_collector_id, first.artifact_id),
+    )
+
+
+def _tables(session: Session, cites: _Cites) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    query = (
+        select(ResultTable).where(ResultTable.run_collector_id.in_(cites.collectors)).order_by(ResultTable.id)
+    )
+    for table in session.scalars(query):
+        names = [str(column["id"]) for column in table.columns]
+        lines = table.lines if len(table.lines) == len(table.rows) else [0] * len(table.rows)
+        rows = found.setdefault(table.kind, [])
+        for cells, line in zip(table.rows, lines, strict=True):
+            cite = cites.of(table.run_collector_id, table.artifact_id, (int(line),) if line else ())
+            rows.append(Row(dict(zip(names, cells, strict=False)), cite))
+    return found
+
+
+def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int) -> list[Happening]:
+    """Events of these runs from shortly before the capture on; the same one of two runs counts once."""
+    owner_of = {part.id: part.run_collector_id for part in cites.parts.values()}
+    query = (
+        select(Event)
+        .where(Event.run_id.in_([run.id for run in runs]), Event.t_ns >= began_ns - LOOK_BACK_NS)
+        .order_by(Event.t_ns)
+        .limit(MAX_EVENTS)
+    )
+    found: dict[tuple[str, int, str], Happening] = {}
+    for one in session.scalars(query):
+        cite = cites.of(
+            owner_of.get(one.artifact_id) if one.artifact_id else None,
+            one.artifact_id,
+            (one.line,) if one.line else (),
+        )
+        params = dict(one.title.get("params") or {})
+        found[one.kind, one.t_ns, one.detail] = Happening(
+            one.kind, one.t_ns, one.severity, params, one.detail, cite
+        )
+    return list(found.values())
+
+
+def _stacks(session: Session, store: ArtifactStore, cites: _Cites) -> dict[str, Stacks]:
+    """The heaviest profile of each kind that is ready and can be opened."""
+    query = (
+        select(Profile)
+        .where(Profile.run_collector_id.in_(cites.collectors), Profile.state == "ready")
+        .order_by(Profile.weight)
+    )
+    found: dict[str, Stacks] = {}
+    for one in session.scalars(query):
+        if one.kind == "sched" or not one.store_key:
+            continue
+        try:
+            profile = PROFILES.get(one.store_key, store.path)
+        except (ArtifactMissing, ArtifactAltered, DamagedFile):
+            continue
+        source = one.source or {}
+        artifact = (source.get("artifacts") or {}).get(source.get("part"))
+        base = cites.of(one.run_collector_id, UUID(artifact) if artifact else None)
+        cite = Citation(base.run, base.collector, base.artifact, base.part, (), str(one.id))
+        found[one.kind] = Stacks(one.kind, profile, cite, one.lost or 0, one.unknown_share or 0.0)
+    return found
+
+
+def _own_cost(runs: Sequence[Run]) -> float | None:
+    """Cores that the captures themselves took, the worst of the runs."""
+    costs = [
+        run.host_cpu_ms / 1e3 / ((run.t1_ns - run.t0_ns) / 1e9)
+        for run in runs
+        if run.host_cpu_ms is not None and run.t0_ns and run.t1_ns and run.t1_ns > run.t0_ns
+    ]
+    return max(costs, default=None)

@@ -1,0 +1,212 @@
+"""How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
+
+    python -m bench.score [--only ID ...] [--kinds fault blind lookalike healthy] [--rounds N] [--seed N]
+                          [--stacked N] [--save FILE] [--url URL]
+
+Every round starts a host, lets it run healthy, makes it sick with parameters drawn at random, asks
+`POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
+which is printed. A wrong cause is one that is named `likely` and is not declared. Every cited number is read again
+from the bytes of its artifact, by the parsers alone. The null model names the cause of whichever number is furthest
+beyond its threshold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from culprit.core.rules.registry import RULES
+from culprit.launch.paths import ROOT
+
+from bench.platforms import purge, running, stop_on_term
+from bench.score_client import Platform
+from bench.score_table import markdown
+from e2e.lab.faults import missing, scenarios
+from e2e.lab.scenario import Live, Scenario
+from e2e.lab.site import Site
+
+Json = dict[str, Any]
+KINDS = ("fault", "blind", "lookalike", "healthy")
+
+
+@dataclass(slots=True)
+class Round:
+    """One diagnosis of one known illness. `error` says what kept it from being one."""
+
+    scenario: str
+    kind: str
+    seed: int
+    truth: list[str]
+    parameters: Json = field(default_factory=dict)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    null: str = ""
+    seconds: float = 0.0
+    cited: int = 0
+    grounded: int = 0
+    ungrounded: list[str] = field(default_factory=list)
+    hurt: Json = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def top1(self) -> bool:
+        """The first cause is a true one; on a healthy host, nothing is named likely."""
+        if not self.truth:
+            return not self.wrong
+        return bool(self.named) and self.named[0][0] in self.truth
+
+    @property
+    def top3(self) -> bool:
+        """One of the first three is a true one."""
+        return any(name in self.truth for name, _ in self.named[:3]) if self.truth else not self.wrong
+
+    @property
+    def all_found(self) -> bool:
+        """Every true cause is among those named."""
+        return set(self.truth) <= {name for name, _ in self.named}
+
+    @property
+    def wrong(self) -> list[str]:
+        """Causes that were named likely and are not there."""
+        return [name for name, confidence in self.named if confidence == "likely" and name not in self.truth]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench.score", description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[], metavar="ID", help="these scenarios")
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--rounds", type=int, default=1, help="how often each scenario")
+    parser.add_argument("--sample", type=int, default=0, help="only so many rounds, drawn at random")
+    parser.add_argument("--stacked", type=int, default=0, help="so many rounds with two faults at once")
+    parser.add_argument("--seed", type=int, default=0, help="0 draws one")
+    parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
+    parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
+    parser.add_argument("--home", type=Path, help="of a platform that is running already")
+    options = parser.parse_args()
+    stop_on_term()
+    seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
+    print(f"seed {seed}", flush=True)
+    todo = _plan(options, random.Random(seed))
+    rounds: list[Round] = []
+    with _platform(options.home) as platform:
+        for number, (chosen, its_seed) in enumerate(todo, 1):
+            one = _round(platform, chosen, its_seed, options.seconds)
+            rounds.append(one)
+            print(f"{number}/{len(todo)} {_line(one)}", flush=True)
+            if options.save:
+                options.save.write_text(
+                    json.dumps({"seed": seed, "rounds": [asdict(r) for r in rounds]}, indent=1)
+                )
+    text = markdown([_record(one) for one in rounds], seed)
+    print(text)
+    if options.save:
+        options.save.with_suffix(".md").write_text(text)
+    return 0 if rounds and all(one.top1 and not one.wrong and not one.error for one in rounds) else 1
+
+
+def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
+    known = {name: one for name, one in scenarios().items() if not missing(one)}
+    for name, one in scenarios().items():
+        if name not in known:
+            print(f"skipped {name}: no {', '.join(missing(one))}", flush=True)
+    chosen = [
+        one
+        for name, one in known.items()
+        if one.kind in options.kinds and (not options.only or name in options.only)
+    ]
+    todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
+    rng.shuffle(todo)
+    if options.sample:
+        todo = todo[: options.sample]
+    faults = [one for one in known.values() if one.kind == "fault"]
+    for _ in range(options.stacked):
+        first, second = rng.sample(faults, 2)
+        while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
+            first, second = rng.sample(faults, 2)
+        todo.append(([first, second], rng.randrange(1 << 31)))
+    return todo
+
+
+@contextmanager
+def _platform(home: Path | None) -> Iterator[Platform]:
+    if home is not None:
+        said = json.loads((home / "running.json").read_text())
+        token = json.loads((home / "cli.json").read_text())["token"]
+        yield Platform(said["url"], token)
+        return
+    with tempfile.TemporaryDirectory(prefix="culprit-score-") as folder:
+        place = Path(folder) / "home"
+        try:
+            with running(ROOT, place, Path(folder) / "up.log", 300) as said:
+                token = json.loads((place / "cli.json").read_text())["token"]
+                yield Platform(said["url"], token)
+        finally:
+            purge(ROOT, place)
+
+
+def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, seconds: int) -> Round:
+    truth = sorted({cause for one in chosen for cause in one.causes})
+    kind = "stacked" if len(chosen) > 1 else chosen[0].kind
+    done = Round("+".join(one.id for one in chosen), kind, seed, truth)
+    try:
+        with ExitStack() as stack:
+            _diagnosed(platform, stack, chosen, done, seconds)
+    except Exception as error:  # noqa: BLE001 - a broken round is a result, and the others go on
+        done.error = f"{type(error).__name__}: {error}"[:300]
+    return done
+
+
+def _diagnosed(
+    platform: Platform, stack: ExitStack, chosen: Sequence[Scenario], done: Round, seconds: int
+) -> None:
+    site = stack.enter_context(Site(max_s=240))
+    rng = random.Random(done.seed)
+    lives: list[Live] = [stack.enter_context(one.run(site, rng)) for one in chosen]
+    done.parameters = {
+        name: value for live in lives for name, value in live.parameters.items() if name != "healthy"
+    }
+    began = time.monotonic()
+    host_id = platform.enrol(lives[0].host, f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}")
+    stack.callback(platform.retire, host_id)
+    time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
+    scope = lives[0].scope if len(lives) == 1 else {}
+    answer = platform.diagnose(host_id, scope, seconds)
+    done.hurt = {name: value for live in lives for name, value in live.stats().items()}
+    done.seconds = answer["elapsed_s"]
+    if answer["state"] != "done":
+        done.error = json.dumps(answer["failure"])
+        return
+    result = answer["result"]
+    done.named = [(one["id"], one["confidence"]) for one in result["causes"]]
+    done.null = platform.null_model(result["runs"], RULES)
+    ground = platform.ground(result)
+    done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
+
+
+def _line(one: Round) -> str:
+    mark = "ok  " if one.top1 and not one.wrong and not one.error else "MISS"
+    named = " ".join(f"{name}({confidence[0]})" for name, confidence in one.named) or "-"
+    bad = f" ungrounded: {one.ungrounded[:3]}" if one.ungrounded else ""
+    return (
+        f"{mark} {one.scenario:34} {one.seconds:5.1f} s  truth {' '.join(one.truth) or '-':28} named {named}"
+        f"  null {one.null or '-'}  cited {one.grounded}/{one.cited}{bad} {one.error}"
+    )
+
+
+def _record(one: Round) -> Json:
+    return asdict(one) | {
+        "top1": one.top1, "top3": one.top3, "wrong": one.wrong, "all_found": one.all_found,
+        "null_right": one.null in one.truth if one.truth else not one.null,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""What the score asks a platform over HTTP, and how it reads every cited number again."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import httpx2
+import zstandard
+from culprit.core.rules.contract import AnyOf, Missing, Over, Rule
+from culprit.core.rules.parsed_view import view_of
+from culprit.core.rules.read import take
+from culprit.core.rules.registry import RULES
+from culprit.core.rules.view import View
+from culprit.core.stacks import Profile
+
+from collectors.clock import ClockMap
+from collectors.contract import Context, Parsed
+from collectors.parse import folded, perf_script
+from collectors.registry import COLLECTORS
+from collectors.samples import SampleTable
+from e2e.lab.hosts import LabHost
+
+Json = dict[str, Any]
+SCOPES = {"pid": "process", "cgroup": "cgroup", "container": "container", "service": "unit", "port": "port"}
+TIMEOUT_S = 240.0
+#: Two ways to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
+TOLERANCE = 1e-4
+
+
+#: Rates and waits do not depend on when it was: any clock will do.
+ANY_CLOCK = {
+    "bt0": "0",
+    "bt1": "0",
+    "m0": "0",
+    "m1": "0",
+    "real": "1767225600000000000",
+    "res": "1",
+    "src": "date",
+}
+
+
+@dataclass(slots=True)
+class Ground:
+    """How many numbers were cited, and which of them could not be found again."""
+
+    cited: int = 0
+    good: int = 0
+    bad: list[str] = field(default_factory=list)
+
+
+class Platform:
+    """A running platform, with the right to do everything."""
+
+    def __init__(self, url: str, token: str) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        self.http = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=60)
+        self.networks: set[str] = set()
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of an answer."""
+        return self.http.get(path, params=query).raise_for_status().json()
+
+    def post(self, path: str, body: Json) -> Any:
+        """The same for a POST."""
+        answer = self.http.post(path, json=body)
+        if answer.is_error:
+            raise RuntimeError(f"{path}: {answer.text[:300]}")
+        return answer.json()
+
+    def enrol(self, host: LabHost, name: str) -> str:
+        """A host of the lab, under its address and pinned key."""
+        network = f"{host.address}/32"
+        if network not in self.networks:
+            self.post("/network-rules", {"cidr": network, "port_from": 1, "port_to": 65535})
+            self.networks.add(network)
+        body = {
+            "name": name, "address": host.address, "port": host.port, "username": host.user,
+            "credential": {"kind": "key", "private_key": host.key.read_text()},
+            "host_key_fingerprint": host.fingerprint,
+        }  # fmt: skip
+        return str(self.post("/hosts", body)["id"])
+
+    def retire(self, host_id: str) -> None:
+        """It is gone with its round."""
+        self.http.delete(f"/hosts/{host_id}")
+
+    def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int) -> Json:
+        """Ask, and wait for the answer. Raises TimeoutError."""
+        body: Json = {"host_id": host_id, "seconds": seconds, "baseline": "auto"}
+        for name, value in scope.items():
+            body["scope"] = {"kind": SCOPES[name], "value": str(value)}
+        read = self.post("/diagnoses", body)
+        end = time.monotonic() + TIMEOUT_S
+        while read["state"] == "running":
+            if time.monotonic() > end:
+                raise TimeoutError(f"diagnosis {read['id']}: {read['stages']}")
+            time.sleep(0.3)
+            read = self.get(f"/diagnoses/{read['id']}")
+        return dict(read)
+
+    def null_model(self, runs: Sequence[str], rules: Mapping[str, Rule]) -> str:
+        """The cause of the number that is furthest beyond its threshold, whatever the number is worth."""
+        best, worst = "", 0.0
+        for run in runs:
+            told = self.get(f"/runs/{run}/findings")
+            for one in (*told["findings"], *told["quiet"]):
+                rule = rules.get(one["rule"])
+                if rule is None or not rule.causes or not one["numbers"]:
+                    continue
+                number = one["numbers"][0]
+                value, bound = abs(number["value"]), abs(number["threshold"])
+                beyond = value / bound if bound else value * 1e6
+                if number["op"] in {">", ">="} and beyond > worst:
+                    best, worst = rule.causes[0], beyond
+        return best
+
+    def ground(self, result: Json) -> Ground:
+        """Read every number of the named causes again, from the bytes of the artifacts that it cites."""
+        ground = Ground()
+        views: dict[str, View] = {}
+        numbers = [one for cause in result["causes"] for one in cause["evidence"]]
+        for one in numbers:
+            ground.cited += 1
+            run = one["locator"].get("run", "")
+            if run not in views:
+                views[run] = self.reread(run) if run else View()
+            why = self._again(one, views[run])
+            if why:
+                ground.bad.append(f"{one['finding']} {one['metric']}: {why}")
+            else:
+                ground.good += 1
+        return ground
+
+    def _again(self, one: Json, view: View) -> str:
+        """Empty where the number is found again, else what is wrong."""
+        if not one["artifact"]:
+            return "cites nothing"
+        lines = one["locator"].get("lines", [])
+        if not lines and not one["locator"].get("profile"):
+            return "cites no line"
+        for line in lines[:4]:
+            said = self.get(f"/artifacts/{one['artifact']}/lines", **{"from": line, "count": 1})
+            if not said["lines"] or not said["lines"][0].strip():
+                return f"line {line} is empty"
+        rule = RULES[one["finding"]]
+        reads = {rule.measure.id: rule.measure}
+        for also in rule.also:
+            for condition in also.conditions if isinstance(also, AnyOf) else (also,):
+                reads[condition.read.id] = condition.read
+        read = reads.get(one["metric"])
+        if read is None:
+            return "is no number of its rule"
+        again = take(view, read)
+        if isinstance(again, Missing):
+            return f"cannot be read again ({again.reason.key})"
+        wanted = tuple(sorted(one["subject"].items()))
+        values = [
+            each.value for each in again if isinstance(read, Over) or each.subject == wanted or not wanted
+        ]
+        values += [each.value for each in again]
+        if any(math.isclose(value, one["value"], rel_tol=TOLERANCE, abs_tol=1e-6) for value in values):
+            return ""
+        return f"{one['value']:.6g} is not among {[round(value, 4) for value in values[:5]]}"
+
+    def reread(self, run_id: str) -> View:
+        """The run as parsers alone make it of the bytes."""
+        run = self.get(f"/runs/{run_id}")
+        clock = (
+            ClockMap.from_json(run["clock_record"]) if run.get("clock_record") else ClockMap.from_records([])
+        )
+        parts: dict[str, dict[str, Bytes]] = {}
+        for one in run["artifacts"]:
+            if one["collector"]:
+                content = self.http.get(f"/artifacts/{one['id']}/content").raise_for_status().content
+                parts.setdefault(one["collector"], {})[one["part"]] = Bytes(
+                    unpacked(content, one["encoding"])
+                )
+        told = {one["id"]: one for one in run["collectors"]}
+        facts = run["facts"] or {}
+        parsed: dict[str, Parsed] = {}
+        profiles: dict[str, Profile] = {}
+        for name, files in parts.items():
+            if name not in COLLECTORS:
+                continue
+            context = Context(clock, told[name]["way"] or "", told[name]["seconds"] or 0.0, facts)
+            parsed[name] = COLLECTORS[name].parse(files, context)
+            for source in parsed[name].profiles:
+                table = _table(source.reader, files.get(source.part))
+                if table is not None:
+                    profiles[source.kind] = Profile(table)
+        return view_of(parsed, profiles=profiles, facts=facts)
+
+
+def _table(reader: str, part: Bytes | None) -> SampleTable | None:
+    """The heaviest event of a part with stacks."""
+    if part is None or reader not in {"perf_script", "folded"}:
+        return None
+    table: SampleTable = (perf_script if reader == "perf_script" else folded).read(part.open())
+    heaviest = max(table.events, key=lambda name: table.of_event(name).total, default="")
+    return table.of_event(heaviest) if len(table.events) > 1 else table
+
+
+class Bytes:
+    """A part in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self.sha256 = ""
+
+    def open(self) -> BinaryIO:
+        """From the beginning."""
+        return io.BytesIO(self.data)
+
+    def read(self, limit: int) -> bytes:
+        """At most `limit` bytes."""
+        return self.data[:limit]
+
+
+def unpacked(data: bytes, encoding: str) -> bytes:
+    """The bytes as the host wrote them."""
+    if encoding == "gzip":
+        return gzip.decompress(data)
+    if encoding == "zstd":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return data

@@ -1,0 +1,84 @@
+"""Runs one scenario of the lab by hand.
+
+python -m e2e.lab list
+python -m e2e.lab run ID [--seed N] [--seconds S] [--show COMMAND]
+
+`run` starts healthy, makes the host sick, says how to log in, and removes everything at its end, on Ctrl-C and on
+SIGTERM. `--show` runs a command on the host over ssh shortly before the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import sys
+import time
+from types import FrameType
+
+from e2e.lab.faults import missing, scenarios
+from e2e.lab.site import Site
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="e2e.lab", description="Hosts with a fault, for real.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list")
+    run = commands.add_parser("run")
+    run.add_argument("id", choices=sorted(scenarios()), metavar="ID")
+    run.add_argument("--seed", type=int, default=1)
+    run.add_argument(
+        "--seconds", type=float, default=0.0, help="how long the fault lasts; else as it declares"
+    )
+    run.add_argument("--show", default="", help="a command to run on the host")
+    options = parser.parse_args()
+    if options.command == "list":
+        for scenario in scenarios().values():
+            lacking = f"  (skipped: no {', '.join(missing(scenario))})" if missing(scenario) else ""
+            print(
+                f"{scenario.id:28} {scenario.kind:10} {' '.join(scenario.causes) or '-':28} {scenario.summary}{lacking}"
+            )
+        return 0
+    signal.signal(signal.SIGTERM, _leave)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    scenario = scenarios()[options.id]
+    if missing(scenario):
+        print(f"{scenario.id} is skipped: no {', '.join(missing(scenario))}")
+        return 69
+    seconds = options.seconds or scenario.seconds
+    began = time.monotonic()
+    with Site(max_s=seconds + 120) as site:
+        print(f"{site.ssh_command()}   # up in {time.monotonic() - began:.2f} s", flush=True)
+        began = time.monotonic()
+        with scenario.run(site, random.Random(options.seed)) as live:
+            healthy = live.parameters.pop("healthy", {})
+            print(
+                f"in place after {time.monotonic() - began:.1f} s: {json.dumps(live.parameters, default=str)}"
+            )
+            print(
+                f"scope {json.dumps(live.scope)}  access log {live.access_log or '-'}\nhealthy {_text(healthy)}",
+                flush=True,
+            )
+            time.sleep(seconds)
+            print(f"sick    {_text(live.stats())}", flush=True)
+            if options.show:
+                print(site.ssh(options.show), flush=True)
+    return 0
+
+
+def _text(stats: object) -> str:
+    if not isinstance(stats, dict):
+        return str(stats)
+    return "  ".join(f"{name} {value:.6g}" for name, value in stats.items())
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

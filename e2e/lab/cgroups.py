@@ -1,0 +1,140 @@
+"""Control groups of the lab, on cgroup v1, v2 and the hybrid of both.
+
+A Group is one path below the mount point, made in every hierarchy that matters, so that a process that joins
+it can be limited by any controller and also be selected by `perf -G`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio", "cpuset")
+REMOVE_S = 5.0
+
+
+def hierarchies() -> dict[str, Path]:
+    """Mount points by controller of v1; "unified" for cgroup2, alone or beside v1."""
+    found: dict[str, Path] = {}
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, where, kind, options, *_ = line.split()
+        if kind == "cgroup2":
+            found.setdefault("unified", Path(where))
+        elif kind == "cgroup":
+            for controller in set(options.split(",")) & set(CONTROLLERS):
+                found.setdefault(controller, Path(where))
+    return found
+
+
+def owns_controllers(unified: Path) -> bool:
+    """Whether cgroup2 is what limits here, rather than v1 hierarchies beside it."""
+    return bool((unified / "cgroup.controllers").read_text().split())
+
+
+class Group:
+    """One control group, for example Group("/lab/web-3/app")."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        roots = hierarchies()
+        self._by_controller = {name: Path(f"{root}{path}") for name, root in roots.items()}
+        self._v2 = "unified" in roots and owns_controllers(roots["unified"])
+
+    @property
+    def directories(self) -> list[Path]:
+        return sorted(set(self._by_controller.values()))
+
+    def create(self) -> Group:
+        for directory in self.directories:
+            _make(directory)
+        if "cpuset" in self._by_controller:
+            _inherit_cpuset(self._by_controller["cpuset"])
+        if self._v2:
+            _enable_controllers(self._by_controller["unified"])
+        return self
+
+    def file(self, controller: str, v1: str, v2: str) -> Path:
+        """The control file of `controller`: named `v1` or `v2`, whichever this machine has."""
+        if controller in self._by_controller:
+            return self._by_controller[controller] / v1
+        return self._by_controller["unified"] / v2
+
+    def limit_cpu(self, cpus: float, period_us: int = 100_000) -> None:
+        """A quota of `cpus` CPUs per period."""
+        quota_us = int(cpus * period_us)
+        if "cpu" in self._by_controller:
+            (self._by_controller["cpu"] / "cpu.cfs_period_us").write_text(str(period_us))
+            (self._by_controller["cpu"] / "cpu.cfs_quota_us").write_text(str(quota_us))
+        else:
+            (self._by_controller["unified"] / "cpu.max").write_text(f"{quota_us} {period_us}")
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        self.file("memory", "memory.limit_in_bytes", "memory.max").write_text(str(limit_bytes))
+
+    def join_command(self) -> list[str]:
+        """A command prefix: joins the group, then becomes the command that follows."""
+        script = 'for g in $0; do echo $$ >$g/cgroup.procs || exit 71; done; exec "$@"'
+        return ["sh", "-c", script, " ".join(map(str, self.directories))]
+
+    def pids(self) -> set[int]:
+        return {pid for directory in self.directories for pid in _pids(directory)}
+
+
+def destroy(directories: list[Path]) -> None:
+    """Kills whatever is in these groups and below, then removes them."""
+    end = time.monotonic() + REMOVE_S
+    while time.monotonic() < end:
+        for pid in {pid for top in directories for pid in _pids(top)} - {os.getpid()}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for top in directories:
+            for below in sorted(top.rglob("*/"), reverse=True):
+                with contextlib.suppress(OSError):
+                    below.rmdir()
+            with contextlib.suppress(OSError):
+                top.rmdir()
+        if not any(top.exists() for top in directories):
+            break
+        time.sleep(0.03)
+    for parent in {top.parent for top in directories}:
+        with contextlib.suppress(OSError):
+            parent.rmdir()  # /lab itself, once the last site is gone
+
+
+def _make(directory: Path) -> None:
+    """Another site may just be removing the parent that both would share."""
+    for _ in range(20):
+        with contextlib.suppress(FileNotFoundError):
+            directory.mkdir(parents=True, exist_ok=True)
+            return
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+def _pids(top: Path) -> set[int]:
+    found: set[int] = set()
+    for file in (top / "cgroup.procs", *top.rglob("cgroup.procs")):
+        with contextlib.suppress(OSError):
+            found |= {int(word) for word in file.read_text().split()}
+    return found
+
+
+def _inherit_cpuset(directory: Path) -> None:
+    """A new v1 cpuset has no CPU and no memory node, and lets nobody in before it has."""
+    missing = []
+    while not (directory / "cpuset.cpus").read_text().strip():
+        missing.append(directory)
+        directory = directory.parent
+    for child in reversed(missing):
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            (child / name).write_text((child.parent / name).read_text())
+
+
+def _enable_controllers(directory: Path) -> None:
+    """Hands every controller down to `directory`: only groups without processes of their own can do that."""
+    for parent in reversed([p for p in directory.parents if (p / "cgroup.subtree_control").exists()]):
+        for controller in (parent / "cgroup.controllers").read_text().split():
+            with contextlib.suppress(OSError):
+                (parent / "cgroup.subtree_control").write_text(f"+{controller}")

@@ -1,0 +1,100 @@
+"""What a sick (or healthy) host of the lab is: the contract of faults, the runner and whoever scores a diagnosis."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
+
+from e2e.lab.hosts import LabHost
+from e2e.lab.site import Site
+
+Kind = Literal["fault", "blind", "lookalike", "healthy"]
+
+CAUSES = frozenset(
+    {
+        "memcg-oom-kill",
+        "jvm-heap-over-limit",
+        "qdisc-drop",
+        "firewall-drop",
+        "mtu-too-small",
+        "netrx-softirq-saturation",
+        "conntrack-table-full",
+        "listen-queue-overflow",
+        "worker-pool-exhausted",
+        "ephemeral-port-exhaustion",
+        "timewait-port-search",
+        "thread-oversubscription",
+        "cpu-quota-throttling",
+        "cpu-neighbour-contention",
+        "numa-remote-memory",
+        "sync-write-amplification",
+        "major-fault-thrashing",
+        "slow-dependency",
+        "lock-contention",
+        "fd-leak-close-wait",
+        "small-read-pattern",
+        "duplicate-logging",
+        "dstate-pileup",
+        "cpu-hot-function",
+        "database-hot-sql",
+        "disk-saturation",
+        "swap-thrashing",
+        "packet-loss-upstream",
+        "memory-leak",
+        "kernel-thread-busy",
+        "cpu-frequency-limited",
+        "hypervisor-steal",
+        "hardware-error",
+        "nic-link-degraded",
+        "failing-disk",
+        "clock-unsynchronised",
+    }
+)
+
+
+@dataclass(slots=True)
+class Live:
+    """A scenario that is running, with its fault in place.
+
+    scope: what an engineer would name: {} for the whole host, {"cgroup": "/lab/x/app"} or {"pid": "..."}.
+    parameters: what was chosen at random; "healthy" holds the clients' stats from before the fault.
+    stats: what clients saw since the fault: requests, ok, errors, timeouts, p50_ms, p99_ms, and more by name.
+    access_log: a log of the application, lines of `epoch_s method path status latency_ms`; "" without one.
+    """
+
+    host: LabHost
+    scope: dict[str, str]
+    parameters: dict[str, object]
+    stats: Callable[[], dict[str, float]]
+    access_log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One illness, or one kind of health.
+
+    family: the fault it belongs to; "healthy" for the healthy ones.
+    causes: the true causes, words of CAUSES; () on healthy ones.
+    summary: one sentence: what is wrong and what is normal.
+    needs: programs it cannot do without; where one is missing the scenario is skipped and says so.
+    seconds: how long the fault must have lasted before it shows.
+    global_effect: what it does to the whole machine; never two scenarios with one effect at a time.
+    """
+
+    id: str
+    kind: Kind
+    family: str
+    causes: tuple[str, ...]
+    summary: str
+    run: Callable[[Site, random.Random], AbstractContextManager[Live]]
+    needs: tuple[str, ...] = ()
+    seconds: float = 5.0
+    global_effect: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = set(self.causes) - CAUSES
+        if unknown:
+            raise ValueError(f"{self.id}: unknown causes {sorted(unknown)}")
