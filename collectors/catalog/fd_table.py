@@ -70,9 +70,10 @@ export LC_ALL
 cd /proc || exit 69
 pids=${TARGET_PIDS-}
 if [ -z "$pids" ]; then
-    moved() { awk -v t="$1" 'BEGIN { for (i = 1; i < ARGC; i++) { f = ARGV[i]; s = 0; n = 0
-        while (n++ < 6 && (getline l < f) > 0) { split(l, w); if (w[1] !~ /^sysc/) s += w[2] }
-        close(f); printf "%s %s %.0f\n", t, substr(f, 1, index(f, "/") - 1), s } }' [0-9]*/io 2> /dev/null; }
+    moved() {
+        grep -Hs -e char -e ^read_b -e ^write_b [0-9]*/io | awk -v t="$1" -F '[/: ]+' '
+            { s[$1] += $4 } END { for (p in s) printf "%s %s %.0f\n", t, p, s[p] }'
+    }
     pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
         printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | head -n 15 | cut -d ' ' -f 2
         for one in [0-9]*; do

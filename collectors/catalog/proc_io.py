@@ -75,7 +75,10 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
     switch = samples.of(_DELAYS)
     accounted = not switch or switch[-1].body.strip() != b"0"
-    rows = _rows(scans[0], scans[-1], accounted=accounted)
+    first: Scan = {}
+    for scan in scans:  # a sampler that had to begin again left its first scan unfinished
+        first = {**scan, **first}
+    rows = _rows(first, scans[-1], accounted=accounted)
     rows.sort(key=lambda row: (-sum(float(cell or 0) for cell in row[1][3:7]), row[0]))
     kept = rows[:_MAX_ROWS]
     table = Table(

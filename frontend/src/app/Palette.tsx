@@ -5,6 +5,7 @@ import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
+  Boxes,
   Camera,
   Clock,
   FileInput,
@@ -146,6 +147,7 @@ function useCommands(): Command[] {
   if (may("capture.import"))
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
+  add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add("profiles", t("nav.profiles"), <Flame size={SIZE} />, () => void navigate({ to: "/profiles" }));
   add("settings", t("nav.settings"), <Settings size={SIZE} />, () => void navigate({ to: "/settings" }));

@@ -10,6 +10,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  Boxes,
   Camera,
   CircleHelp,
   Flame,
@@ -38,6 +39,7 @@ const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 const PLACES = [
   { to: "/hosts", key: "nav.hosts", icon: Server },
+  { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
   { to: "/settings", key: "nav.settings", icon: Settings },

@@ -33,4 +33,6 @@ export type Agreed = [
   None<Missing<Ours.Citation, Theirs["CiteRead"]>>,
   None<Missing<Ours.Lines, Theirs["LinesRead"]>>,
   None<Missing<Ours.Profile, Theirs["ProfileRead"]>>,
+  None<Missing<Ours.Service, Theirs["ServiceRead"]>>,
+  None<Missing<Ours.QueryResult, Theirs["QueryResult"]>>,
 ];

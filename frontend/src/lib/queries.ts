@@ -12,6 +12,7 @@ export const keys = {
   capture: (id: string) => ["captures", id] as const,
   run: (id: string) => ["runs", id] as const,
   profiles: ["profiles"] as const,
+  services: ["services"] as const,
 };
 
 export const meQuery = queryOptions({
@@ -81,6 +82,9 @@ export const useHosts = (filter: HostFilter = {}) =>
     queryFn: () => all<T.Host>("/hosts", { ...filter }),
     placeholderData: keepPreviousData,
   });
+
+export const useServices = () =>
+  useQuery({ queryKey: keys.services, queryFn: () => all<T.Service>("/services", {}) });
 
 export const useHost = (id: string) =>
   useQuery({ queryKey: keys.host(id), queryFn: () => get<T.Host>(`/hosts/${id}`) });
