@@ -1562,11 +1562,13 @@ export interface components {
         };
         /**
          * CaptureCreate
-         * @description What to capture, where, and why.
+         * @description What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace.
          */
         CaptureCreate: {
             /** Collectors */
             collectors?: string[] | null;
+            /** Confirm */
+            confirm?: string | null;
             /** Host Ids */
             host_ids: string[];
             /**
@@ -2459,6 +2461,8 @@ export interface components {
         HostRead: {
             /** Address */
             address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
             /** Captures */
             captures: number;
             /**
@@ -2524,6 +2528,8 @@ export interface components {
         HostUpdate: {
             /** Address */
             address?: string | null;
+            /** Allows Ptrace */
+            allows_ptrace?: boolean | null;
             /** Credential Id */
             credential_id?: string | null;
             /** Jump Host Id */
