@@ -10,7 +10,9 @@ _WAITING = (
     Rule(
         id="F-DISK-SATURATED",
         title=Text("Requests queue at a disk", "磁盘请求排队"),
-        says=Text("{value} requests wait at {dev}, most of the time.", "{dev} 大部分时间有 {value} 个请求排队。"),
+        says=Text(
+            "{value} requests wait at {dev}, most of the time.", "{dev} 大部分时间有 {value} 个请求排队。"
+        ),
         measure=of.QUEUE,
         op=">",
         levels=(
@@ -19,7 +21,9 @@ _WAITING = (
         ),
         also=(
             Condition(Over("disk.util_pct", "held"), ">", Limit("util", 95.0, "pmie 95, Netdata 98")),
-            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "longer than such a device needs: 20 ms, SSD 5, NVMe 2")),
+            Condition(
+                of.SLOWNESS, ">", Limit("slow", 1.0, "longer than such a device needs: 20 ms, SSD 5, NVMe 2")
+            ),
         ),
         grade=Grade.MECHANISM,
         causes=("disk-saturation",),
@@ -33,7 +37,9 @@ _WAITING = (
     Rule(
         id="F-DISK-UTIL",
         title=Text("A disk is always busy", "磁盘持续繁忙"),
-        says=Text("At least one request in flight {value} % of the time.", "{value}% 的时间至少有一个在途请求。"),
+        says=Text(
+            "At least one request in flight {value} % of the time.", "{value}% 的时间至少有一个在途请求。"
+        ),
         measure=Over("disk.util_pct", "held"),
         op=">",
         levels=(("info", Limit("util", 95.0, "pmie 95, Netdata 98")),),
@@ -43,7 +49,10 @@ _WAITING = (
     Rule(
         id="F-DISK-INFLIGHT",
         title=Text("Many requests in flight at once", "在途请求过多"),
-        says=Text("{value} requests in flight; the queue takes {nr_requests}.", "在途 {value} 个请求，队列深度 {nr_requests}。"),
+        says=Text(
+            "{value} requests in flight; the queue takes {nr_requests}.",
+            "在途 {value} 个请求，队列深度 {nr_requests}。",
+        ),
         measure=of.IN_FLIGHT,
         op=">",
         levels=(("info", Limit("requests", 64.0, "half of the usual queue")),),
@@ -67,7 +76,9 @@ _WAITING = (
         measure=of.PLATEAU,
         op="<",
         levels=(("info", Limit("variation", 3.0, "own")),),
-        also=(Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "requests take longer than such a device needs")),),
+        also=(
+            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "requests take longer than such a device needs")),
+        ),
         grade=Grade.CONTEXT,
         traps=Text("A steady load is flat as well.", "平稳负载同样呈平台。"),
         source="own; at least ten readings",
@@ -75,11 +86,20 @@ _WAITING = (
     Rule(
         id="F-DISK-READAHEAD",
         title=Text("Every read takes the whole read-ahead", "每次读取都用满预读"),
-        says=Text("{dev} reads {read_kb} KiB at a time, read-ahead {value} KiB.", "{dev} 每次读 {read_kb} KiB，预读 {value} KiB。"),
+        says=Text(
+            "{dev} reads {read_kb} KiB at a time, read-ahead {value} KiB.",
+            "{dev} 每次读 {read_kb} KiB，预读 {value} KiB。",
+        ),
         measure=of.READ_AHEAD,
         op=">=",
         levels=(("info", Limit("ahead", 128.0, "the kernel's default")),),
-        also=(Condition(Over("mem.pgmajfault_per_s", "mean"), ">", Limit("faults", 50.0, "a fault of 4 KiB reads it all")),),
+        also=(
+            Condition(
+                Over("mem.pgmajfault_per_s", "mean"),
+                ">",
+                Limit("faults", 50.0, "a fault of 4 KiB reads it all"),
+            ),
+        ),
         grade=Grade.CONTEXT,
         traps=Text("Sequential readers want it.", "顺序读取需要它。"),
         source="read_ahead_kb against the mean size of reads",
@@ -97,7 +117,9 @@ _WAITING = (
             ("warn", Limit("warn", 4.0, "the case study of a high load: 4")),
             ("critical", Limit("critical", 16.0, "own")),
         ),
-        also=(Condition(of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")),),
+        also=(
+            Condition(of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")),
+        ),
         grade=Grade.MECHANISM,
         causes=("dstate-pileup",),
         refutes=("dstate-pileup",),
@@ -120,12 +142,16 @@ _WAITING = (
     Rule(
         id="F-CPU-IOWAIT",
         title=Text("CPUs idle while I/O is awaited", "CPU 空闲等待 I/O"),
-        says=Text("{value} % of the CPU time is idle with I/O in flight.", "{value}% 的 CPU 时间空闲且有 I/O 在途。"),
+        says=Text(
+            "{value} % of the CPU time is idle with I/O in flight.", "{value}% 的 CPU 时间空闲且有 I/O 在途。"
+        ),
         measure=Over("cpu.total_iowait_pct", "mean"),
         op=">",
         levels=(("info", Limit("iowait", 40.0, "Netdata 40/20")),),
         grade=Grade.CONTEXT,
-        traps=Text("It is idle time under another name: a busy CPU hides it.", "本质是空闲时间：CPU 一忙即被掩盖。"),
+        traps=Text(
+            "It is idle time under another name: a busy CPU hides it.", "本质是空闲时间：CPU 一忙即被掩盖。"
+        ),
         source="refuted as a signal: the same wait shows as idle or iowait, by what else runs",
     ),
     Rule(
@@ -150,7 +176,10 @@ _ROOM = (
         measure=of.SPACE,
         op=">",
         levels=(
-            ("warn", Limit("warn", 95.0, "node_exporter mixin: 5 % left is critical; ext4 keeps 5 % for root")),
+            (
+                "warn",
+                Limit("warn", 95.0, "node_exporter mixin: 5 % left is critical; ext4 keeps 5 % for root"),
+            ),
             ("critical", Limit("critical", 99.5, "the next write fails")),
         ),
         grade=Grade.DIRECT,
@@ -188,14 +217,18 @@ _HEALTH = (
     Rule(
         id="F-DISK-ERRORS",
         title=Text("The kernel logs errors of a disk", "内核记录磁盘错误"),
-        says=Text("{value} kinds of errors of {dev} in the kernel's log.", "内核日志中 {dev} 有 {value} 组错误。"),
+        says=Text(
+            "{value} kinds of errors of {dev} in the kernel's log.", "内核日志中 {dev} 有 {value} 组错误。"
+        ),
         measure=of.IO_ERRORS,
         op=">",
         levels=(("critical", Limit("errors", 0.0, "a disk that is well has none")),),
         grade=Grade.DIRECT,
         causes=("failing-disk",),
         refutes=("failing-disk",),
-        traps=Text("A cable, a controller or a removed disk says the same.", "线缆、控制器或被拔出的磁盘也会如此。"),
+        traps=Text(
+            "A cable, a controller or a removed disk says the same.", "线缆、控制器或被拔出的磁盘也会如此。"
+        ),
         source="I/O error, timeout and reset lines",
     ),
     Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures import memory as of
+from culprit.core.rules.measures import numa as of
 
 _BUSY = Limit("pages", 1000.0, "4 MB/s of allocations: below, a share means nothing")
 
@@ -39,7 +39,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-NUMA-CPUSET-PARTIAL",
         title=Text("CPUs and memory agree in part", "CPU 与内存节点部分一致"),
-        says=Text("CPUs are on nodes {cpu_nodes}, memory on {mem_nodes}.", "CPU 位于节点 {cpu_nodes}，内存位于 {mem_nodes}。"),
+        says=Text(
+            "CPUs are on nodes {cpu_nodes}, memory on {mem_nodes}.",
+            "CPU 位于节点 {cpu_nodes}，内存位于 {mem_nodes}。",
+        ),
         measure=of.MISMATCH,
         op="==",
         levels=(("info", Limit("partial", 1.0, "the two share some nodes")),),
@@ -49,7 +52,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-NUMA-OTHER-NODE",
         title=Text("Memory is allocated from another node", "跨节点分配内存"),
-        says=Text("{value} % of the allocations of the node are for tasks elsewhere.", "该节点 {value}% 的分配来自其他节点上的任务。"),
+        says=Text(
+            "{value} % of the allocations of the node are for tasks elsewhere.",
+            "该节点 {value}% 的分配来自其他节点上的任务。",
+        ),
         measure=Over("numa.other_node_ratio_pct", "mean"),
         op=">",
         levels=(("warn", Limit("share", 10.0, "own; counts allocations, not accesses")),),
@@ -66,7 +72,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-NUMA-MISS",
         title=Text("A node was full when memory was wanted from it", "节点内存不足而分配到别处"),
-        says=Text("{value} pages a second were meant for another node.", "每秒 {value} 页本应分配在其他节点。"),
+        says=Text(
+            "{value} pages a second were meant for another node.", "每秒 {value} 页本应分配在其他节点。"
+        ),
         measure=Over("numa.miss_per_s", "mean"),
         op=">",
         levels=(("info", Limit("pages", 100.0, "own")),),
@@ -100,13 +108,17 @@ RULES: tuple[Rule, ...] = (
         ),
         grade=Grade.CORRELATIONAL,
         causes=("numa-remote-memory",),
-        traps=Text("Names of events differ; most virtual machines have none.", "事件名称因型号而异；多数虚拟机没有。"),
+        traps=Text(
+            "Names of events differ; most virtual machines have none.", "事件名称因型号而异；多数虚拟机没有。"
+        ),
         source="perf stat with the events that the processor offers",
     ),
     Rule(
         id="F-NUMA-BALANCING-CHURN",
         title=Text("Pages move between nodes all the time", "页在节点间不断迁移"),
-        says=Text("{value} pages a second are moved by automatic balancing.", "自动均衡每秒迁移 {value} 页。"),
+        says=Text(
+            "{value} pages a second are moved by automatic balancing.", "自动均衡每秒迁移 {value} 页。"
+        ),
         measure=Over("mem.numa_migrated_per_s", "held"),
         op=">",
         levels=(("info", Limit("pages", 1000.0, "4 MB/s")),),

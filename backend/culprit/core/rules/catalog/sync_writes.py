@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures import disk as of
+from culprit.core.rules.measures import disk
+from culprit.core.rules.measures import sync_writes as of
 
 _CAUSE = ("sync-write-amplification",)
 _DATABASES = Text(
-    "The log of a database is synchronous by design: told, not blamed.", "数据库日志按设计同步写：仅提示，不归咎。"
+    "The log of a database is synchronous by design: told, not blamed.",
+    "数据库日志按设计同步写：仅提示，不归咎。",
 )
 _REACHES_DEVICE = Condition(of.DEVICE_REQUESTS, ">=", Limit("requests", 10.0, "the device sees them"))
 
@@ -24,13 +26,20 @@ RULES: tuple[Rule, ...] = (
         op=">",
         levels=(
             ("warn", Limit("warn", 10.0, "fewer cannot fill any device")),
-            ("critical", Limit("critical", 100.0, "a disk of 100 requests/s is full, as one write costs several")),
+            (
+                "critical",
+                Limit("critical", 100.0, "a disk of 100 requests/s is full, as one write costs several"),
+            ),
         ),
         also=(
             _REACHES_DEVICE,
             AnyOf(
                 (
-                    Condition(of.BLOCKED, ">=", Limit("blocked", 0.25, "somebody waits for it a quarter of the time")),
+                    Condition(
+                        disk.BLOCKED,
+                        ">=",
+                        Limit("blocked", 0.25, "somebody waits for it a quarter of the time"),
+                    ),
                     Condition(of.SYNC_WAITERS, ">=", Limit("waiting", 0.25, "somebody waits for it")),
                 )
             ),
@@ -86,7 +95,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-SYSCALL-SYNC",
         title=Text("fsync at every turn", "频繁调用 fsync"),
-        says=Text("{comm} ({pid}) calls {syscall} {value} times a second.", "{comm}（{pid}）每秒调用 {syscall} {value} 次。"),
+        says=Text(
+            "{comm} ({pid}) calls {syscall} {value} times a second.",
+            "{comm}（{pid}）每秒调用 {syscall} {value} 次。",
+        ),
         measure=of.SYNC_CALLS,
         op=">",
         levels=(
@@ -117,7 +129,9 @@ RULES: tuple[Rule, ...] = (
         measure=of.WRITES_PER_REQUEST,
         op=">",
         levels=(("warn", Limit("ratio", 2.0, "a case study: 3, data and the journal's begin and commit")),),
-        also=(Condition(Over("disk.w_iops", "mean"), ">", Limit("writes", 50.0, "few writes have no ratio")),),
+        also=(
+            Condition(Over("disk.w_iops", "mean"), ">", Limit("writes", 50.0, "few writes have no ratio")),
+        ),
         grade=Grade.CORRELATIONAL,
         causes=_CAUSE,
         traps=Text("Others write to the device too.", "该设备还有其他写入者。"),
@@ -126,7 +140,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="F-FLAME-SYNC-WRITE",
         title=Text("Waiting time is in synchronous writes", "等待时间集中于同步写"),
-        says=Text("{value} % of the waiting time is under {frames}.", "{value}% 的等待时间位于 {frames} 之下。"),
+        says=Text(
+            "{value} % of the waiting time is under {frames}.", "{value}% 的等待时间位于 {frames} 之下。"
+        ),
         measure=of.SYNC_STACKS,
         op=">",
         levels=(("warn", Limit("share", 20.0, "own; idle threads wait as well and dilute it")),),

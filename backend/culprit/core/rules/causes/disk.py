@@ -25,7 +25,7 @@ CAUSES: tuple[Cause, ...] = (
             "断电时会丢失尚未落盘的数据，须经数据所有者同意。回退：恢复原来的打开方式。",
         ),
         verify=Text(
-            "The same load again: at most one device write for each request, hardly any flushes, no threads in commits.",
+            "The same load again: at most one device write for each request, hardly a flush, no thread in commits.",
             "相同负载再次采集：每请求至多一次设备写，几乎无刷新，无线程停在提交处。",
         ),
         explains=("disk-saturation", "dstate-pileup"),
@@ -61,17 +61,18 @@ CAUSES: tuple[Cause, ...] = (
         id="dstate-pileup",
         title=Text("Tasks pile up in uninterruptible sleep", "任务堆积在不可中断睡眠"),
         what=Text(
-            "Many tasks wait in the kernel for something that does not come, while disks and CPUs are idle: an I/O limit,"
+            "Many tasks wait in the kernel for what does not come, while disks and CPUs are idle: an I/O limit,"
             " a frozen file system, a server of files that is gone, a lock. The load is high of waiting.",
-            "大量任务在内核中等待而磁盘与 CPU 空闲：I/O 限流、被冻结的文件系统、失联的文件服务器或内核锁。负载因等待而升高。",
+            "大量任务在内核中等待而磁盘与 CPU 空闲：I/O 限流、文件系统冻结、文件服务器失联或内核锁。负载因此升高。",
         ),
         fix=Text(
-            "Read where they stand (wchan, /proc/PID/stack): raise the I/O limit (io.max, blkio.throttle), thaw the file"
-            " system (fsfreeze -u), bring the server back.",
-            "查看停在何处（wchan、/proc/PID/stack）：提高 I/O 限额（io.max、blkio.throttle）、解冻文件系统（fsfreeze -u）、恢复文件服务器。",
+            "Read where they stand (wchan, /proc/PID/stack): raise the I/O limit (io.max, blkio.throttle), thaw the"
+            " file system (fsfreeze -u), bring the server back.",
+            "查看停在何处（wchan、/proc/PID/stack）：提高 I/O 限额（io.max、blkio.throttle）、"
+            "解冻文件系统（fsfreeze -u）、恢复文件服务器。",
         ),
         risk=Text(
-            "Without its limit the group may take the disk from others; a snapshot that is being made is torn by a thaw."
+            "Without its limit the group may take the disk from others; a thaw tears a snapshot that is being made."
             " To take it back, set the old limit.",
             "取消限额后该组可能挤占他人磁盘；解冻会破坏正在制作的快照。回退：恢复旧限额。",
         ),

@@ -23,7 +23,7 @@ CAUSES: tuple[Cause, ...] = (
             "提高限额会挤占邻居内存：先确认主机余量。回退：在用量低于旧限额时恢复旧值。",
         ),
         verify=Text(
-            "Ten minutes of the same load: oom_kill of the group stands still and its use stays below 90 % of the limit.",
+            "Ten minutes of the same load: oom_kill of the group stands still, its use stays below 90 % of the limit.",
             "相同负载十分钟：该组 oom_kill 不再增长，用量低于限额的 90%。",
         ),
         explains=("memory-leak",),
@@ -41,7 +41,8 @@ CAUSES: tuple[Cause, ...] = (
         fix=Text(
             "Let the heap follow the limit: -XX:MaxRAMPercentage=75 or less (JDK 8u191 and later), or -Xmx of at most"
             " three quarters of the limit; or raise the limit.",
-            "让堆随限额变化：-XX:MaxRAMPercentage=75 或更低（JDK 8u191 起），或将 -Xmx 设为限额的四分之三以内；或提高限额。",
+            "让堆随限额变化：-XX:MaxRAMPercentage=75 或更低（JDK 8u191 起），"
+            "或将 -Xmx 设为限额的四分之三以内；或提高限额。",
         ),
         risk=Text(
             "A smaller heap collects more often: watch the pauses. Options act after a restart; to take them back,"
@@ -59,7 +60,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         id="major-fault-thrashing",
-        title=Text("The working set does not fit: pages are read again and again", "工作集放不下，页被反复读入"),
+        title=Text(
+            "The working set does not fit: pages are read again and again", "工作集放不下，页被反复读入"
+        ),
         what=Text(
             "Code and mapped files are evicted at the memory limit and read from the disk again when they are touched;"
             " read-ahead multiplies what each fault reads.",
@@ -88,7 +91,7 @@ CAUSES: tuple[Cause, ...] = (
         id="swap-thrashing",
         title=Text("Swap thrashing", "交换抖动"),
         what=Text(
-            "Memory is short and pages that were swapped out are needed at once: they go out and come back all the time.",
+            "Memory is short and pages that were swapped out are needed at once: they go out and come back.",
             "内存不足，换出的页立刻又被需要：不断换出换入。",
         ),
         fix=Text(
@@ -101,7 +104,8 @@ CAUSES: tuple[Cause, ...] = (
             "swapoff 需要容纳全部换出内容，可能引发 OOM；内存不足时不要使用。回退：内存充足后重新启动被停的服务。",
         ),
         verify=Text(
-            "Pages swapped in and out near 0 over minutes of the same load.", "相同负载数分钟内换入换出接近 0。"
+            "Pages swapped in and out near 0 over minutes of the same load.",
+            "相同负载数分钟内换入换出接近 0。",
         ),
         explains=("dstate-pileup", "disk-saturation", "major-fault-thrashing"),
         suspected_by=("F-MEM-SWAP",),
@@ -123,7 +127,8 @@ CAUSES: tuple[Cause, ...] = (
             "堆转储期间进程暂停并需等量磁盘；重启会丢失热缓存。二者均不改变设置。",
         ),
         verify=Text(
-            "The same load for an hour: resident memory reaches a level and stays.", "相同负载一小时：常驻内存趋于稳定。"
+            "The same load for an hour: resident memory reaches a level and stays.",
+            "相同负载一小时：常驻内存趋于稳定。",
         ),
         suspected_by=("F-MEM-GROWTH",),
         proven_by=("memory-leak",),

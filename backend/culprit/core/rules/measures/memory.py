@@ -1,15 +1,22 @@
-"""Numbers about memory that take more than one series: kills, refaults, heaps, leaks, and NUMA placement."""
+"""Numbers about memory that take more than one series: kills, refaults, heaps, leaks."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
-from collectors.contract import Text
-from culprit.core.rules.contract import Citation, Measure, Measured
-from culprit.core.rules.measures.places import asked_about, group_of, inside, limited_groups, process, wanted_group
-from culprit.core.rules.view import Happening, Row, View
+from culprit.core.rules.contract import Measured
+from culprit.core.rules.measures.derived import Detail, derived
+from culprit.core.rules.measures.places import (
+    asked_about,
+    group_of,
+    inside,
+    limited_groups,
+    process,
+    wanted_group,
+)
+from culprit.core.rules.view import Happening, View
 
 #: A kill counts as what the host is doing now for this long.
 RECENT_NS = 10 * 60 * 1_000_000_000
@@ -59,7 +66,11 @@ def _group_kills(view: View) -> list[Measured]:
         citations = (*((row.cite,) if row else ()), *(one.cite for one in kills[:4]))
         comms = sorted({str(one.params.get("comm", "")) for one in kills})
         limit_kb = row.number("limit_kb") if row else None
-        detail = {"cgroup": path, "comm": ", ".join(comms[:3]) or "?", "limit_mb": round((limit_kb or 0) / 1024)}
+        detail: Detail = {
+            "cgroup": path,
+            "comm": ", ".join(comms[:3]) or "?",
+            "limit_mb": round((limit_kb or 0) / 1024),
+        }
         found.append(
             Measured(max(counted, float(len(kills))), (("cgroup", path),), citations, len(kills), (), detail)
         )
@@ -95,7 +106,11 @@ def _killed_containers(view: View) -> list[Measured]:
             row.number("oom_killed") or 0.0,
             (("container", row.text("name")),),
             (row.cite,),
-            detail={"exit_code": row.text("exit_code"), "state": row.text("state"), "container": row.text("name")},
+            detail={
+                "exit_code": row.text("exit_code"),
+                "state": row.text("state"),
+                "container": row.text("name"),
+            },
         )
         for row in view.rows("containers")
         if row.number("oom_killed") is not None
@@ -119,9 +134,15 @@ def _killed_jvms(view: View) -> list[Measured]:
         limit_kb = row.number("limit_kb") if row else None
         if one.params.get("comm") != _JVM or row is None or not limit_kb or anon is None:
             continue
-        detail = {"anon_mb": round(int(anon[1]) / 1024), "limit_mb": round(limit_kb / 1024), "cgroup": path}
+        detail: Detail = {
+            "anon_mb": round(int(anon[1]) / 1024),
+            "limit_mb": round(limit_kb / 1024),
+            "cgroup": path,
+        }
         found.append(
-            Measured(100.0 * int(anon[1]) / limit_kb, (("cgroup", path),), (one.cite, row.cite), 1, (), detail)
+            Measured(
+                100.0 * int(anon[1]) / limit_kb, (("cgroup", path),), (one.cite, row.cite), 1, (), detail
+            )
         )
     return found
 
@@ -134,7 +155,7 @@ def _heaps(view: View) -> list[Measured]:
         share = row.number("max_heap_of_limit")
         group = paths.get(row.text("pid")) or wanted_group(view)
         pairs = {"pid": row.text("pid"), **({"cgroup": group} if group else {})}
-        detail = {
+        detail: Detail = {
             "max_heap_mb": round((row.number("max_heap") or 0) / (1 << 20)),
             "limit_mb": round((row.number("memory_limit") or 0) / (1 << 20)),
         }
@@ -149,7 +170,7 @@ def _of_groups(view: View, column: str) -> list[Measured]:
         value = row.number(column)
         if value is not None:
             limit_mb = round((row.number("limit_kb") or 0) / 1024)
-            detail = {"cgroup": row.text("path"), "limit_mb": limit_mb}
+            detail: Detail = {"cgroup": row.text("path"), "limit_mb": limit_mb}
             found.append(Measured(value, (("cgroup", row.text("path")),), (row.cite,), 1, (), detail))
     return found
 
@@ -160,9 +181,7 @@ def _kb_per_fault(view: View) -> list[Measured]:
     for row in limited_groups(view):
         refaults, faults = row.number("refault_file_per_s"), row.number("pgmajfault_per_s")
         if refaults is not None and faults:
-            found.append(
-                Measured(_PAGE_KB * refaults / faults, (("cgroup", row.text("path")),), (row.cite,))
-            )
+            found.append(Measured(_PAGE_KB * refaults / faults, (("cgroup", row.text("path")),), (row.cite,)))
     return found
 
 
@@ -173,7 +192,7 @@ def _faulting(view: View) -> list[Measured]:
     for row in counted or view.rows("processes"):
         faults = row.number("major_faults_per_s" if counted else "major_faults")
         if faults is not None and asked_about(view, row.text("pid")):
-            detail = {"comm": row.text("comm"), "pid": row.text("pid")}
+            detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid")}
             found.append(Measured(faults, process(view, row), (row.cite,), 1, (), detail))
     return found
 
@@ -199,8 +218,12 @@ def _growing(view: View) -> list[Measured]:
         steady = row.number("rising_pct") == 100.0 and (row.number("readings") or 0) >= 3
         if growth is None or first is None or not steady or not asked_about(view, row.text("pid")):
             continue
-        detail = {"comm": row.text("comm"), "pid": row.text("pid"), "rss_mb": round(first / 1024)}
-        found.append(Measured(growth / 1024, process(view, row), (row.cite,), int(row.number("readings") or 0), (), detail))
+        detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "rss_mb": round(first / 1024)}
+        found.append(
+            Measured(
+                growth / 1024, process(view, row), (row.cite,), int(row.number("readings") or 0), (), detail
+            )
+        )
     return found
 
 
@@ -213,138 +236,132 @@ def _swapped(view: View) -> list[Measured]:
     return found
 
 
-def _mismatches(view: View) -> list[Measured]:
-    """2: CPUs and memory of a group or process are on different nodes, 1: they overlap in part, 0: they agree."""
-    scores = {"disjoint": 2.0, "partial": 1.0, "none": 0.0}
-    scope = wanted_group(view)
-    found = []
-    for kind, name in (("cgroup_cpuset", "path"), ("process_cpuset", "pid")):
-        for row in view.rows(kind):
-            score = scores.get(row.text("mismatch"))
-            if score is None or (kind == "cgroup_cpuset" and not inside(row.text("path"), scope)):
-                continue
-            subject = (("cgroup" if name == "path" else "pid", row.text(name)),)
-            detail = {
-                "cpus": row.text("cpus"),
-                "cpu_nodes": row.text("nodes_of_cpus"),
-                "mem_nodes": row.text("nodes_of_mems"),
-            }
-            found.append(Measured(score, subject, (row.cite,), 1, (), detail))
-    return found
-
-
-def _far_memory(view: View) -> list[Measured]:
-    """Share of a process's memory on nodes on which it may not run."""
-    nodes = {row.text("pid"): row for row in view.rows("process_cpuset") if row.text("nodes_of_cpus")}
-    by_process: defaultdict[str, dict[str, tuple[float, Citation]]] = defaultdict(dict)
-    for row in view.rows("numa_maps"):
-        share = row.number("node_pct")
-        if share is not None:
-            by_process[row.text("pid")][row.text("node")] = (share, row.cite)
-    found = []
-    for pid, shares in by_process.items():
-        if pid not in nodes:
-            continue
-        near = set(nodes[pid].text("nodes_of_cpus").split(","))
-        far = {node: one for node, one in shares.items() if node not in near}
-        cites = tuple(cite for _, cite in list(far.values() or shares.values())[:4])
-        detail = {"nodes": ",".join(sorted(far)), "cpu_nodes": ",".join(sorted(near))}
-        found.append(
-            Measured(sum(share for share, _ in far.values()), (("pid", pid),), cites, len(shares), (), detail)
-        )
-    return found
-
-
-def _remote_counts(view: View) -> list[Measured]:
-    """Events of remote memory per second, as the processor counts them."""
-    found = []
-    for row in view.rows("perf_stat_remote"):
-        rate = row.number("per_s")
-        if rate is not None:
-            found.append(Measured(rate, (("event", row.text("event")),), (row.cite,)))
-    return found
-
-
-def _measure(  # noqa: PLR0917 - a table of measures reads better by position
-    name: str,
-    unit: str,
-    en: str,
-    zh: str,
-    needs: tuple[tuple[str, ...], ...],
-    read: Callable[[View], Sequence[Measured]],
-) -> Measure:
-    return Measure(name, unit, Text(en, zh), needs, read)
-
-
-OOM_KILLS = _measure(
-    "cgroup.oom_kills_recent", "count", "Kills under the limit of the group", "控制组限额内的 OOM 终止",
-    (("cgroup_mem", "kmsg"),), _group_kills,
-)  # fmt: skip
-OOM_KILLS_BEFORE = _measure(
-    "cgroup.oom_kills_before", "count", "Earlier kills in the group", "控制组此前的 OOM 终止", (("cgroup_mem",),), _old_kills
-)  # fmt: skip
-HOST_OOM_KILLS = _measure(
-    "host.oom_kills_recent", "count", "Kills for want of memory on the host", "主机级 OOM 终止", (("kmsg",),), _host_kills
-)  # fmt: skip
-CONTAINER_OOM = _measure(
-    "container.oom_killed", "count", "The engine says that it was OOM-killed", "容器引擎报告 OOMKilled",
-    (("container_state",),), _killed_containers,
-)  # fmt: skip
-CONTAINER_EXIT = _measure(
-    "container.exit_code", "count", "Exit code of the container", "容器退出码", (("container_state",),), _exit_codes
-)  # fmt: skip
-JVM_AT_LIMIT = _measure(
-    "jvm.killed_anon_of_limit_pct", "pct", "Memory of the killed JVM against the limit", "被终止 JVM 的内存占限额",
-    (("kmsg",), ("cgroup_mem",)), _killed_jvms,
-)  # fmt: skip
-HEAP_OF_LIMIT = _measure(
-    "jvm.max_heap_of_limit_pct", "pct", "Greatest heap against the limit", "最大堆占内存限额", (("jvm_flags",),), _heaps
-)  # fmt: skip
-USAGE = _measure(
-    "cgroup.memory_usage_pct", "pct", "Memory against the limit", "内存使用占限额", (("cgroup_mem",),),
+OOM_KILLS = derived(
+    "cgroup.oom_kills_recent",
+    "count",
+    "Kills under the limit of the group",
+    "控制组限额内的 OOM 终止",
+    (("cgroup_mem", "kmsg"),),
+    _group_kills,
+)
+OOM_KILLS_BEFORE = derived(
+    "cgroup.oom_kills_before",
+    "count",
+    "Earlier kills in the group",
+    "控制组此前的 OOM 终止",
+    (("cgroup_mem",),),
+    _old_kills,
+)
+HOST_OOM_KILLS = derived(
+    "host.oom_kills_recent",
+    "count",
+    "Kills for want of memory on the host",
+    "主机级 OOM 终止",
+    (("kmsg",),),
+    _host_kills,
+)
+CONTAINER_OOM = derived(
+    "container.oom_killed",
+    "count",
+    "The engine says that it was OOM-killed",
+    "容器引擎报告 OOMKilled",
+    (("container_state",),),
+    _killed_containers,
+)
+CONTAINER_EXIT = derived(
+    "container.exit_code",
+    "count",
+    "Exit code of the container",
+    "容器退出码",
+    (("container_state",),),
+    _exit_codes,
+)
+JVM_AT_LIMIT = derived(
+    "jvm.killed_anon_of_limit_pct",
+    "pct",
+    "Memory of the killed JVM against the limit",
+    "被终止 JVM 的内存占限额",
+    (("kmsg",), ("cgroup_mem",)),
+    _killed_jvms,
+)
+HEAP_OF_LIMIT = derived(
+    "jvm.max_heap_of_limit_pct",
+    "pct",
+    "Greatest heap against the limit",
+    "最大堆占内存限额",
+    (("jvm_flags",),),
+    _heaps,
+)
+USAGE = derived(
+    "cgroup.memory_usage_pct",
+    "pct",
+    "Memory against the limit",
+    "内存使用占限额",
+    (("cgroup_mem",),),
     lambda view: _of_groups(view, "usage_pct"),
-)  # fmt: skip
-ANON = _measure(
-    "cgroup.memory_anon_pct", "pct", "Anonymous memory against the limit", "匿名内存占限额", (("cgroup_mem",),),
+)
+ANON = derived(
+    "cgroup.memory_anon_pct",
+    "pct",
+    "Anonymous memory against the limit",
+    "匿名内存占限额",
+    (("cgroup_mem",),),
     lambda view: _of_groups(view, "anon_pct"),
-)  # fmt: skip
-REFAULTS = _measure(
-    "cgroup.refaults_per_s", "pages_per_s", "Pages of files read again", "重新读入的文件页", (("cgroup_mem",),),
+)
+REFAULTS = derived(
+    "cgroup.refaults_per_s",
+    "pages_per_s",
+    "Pages of files read again",
+    "重新读入的文件页",
+    (("cgroup_mem",),),
     lambda view: _of_groups(view, "refault_file_per_s"),
-)  # fmt: skip
-GROUP_PRESSURE = _measure(
-    "cgroup.psi_full_avg10_pct", "pct", "Memory pressure of the group, full", "控制组内存压力（full）", (("cgroup_mem",),),
+)
+GROUP_PRESSURE = derived(
+    "cgroup.psi_full_avg10_pct",
+    "pct",
+    "Memory pressure of the group, full",
+    "控制组内存压力（full）",
+    (("cgroup_mem",),),
     lambda view: _of_groups(view, "psi_full_avg10"),
-)  # fmt: skip
-GROUP_FAULTS = _measure(
-    "cgroup.major_faults_per_s", "per_s", "Major faults of the group", "控制组主缺页", (("cgroup_mem",),),
+)
+GROUP_FAULTS = derived(
+    "cgroup.major_faults_per_s",
+    "per_s",
+    "Major faults of the group",
+    "控制组主缺页",
+    (("cgroup_mem",),),
     lambda view: _of_groups(view, "pgmajfault_per_s"),
-)  # fmt: skip
-KB_PER_FAULT = _measure(
-    "cgroup.read_again_per_fault_kb", "kb", "Read again for each major fault", "每次主缺页重读量", (("cgroup_mem",),),
+)
+KB_PER_FAULT = derived(
+    "cgroup.read_again_per_fault_kb",
+    "kb",
+    "Read again for each major fault",
+    "每次主缺页重读量",
+    (("cgroup_mem",),),
     _kb_per_fault,
-)  # fmt: skip
-PROCESS_FAULTS = _measure(
-    "proc.major_faults_per_s", "per_s", "Major faults of the process", "进程主缺页", (("proc_top", "perf_stat_faults"),),
+)
+PROCESS_FAULTS = derived(
+    "proc.major_faults_per_s",
+    "per_s",
+    "Major faults of the process",
+    "进程主缺页",
+    (("proc_top", "perf_stat_faults"),),
     _faulting,
-)  # fmt: skip
-FAULT_WAITS = _measure(
-    "proc.blocked_while_faulting", "count", "Threads stuck while faulting", "缺页时阻塞的线程",
-    (("proc_threads",), ("proc_top",)), _fault_waits,
-)  # fmt: skip
-GROWTH = _measure(
-    "proc.anon_growth_mb_per_s", "mb_per_s", "Growth of anonymous memory", "匿名内存增长", (("proc_mem",),), _growing
-)  # fmt: skip
-SWAPPED = _measure("proc.swapped_kb", "kb", "Swapped out", "被换出的内存", (("proc_mem",),), _swapped)
-MISMATCH = _measure(
-    "numa.cpuset_mismatch", "count", "CPUs and memory on different nodes", "CPU 与内存节点不一致", (("cgroup_cpuset",),),
-    _mismatches,
-)  # fmt: skip
-FAR_MEMORY = _measure(
-    "numa.far_memory_pct", "pct", "Memory on other nodes", "位于其他节点的内存", (("numa_maps",), ("cgroup_cpuset",)),
-    _far_memory,
-)  # fmt: skip
-REMOTE_COUNTS = _measure(
-    "numa.remote_events_per_s", "per_s", "Remote memory, as the processor counts it", "处理器统计的远端访问",
-    (("perf_stat_remote",),), _remote_counts,
-)  # fmt: skip
+)
+FAULT_WAITS = derived(
+    "proc.blocked_while_faulting",
+    "count",
+    "Threads stuck while faulting",
+    "缺页时阻塞的线程",
+    (("proc_threads",), ("proc_top",)),
+    _fault_waits,
+)
+GROWTH = derived(
+    "proc.anon_growth_mb_per_s",
+    "mb_per_s",
+    "Growth of anonymous memory",
+    "匿名内存增长",
+    (("proc_mem",),),
+    _growing,
+)
+SWAPPED = derived("proc.swapped_kb", "kb", "Swapped out", "被换出的内存", (("proc_mem",),), _swapped)

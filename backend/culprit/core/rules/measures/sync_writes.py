@@ -1,0 +1,250 @@
+"""Numbers about writes that are forced out to the device one by one: files, waiting threads, calls, stacks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from culprit.core.rules.contract import Measured, Over
+from culprit.core.rules.measures.derived import derived, series, share_of
+from culprit.core.rules.measures.places import DATABASES, asked_about, process
+from culprit.core.rules.view import Row, View
+
+#: Where a thread stands while a write, or the journal of a file system, is forced out to the device.
+SYNC_WAITS = (
+    "jbd2_log_wait_commit",
+    "jbd2_log_do_checkpoint",
+    "jbd2_complete_transaction",
+    "ext4_fc_commit",
+    "ext4_sync_file",
+    "xlog_wait_on_iclog",
+    "xfs_log_force_seq",
+    "xfs_log_force",
+    "xfs_file_fsync",
+    "btrfs_sync_log",
+    "wait_log_commit",
+    "wait_current_trans",
+    "f2fs_issue_flush",
+    "blkdev_issue_flush",
+    "submit_bio_wait",
+    "folio_wait_writeback",
+    "wait_on_page_writeback",
+    "__filemap_fdatawait_range",
+    "file_write_and_wait_range",
+    "generic_write_sync",
+    "vfs_fsync_range",
+)
+SYNC_FRAMES = (
+    "^(vfs_fsync_range|generic_write_sync|do_fsync|__x64_sys_fsync|__x64_sys_fdatasync|__x64_sys_msync|ext4_sync_file"
+    "|xfs_file_fsync|btrfs_sync_file|jbd2_log_wait_commit|ext4_fc_commit)$"
+)
+_SYNC_CALLS = frozenset(("fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs"))
+
+
+def _io(view: View) -> dict[str, Row]:
+    return {row.text("pid"): row for row in view.rows("proc_io")}
+
+
+def _sync_files(view: View, *, databases: bool) -> list[Measured]:
+    """Writes per second through descriptors with O_SYNC or O_DSYNC.
+
+    The calls of a process are shared among its files by how far each position moved; where nobody counted calls,
+    a moving position says nothing of their number.
+    """
+    calls, devices = _io(view), _device_of_path(view)
+    found = []
+    for row in view.rows("fds"):
+        pid, path, moved = row.text("pid"), row.text("path"), row.number("pos_delta_bytes_per_s")
+        if not row.number("o_dsync") or path.startswith(("/dev/", "/proc/")) or not asked_about(view, pid):
+            continue
+        if (row.text("comm") in DATABASES) != databases:
+            continue
+        done = calls.get(pid)
+        written, times = (done.number("wchar_per_s"), done.number("syscw_per_s")) if done else (None, None)
+        rate = 0.0
+        if done and moved and written and times:
+            rate = times * min(1.0, abs(moved) / written)
+        subject = dict(process(view, row))
+        if device := devices(path):
+            subject["dev"] = device
+        detail = {"path": path, "flags": row.text("flags"), "comm": row.text("comm"), "fd": row.text("fd")}
+        cites = (row.cite, done.cite) if done else (row.cite,)
+        found.append(Measured(rate, tuple(sorted(subject.items())), cites, 1, (), detail))
+    return found
+
+
+def _device_of_path(view: View) -> Callable[[str], str]:
+    """Finds the block device behind a path by the longest mount point, among the devices with figures."""
+    known = {lane.labels.get("dev", "") for lane in view.of("disk.w_iops")}
+    places = []
+    for row in view.rows("mounts"):
+        name = row.text("device").rpartition("/")[2]
+        if name in known:
+            places.append((row.text("mountpoint").rstrip("/"), name))
+    places.sort(key=lambda one: -len(one[0]))
+
+    def find(path: str) -> str:
+        return next((dev for where, dev in places if path == where or path.startswith(f"{where}/")), "")
+
+    return find
+
+
+def _requests(view: View) -> list[Measured]:
+    """Writes and flushes that each device completed per second, together."""
+    writes = {one.subject: one for one in series(view, Over("disk.w_iops", "mean"))}
+    flushes = {one.subject: one for one in series(view, Over("disk.flush_per_s", "mean"))}
+    found = []
+    for subject, one in writes.items():
+        more = flushes.get(subject)
+        value = one.value + (more.value if more else 0.0)
+        found.append(Measured(value, subject, (*one.citations, *(more.citations if more else ())), one.n))
+    return found
+
+
+def _sync_waiters(view: View, *, databases: bool) -> list[Measured]:
+    """Threads of a process that wait at a moment for something to be forced out to the device."""
+    counted: defaultdict[str, float] = defaultdict(float)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in view.rows("threads"):
+        share, blocked = row.number("wchan_pct"), row.number("blocked_pct")
+        if row.text("wchan") in SYNC_WAITS and share and blocked:
+            counted[row.text("pid")] += min(share, blocked) / 100.0
+            rows[row.text("pid")].append(row)
+    names = {row.text("pid"): row for row in view.rows("thread_groups")}
+    found = []
+    for pid, value in counted.items():
+        whole = names.get(pid)
+        comm = whole.text("comm") if whole else rows[pid][0].text("comm")
+        if (comm in DATABASES) != databases or comm.startswith("jbd2") or not asked_about(view, pid):
+            continue
+        where = sorted({row.text("wchan") for row in rows[pid]})
+        detail = {"comm": comm, "pid": pid, "wchan": ", ".join(where[:3])}
+        subject = process(view, whole) if whole else (("comm", comm), ("pid", pid))
+        cites = tuple(row.cite for row in rows[pid][:4])
+        found.append(Measured(value, subject, cites, len(rows[pid]), (), detail))
+    return found
+
+
+def _sync_calls(view: View, of: Callable[[Row], float | None]) -> list[Measured]:
+    """What `of` reads off the calls that force data out, added up for each process that is no database."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in view.rows("syscalls"):
+        value = of(row)
+        if row.text("syscall") in _SYNC_CALLS and value is not None:
+            sums[row.text("pid")] += value
+            rows[row.text("pid")].append(row)
+    found = []
+    for pid, value in sums.items():
+        comm = rows[pid][0].text("comm")
+        if comm not in DATABASES:
+            detail = {"comm": comm, "pid": pid, "syscall": rows[pid][0].text("syscall")}
+            found.append(
+                Measured(
+                    value,
+                    (("pid", pid),),
+                    tuple(row.cite for row in rows[pid][:4]),
+                    len(rows[pid]),
+                    (),
+                    detail,
+                )
+            )
+    return found
+
+
+def _waited_ms(row: Row) -> float | None:
+    rate, each = row.number("rate"), row.number("avg")
+    return rate * each if rate is not None and each is not None else None
+
+
+def _writes_per_request(view: View) -> list[Measured]:
+    """Writes of the busiest device for each request that the application answered."""
+    asked = series(view, Over("app.requests_per_s", "mean"))
+    writes = [one for one in series(view, Over("disk.w_iops", "mean")) if one.value >= 1.0]
+    total = sum(one.value for one in asked)
+    if not asked or not writes or total < 1.0:
+        return []
+    top = max(writes, key=lambda one: one.value)
+    return [Measured(top.value / total, top.subject, (*top.citations, *asked[0].citations), top.n)]
+
+
+SYNC_FILES = derived(
+    "fd.sync_writes_per_s",
+    "per_s",
+    "Writes to a file opened for synchronous writing",
+    "同步打开文件的写次数",
+    (("fd_table",), ("proc_io",)),
+    lambda view: _sync_files(view, databases=False),
+)
+DATABASE_SYNC_FILES = derived(
+    "fd.database_sync_writes_per_s",
+    "per_s",
+    "Synchronous writes of a database",
+    "数据库的同步写次数",
+    (("fd_table",), ("proc_io",)),
+    lambda view: _sync_files(view, databases=True),
+)
+DEVICE_REQUESTS = derived(
+    "disk.writes_and_flushes_per_s",
+    "per_s",
+    "Writes and flushes of the device",
+    "设备写与刷新次数",
+    (("iostat",),),
+    _requests,
+)
+SYNC_WAITERS = derived(
+    "proc.threads_waiting_for_sync",
+    "count",
+    "Threads waiting for data to be forced out",
+    "等待强制落盘的线程数",
+    (("proc_threads",),),
+    lambda view: _sync_waiters(view, databases=False),
+)
+DATABASE_SYNC_WAITERS = derived(
+    "proc.database_threads_waiting_for_sync",
+    "count",
+    "Database threads waiting for a commit",
+    "等待提交落盘的数据库线程",
+    (("proc_threads",),),
+    lambda view: _sync_waiters(view, databases=True),
+)
+SYNC_CALLS = derived(
+    "syscall.sync_per_s",
+    "per_s",
+    "Calls that force data out",
+    "强制落盘的系统调用",
+    (("perf_trace",),),
+    lambda view: _sync_calls(view, lambda row: row.number("rate")),
+)
+SYNC_CALL_MS = derived(
+    "syscall.sync_waited_ms_per_s",
+    "ms",
+    "Time in calls that force data out, per second",
+    "每秒强制落盘耗时",
+    (("perf_trace",),),
+    lambda view: _sync_calls(view, _waited_ms),
+)
+SYNC_STACKS = derived(
+    "off_cpu.sync_pct",
+    "pct",
+    "Waiting for data to be forced out",
+    "等待强制落盘的时间占比",
+    (("offcpu",),),
+    share_of("off_cpu", SYNC_FRAMES),
+)
+SYNC_CPU_STACKS = derived(
+    "cpu.sync_write_pct",
+    "pct",
+    "CPU time in synchronous writes",
+    "同步写的 CPU 占比",
+    (("perf_record",),),
+    share_of("on_cpu", SYNC_FRAMES),
+)
+WRITES_PER_REQUEST = derived(
+    "disk.writes_per_request",
+    "count",
+    "Device writes for each request",
+    "每请求设备写次数",
+    (("iostat",), ("app_metrics", "app_log")),
+    _writes_per_request,
+)
