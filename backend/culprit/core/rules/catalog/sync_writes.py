@@ -62,6 +62,33 @@ RULES: tuple[Rule, ...] = (
         source="as F-FD-OSYNC, for servers whose log is synchronous by design",
     ),
     Rule(
+        id="F-IO-FORCED-OUT",
+        title=Text("Every small write is forced out to the device", "每次小写入都被强制落盘"),
+        says=Text(
+            "{comm} ({pid}) sends {value} times as much to the device as it writes, in {writes_per_s} writes a second.",
+            "{comm}（{pid}）落盘量是写入量的 {value} 倍，每秒 {writes_per_s} 次写。",
+        ),
+        measure=of.FORCED_OUT,
+        op=">",
+        levels=(("warn", Limit("ratio", 4.0, "a page for every write of less than 1 KiB")),),
+        also=(
+            Condition(
+                Over("disk.flush_per_s", "mean"),
+                ">=",
+                Limit("flushes", 10.0, "what is forced out is flushed"),
+            ),
+            Condition(disk.BLOCKED, ">=", Limit("blocked", 0.25, "it waits for that a quarter of the time")),
+        ),
+        grade=Grade.MECHANISM,
+        causes=_CAUSE,
+        refutes=_CAUSE,
+        traps=Text(
+            "Small writes all over a great file send whole pages too; a database is left out, being meant to do so.",
+            "对大文件的随机小写同样按整页落盘；数据库因设计如此而不计入。",
+        ),
+        source="wchar and write_bytes of /proc/PID/io: a page counts again only after it was cleaned",
+    ),
+    Rule(
         id="F-SYNC-WAIT",
         title=Text("Threads wait for data to be forced out", "线程等待强制落盘"),
         says=Text(

@@ -11,7 +11,10 @@ from culprit.core.rules.measures.derived import Detail, derived, series, share_o
 from culprit.core.rules.measures.places import process
 from culprit.core.rules.view import View
 
-RECLAIM_FRAMES = "^(shrink_node|shrink_lruvec|try_to_free_pages|try_to_free_mem_cgroup_pages|reclaim_high|shrink_folio_list)$"
+RECLAIM_FRAMES = (
+    "^(shrink_node|shrink_lruvec|shrink_folio_list|reclaim_high"
+    "|try_to_free_pages|try_to_free_mem_cgroup_pages)$"
+)
 #: Waits that are uninterruptible by design and mean nothing: a parent between vfork and exec, idle kernel threads.
 _MEANS_NOTHING = frozenset(
     ("kernel_clone", "wait_for_vfork_done", "worker_thread", "kthread", "do_wait", "None", "")

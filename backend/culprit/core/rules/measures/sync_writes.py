@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from culprit.core.rules.contract import Measured, Over
-from culprit.core.rules.measures.derived import derived, series, share_of
+from culprit.core.rules.measures.derived import Detail, derived, series, share_of
 from culprit.core.rules.measures.places import DATABASES, asked_about, process
 from culprit.core.rules.view import Row, View
 
@@ -34,6 +34,9 @@ SYNC_WAITS = (
     "generic_write_sync",
     "vfs_fsync_range",
 )
+#: Fewer calls than this cannot fill any device.
+MIN_CALLS_PER_S = 10.0
+_PAGE = 4096
 SYNC_FRAMES = (
     "^(vfs_fsync_range|generic_write_sync|do_fsync|__x64_sys_fsync|__x64_sys_fdatasync|__x64_sys_msync|ext4_sync_file"
     "|xfs_file_fsync|btrfs_sync_file|jbd2_log_wait_commit|ext4_fc_commit)$"
@@ -70,6 +73,30 @@ def _sync_files(view: View, *, databases: bool) -> list[Measured]:
         detail = {"path": path, "flags": row.text("flags"), "comm": row.text("comm"), "fd": row.text("fd")}
         cites = (row.cite, done.cite) if done else (row.cite,)
         found.append(Measured(rate, tuple(sorted(subject.items())), cites, 1, (), detail))
+    return found
+
+
+def _forced_out(view: View) -> list[Measured]:
+    """How many times more a process sent to the device than it wrote, of processes with many small writes.
+
+    The kernel counts a page when it becomes dirty. Small writes that follow each other into one page count once,
+    unless the page was forced out between them: then each counts a whole page again.
+    """
+    found = []
+    for row in view.rows("proc_io"):
+        written, sent, calls = (
+            row.number(name) for name in ("wchar_per_s", "write_bytes_per_s", "syscw_per_s")
+        )
+        if not written or not sent or not calls or calls < MIN_CALLS_PER_S or sent < MIN_CALLS_PER_S * _PAGE:
+            continue
+        if (
+            row.number("kernel_thread")
+            or row.text("comm") in DATABASES
+            or not asked_about(view, row.text("pid"))
+        ):
+            continue
+        detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "writes_per_s": round(calls)}
+        found.append(Measured(sent / written, process(view, row), (row.cite,), 1, (), detail))
     return found
 
 
@@ -183,6 +210,14 @@ DATABASE_SYNC_FILES = derived(
     "数据库的同步写次数",
     (("fd_table",), ("proc_io",)),
     lambda view: _sync_files(view, databases=True),
+)
+FORCED_OUT = derived(
+    "proc.sent_of_written",
+    "count",
+    "Sent to the device for each byte written",
+    "每写一字节实际落盘的字节数",
+    (("proc_io",),),
+    _forced_out,
 )
 DEVICE_REQUESTS = derived(
     "disk.writes_and_flushes_per_s",
