@@ -169,7 +169,7 @@ _SHORT = (
         says=Text(
             "{value} % of the time all tasks waited for memory.", "{value}% 的时间里所有任务都在等待内存。"
         ),
-        measure=Over("psi.full_pct", "mean", {}, "memory"),
+        measure=Over("psi.full_pct", "mean", {"resource": "memory"}),
         op=">",
         levels=(
             ("warn", Limit("warn", 10.0, "own; there are no official thresholds")),
