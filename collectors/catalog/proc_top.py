@@ -63,7 +63,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
     rows = _rows(scans[0], scans[-1], context) if len(scans) > 1 else []
     rows.sort(key=lambda row: (-float(row[4] or 0), int(row[0] or 0)))
-    tables = (Table("processes", _COLUMNS, tuple(rows[:_MAX_ROWS]), sampled.PART),) if rows else ()
+    kept = tuple(rows[:_MAX_ROWS])
+    lines = tuple(scans[-1][int(row[0] or 0)][0].line for row in kept)
+    tables = (Table("processes", _COLUMNS, kept, sampled.PART, lines),) if kept else ()
     found = [
         *_count(context, "proc.d_state_count", scans, "D"),
         *_count(context, "proc.r_state_count", scans, "R"),
@@ -136,6 +138,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
+    parser_version=2,
     cost=Cost(
         0.05,
         10_000,
