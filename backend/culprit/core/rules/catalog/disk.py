@@ -205,7 +205,10 @@ _HEALTH = (
     Rule(
         id="F-DISK-ILL",
         title=Text("A disk says that it is failing", "磁盘自报故障"),
-        says=Text("{dev}: {source} says {state}.", "{dev}：{source} 报告 {state}。"),
+        says=Text(
+            "{dev}: {source} says {state} ({value} of its signs).",
+            "{dev}：{source} 报告 {state}（{value} 项）。",
+        ),
         measure=of.ILL,
         op=">",
         levels=(("critical", Limit("ill", 0.0, "its own word")),),

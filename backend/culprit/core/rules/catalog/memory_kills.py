@@ -32,7 +32,8 @@ RULES: tuple[Rule, ...] = (
         id="F-MEM-OOM-CONTAINER",
         title=Text("The engine says that a container was OOM-killed", "容器引擎报告 OOMKilled"),
         says=Text(
-            "{container}: OOMKilled, exit code {exit_code}.", "{container}：OOMKilled，退出码 {exit_code}。"
+            "{container}: OOMKilled ({value}), exit code {exit_code}.",
+            "{container}：OOMKilled（{value}），退出码 {exit_code}。",
         ),
         measure=of.CONTAINER_OOM,
         op="==",
@@ -78,8 +79,8 @@ RULES: tuple[Rule, ...] = (
         id="F-MEM-OOM-HOST",
         title=Text("The host ran out of memory", "主机内存耗尽"),
         says=Text(
-            "The kernel killed {comm} ({pid}): no memory left on the host.",
-            "内核终止了 {comm}（{pid}）：主机无可用内存。",
+            "{value} kill of {comm} ({pid}): no memory left on the host.",
+            "内核终止了 {comm}（{pid}）{value} 次：主机无可用内存。",
         ),
         measure=of.HOST_OOM_KILLS,
         op=">",
@@ -96,8 +97,8 @@ RULES: tuple[Rule, ...] = (
         id="F-JVM-OOM-KILLED",
         title=Text("The JVM outgrew the limit of its control group", "JVM 超出控制组限额"),
         says=Text(
-            "A JVM was killed holding {anon_mb} MiB of a limit of {limit_mb} MiB: nothing keeps its heap below it.",
-            "被终止的 JVM 占用 {anon_mb} MiB，限额为 {limit_mb} MiB：堆未被限制在限额之内。",
+            "A JVM was killed holding {anon_mb} MiB, {value} % of the limit of {limit_mb} MiB: its heap knows no limit.",
+            "被终止的 JVM 占用 {anon_mb} MiB，为限额 {limit_mb} MiB 的 {value}%：堆未受限额约束。",
         ),
         measure=of.JVM_AT_LIMIT,
         op=">=",

@@ -13,8 +13,8 @@ RULES: tuple[Rule, ...] = (
         id="F-NUMA-CPUSET-MISMATCH",
         title=Text("CPUs on one node, memory on another", "CPU 与内存绑定在不同节点"),
         says=Text(
-            "CPUs {cpus} are on node {cpu_nodes}, memory may only come from node {mem_nodes}.",
-            "CPU {cpus} 位于节点 {cpu_nodes}，内存却只能来自节点 {mem_nodes}。",
+            "CPUs {cpus} are on node {cpu_nodes}, memory may only come from node {mem_nodes} (mismatch {value} of 2).",
+            "CPU {cpus} 位于节点 {cpu_nodes}，内存却只能来自节点 {mem_nodes}（不一致程度 {value}/2）。",
         ),
         measure=of.MISMATCH,
         op=">=",
