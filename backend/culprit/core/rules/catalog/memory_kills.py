@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         id="F-JVM-OOM-KILLED",
         title=Text("The JVM outgrew the limit of its control group", "JVM 超出控制组限额"),
         says=Text(
-            "A JVM was killed holding {anon_mb} MiB, {value} % of the limit of {limit_mb} MiB: its heap knows no limit.",
+            "A JVM was killed holding {anon_mb} MiB, {value} % of its limit of {limit_mb} MiB: the heap knows none.",
             "被终止的 JVM 占用 {anon_mb} MiB，为限额 {limit_mb} MiB 的 {value}%：堆未受限额约束。",
         ),
         measure=of.JVM_AT_LIMIT,
