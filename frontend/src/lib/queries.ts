@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiPath } from "../client/paths";
 import type * as T from "../client/types";
-import { ApiError, call, get, patch, post, type put, rememberCsrf, remove } from "./api";
+import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
 
 /** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
 export const keys = {
@@ -206,4 +206,4 @@ export function useAction<In, Out>(
   });
 }
 
-export { call, get, patch, post, type put, remove };
+export { call, get, patch, post, put, remove };

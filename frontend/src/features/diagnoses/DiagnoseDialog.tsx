@@ -7,6 +7,7 @@ import type { Diagnosis } from "../../client/types";
 import { Dialog } from "../../components/Dialog";
 import { Mark, TierTag } from "../../components/Mark";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
+import { cx } from "../../core/cx";
 import { bytes, number } from "../../core/format";
 import { useDialogState } from "../../lib/dialogs";
 import { useSentence } from "../../lib/i18n";
@@ -35,7 +36,9 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
   const [twins, setTwins] = useState<string[]>([]);
   const [reason, setReason] = useState("");
   const [once] = useState(() => crypto.randomUUID());
-  const choices = (hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }));
+  const choices =
+    hosts.data?.map((one) => ({ value: one.id, label: one.name })) ??
+    asked.on.slice(0, 1).map((id) => ({ value: id, label: "…" }));
   const scope = value.trim();
   const fits = kind === "host" || scopeFits(kind, scope);
   const length = Number(seconds) || SECONDS;
@@ -71,7 +74,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
           if (ready && allowed) start.mutate(undefined);
         }}
       >
-        <div className={classes.fields}>
+        <div className={classes.first}>
           <Select
             label={t("diagnose.host")}
             placeholder={t("diagnose.chooseHost")}
@@ -97,6 +100,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             label={t(`diagnose.scopeValue.${kind}`)}
             placeholder={EXAMPLES[kind]}
             disabled={kind === "host"}
+            className={cx(classes.value, kind === "host" && classes.whole)}
             required={kind !== "host"}
             value={kind === "host" ? "" : value}
             onChange={(event) => setValue(event.currentTarget.value)}
@@ -112,6 +116,8 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             value={seconds}
             onChange={setSeconds}
           />
+        </div>
+        <div className={classes.second}>
           <Baseline host={host} value={baseline} onChange={setBaseline} />
           <MultiSelect
             label={t("diagnose.twins")}
@@ -125,16 +131,15 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
             maxValues={MAX_TWINS}
             hidePickedOptions
           />
-          <TextInput
-            label={t("captures.reason")}
-            placeholder={t("diagnose.reasonHint")}
-            maxLength={500}
-            value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)}
-            className={classes.wide ?? ""}
-            data-autofocus={asked.on.length > 0 || undefined}
-          />
         </div>
+        <TextInput
+          label={t("captures.reason")}
+          placeholder={t("diagnose.reasonHint")}
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          data-autofocus={asked.on.length > 0 || undefined}
+        />
         <Plan preview={preview} hosts={hosts.data ?? []} chosen={host !== null} seconds={length} />
         <div className={classes.bottom}>
           <Refusal preview={preview} />
@@ -216,7 +221,7 @@ function Plan({ preview, hosts, chosen, seconds }: PlanProps) {
             )}
           </div>
           <p className={classes.planText}>
-            {t("diagnose.stageOneText", { count: data?.collectors.length ?? 0 })}
+            {data && t("diagnose.stageOneText", { count: data.collectors.length })}
             {data && (
               <Button size="compact-xs" variant="subtle" aria-expanded={open} onClick={() => setOpen(!open)}>
                 {open ? t("diagnose.hideCommands") : t("diagnose.showCommands")}

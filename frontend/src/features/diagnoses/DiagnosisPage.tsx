@@ -115,7 +115,8 @@ function Bar({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
   const elapsed = useElapsed(diagnosis, since);
   const running = diagnosis.state === "running";
   const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
-  const cpu = diagnosis.stages.reduce((all, one) => all + (one.host_cpu_ms ?? 0), 0);
+  const told = diagnosis.stages.flatMap((one) => one.host_cpu_ms ?? []);
+  const cpu = told.length > 0 ? told.reduce((all, ms) => all + ms, 0) : null;
   return (
     <div className={classes.bar}>
       <span>
@@ -164,13 +165,7 @@ function Outcome({ diagnosis }: { diagnosis: Diagnosis }) {
   const sentence = useSentence();
   const names = useNames();
   const { state, result, failure, stages, host } = diagnosis;
-  if (state === "running")
-    return (
-      <div className={classes.pending}>
-        <p>{t("diagnosis.pending")}</p>
-        <BlockSkeleton height={150} />
-      </div>
-    );
+  if (state === "running") return <p className={classes.pending}>{t("diagnosis.pending")}</p>;
   if (state === "cancelled")
     return (
       <Empty title={t("diagnosis.cancelled")}>

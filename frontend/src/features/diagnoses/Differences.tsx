@@ -38,7 +38,7 @@ export function Differences({ items, twins }: { items: readonly Difference[]; tw
           <thead>
             <tr>
               <th>{t("differences.surprise")}</th>
-              <th>{t("differences.kind")}</th>
+              <th className={classes.kind}>{t("differences.kind")}</th>
               <th>{t("differences.what")}</th>
               <th className="right">{t("differences.here")}</th>
               <th>{t("differences.there")}</th>
@@ -55,7 +55,7 @@ export function Differences({ items, twins }: { items: readonly Difference[]; tw
                     </span>
                     <span className="num dim"> {percent(one.surprise)}</span>
                   </td>
-                  <td>{t(`differences.kinds.${one.kind}`)}</td>
+                  <td className={classes.kind}>{t(`differences.kinds.${one.kind}`)}</td>
                   <td className={classes.differs} title={one.name}>
                     {nameOf(one)}
                   </td>

@@ -46,7 +46,7 @@ export function HostFindings({ hostId, diagnose }: Props) {
       <Loaded query={query} skeleton={<BlockSkeleton height={64} />}>
         {(data) =>
           data ? (
-            <FindingsBody found={data} hostId={hostId} />
+            <FindingsBody found={data} hostId={hostId} compact />
           ) : (
             <div className={classes.unasked}>
               <span>{t("findings.hostNone")}</span>

@@ -19,6 +19,18 @@ import { ThresholdDialog } from "./ThresholdDialog";
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 const TONES = { critical: "bad", warn: "warn", info: "off" } as const;
 
+/** A sentence whose numbers are not known yet: their places are named and set apart. */
+const withPlaces = (template: string) =>
+  template.split(/\{(\w+)\}/).map((part, i) =>
+    i % 2 === 1 ? (
+      <code key={i} className={classes.place}>
+        {part}
+      </code>
+    ) : (
+      part
+    ),
+  );
+
 /** One rule: what it says, which numbers decide it and where those are from, what it speaks for. */
 export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }) {
   const { t } = useTranslation();
@@ -27,7 +39,7 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
   const needs = rule.collectors.map((anyOf) => anyOf.map(names.collector).join(t("rules.or"))).join(" + ");
   return (
     <Panel title={pick(rule.title)} aside={<span className="mono">{rule.id}</span>}>
-      <p className={classes.says}>{pick(rule.says)}</p>
+      <p className={classes.says}>{withPlaces(pick(rule.says))}</p>
       <Facts
         items={[
           [t("rules.grade"), t(`findings.grade.${rule.grade}`)],
@@ -90,7 +102,7 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
             <th>{t("rules.number")}</th>
             <th className="right">{t("rules.threshold")}</th>
             <th>{t("rules.from")}</th>
-            <th>{t("rules.changed")}</th>
+            <th>{t("rules.changedTo")}</th>
             {may("threshold.manage") && (
               <th>
                 <span className="visually-hidden">{t("rules.change")}</span>

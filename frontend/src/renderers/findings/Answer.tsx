@@ -26,21 +26,24 @@ interface Props {
   hostId: string | undefined;
   /** Stands where the causes would, when there is none. */
   none: ReactNode;
+  /** Where a cause is named, what it is made of stays folded. */
+  compact?: boolean;
 }
 
 /** What evidence adds up to: causes, findings, and as plainly what was ruled out, not seen, and not to be relied on. */
-export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none }: Props) {
+export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none, compact = false }: Props) {
   const { t } = useTranslation();
   const names = useNames();
   const list = (ids: readonly string[]) => ids.map(names.cause).join(", ");
   const fired = bySeverity(findings.filter((one) => one.grade !== "context"));
+  const wide = !compact || ranking.causes.length === 0;
   const spoken = new Set(ranking.causes.map((one) => one.id));
   const open = ranking.open.filter((id) => !spoken.has(id));
   return (
     <div className={classes.answer}>
       {ranking.causes.length > 0 ? ranking.causes.map((one) => <CauseCard key={one.id} cause={one} />) : none}
       {fired.length > 0 && (
-        <Fold id="fired" open title={t("findings.fired")} count={fired.length}>
+        <Fold id="fired" open={wide} title={t("findings.fired")} count={fired.length}>
           {fired.map((one, i) => (
             <FindingRow key={`${one.rule}${i}`} finding={one} look="supports" />
           ))}
@@ -49,7 +52,7 @@ export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none
       {ranking.inconclusive.length > 0 && (
         <Fold
           id="inconclusive"
-          open
+          open={wide}
           title={<Titled look="inconclusive">{t("findings.look.inconclusive")}</Titled>}
           count={ranking.inconclusive.length}
         >
@@ -59,7 +62,12 @@ export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none
         </Fold>
       )}
       {open.length > 0 && (
-        <Fold id="open" open title={<Titled look="absent">{t("findings.open")}</Titled>} count={open.length}>
+        <Fold
+          id="open"
+          open={wide}
+          title={<Titled look="absent">{t("findings.open")}</Titled>}
+          count={open.length}
+        >
           {open.map((id) => (
             <Suspected key={id} id={id} tried={tried} hostId={hostId} />
           ))}

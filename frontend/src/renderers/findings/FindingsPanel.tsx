@@ -10,6 +10,7 @@ interface Props {
   found: RunFindings;
   hostId: string | undefined;
   tried?: readonly string[];
+  compact?: boolean;
 }
 
 /** How much was looked at, in one line. */
@@ -41,7 +42,7 @@ export function NoCause({ children }: { children?: React.ReactNode }) {
 }
 
 /** Everything that rules said about one run. */
-export function FindingsBody({ found, hostId, tried = [] }: Props) {
+export function FindingsBody({ found, hostId, tried = [], compact = false }: Props) {
   return (
     <Answer
       ranking={found.ranking}
@@ -50,6 +51,7 @@ export function FindingsBody({ found, hostId, tried = [] }: Props) {
       tried={tried}
       hostId={hostId}
       none={<NoCause />}
+      compact={compact}
     />
   );
 }

@@ -13,6 +13,7 @@ export function Gauge({ figure, quiet = false }: { figure: Figure; quiet?: boole
   const seen = [value, threshold, ...(baseline === null ? [] : [baseline])];
   const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");
   const left = (x: number) => `${scale.at(x) * 100}%`;
+  const between = (x: number, y: number) => `${(scale.at(y) - scale.at(x)) * 100}%`;
   const below = op.startsWith("<");
   return (
     <span className={classes.gauge} aria-hidden>
@@ -24,6 +25,9 @@ export function Gauge({ figure, quiet = false }: { figure: Figure; quiet?: boole
         className={cx(classes.value, quiet && classes.within)}
         style={{ width: value === 0 ? 2 : `max(2px, ${left(value)})` }}
       />
+      {!below && value > threshold && (
+        <span className={classes.over} style={{ left: left(threshold), width: between(threshold, value) }} />
+      )}
       {baseline !== null && <span className={classes.before} style={{ left: left(baseline) }} />}
       <span className={classes.limit} style={{ left: left(threshold) }} />
       {scale.log && <span className={classes.log}>log</span>}
