@@ -88,7 +88,7 @@ export function ArtifactPage() {
         {marked.size > 1 && (
           <p className={classes.citedLines}>
             <span className="dim">{t("artifact.cited")}</span>
-            {[...marked].slice(0, SHOWN_CITED).map((line) => (
+            {[...marked].sort((x, y) => x - y).slice(0, SHOWN_CITED).map((line) => (
               <Button
                 key={line}
                 size="compact-xs"
