@@ -30,10 +30,11 @@ _SH = (
     PRELUDE
     + POSTLUDE
     + r"""
-ctxt() { while read -r key value rest; do [ "$key" = ctxt ] && echo "$value"; done < /proc/stat; }
+ctxt() { while read -r key value rest; do [ "$key" != ctxt ] || echo "$value"; done < /proc/stat; }
 cpus=$(getconf _NPROCESSORS_ONLN 2> .getconf || echo 8)
 # 280 bytes a switch were measured, 274 with 4 kB of other records a CPU and second
-first=$(ctxt) && sleep 1
+first=$(ctxt)
+sleep 1
 rate=$(($(ctxt) - first))
 raw=$((BYTES * 2 / 5))
 say "switches_per_s $rate"

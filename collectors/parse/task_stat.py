@@ -14,7 +14,10 @@ _NUMBERS = 21
 
 @dataclass(frozen=True, slots=True)
 class TaskStat:
-    """What is wanted of the line. Times in jiffies, `started` since boot, `rss_pages` in pages."""
+    """What is wanted of the line. Times in jiffies, `started` since boot, `rss_pages` in pages.
+
+    `io_delay` is time spent waiting for block I/O: always 0 where delay accounting is off.
+    """
 
     pid: int
     comm: str
@@ -30,6 +33,7 @@ class TaskStat:
     rss_pages: int
     processor: int | None
     policy: int | None
+    io_delay: int | None
 
     @property
     def kernel_thread(self) -> bool:
@@ -69,4 +73,5 @@ def read(line: bytes) -> TaskStat | None:
         rss_pages=at(24),
         processor=at(39) if len(fields) > 36 else None,
         policy=at(41) if len(fields) > 38 else None,
+        io_delay=at(42) if len(fields) > 39 else None,
     )

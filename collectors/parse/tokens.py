@@ -11,6 +11,7 @@ NAN = math.nan
 #: 2^62: leaves room to add an epoch without leaving int64.
 MAX_NS = 1 << 62
 _MAX_DIGITS = 20
+_MAX_HEX_DIGITS = 16
 _DECIMAL = re.compile(rb"-?\d{1,20}(?:\.\d{1,12})?\Z")
 
 
@@ -25,6 +26,16 @@ def whole(token: bytes) -> int | None:
         return None
     value = int(token)
     return value if value <= MAX_NS else None
+
+
+def hexadecimal(token: bytes) -> float:
+    """A hexadecimal number of at most 16 digits without a prefix; NaN for anything else."""
+    if len(token) > _MAX_HEX_DIGITS or not token.isalnum():
+        return NAN
+    try:
+        return float(int(token, 16))
+    except ValueError:
+        return NAN
 
 
 def decimal(token: bytes) -> float:

@@ -81,6 +81,7 @@ def test_without_rights_perf_does_not_work_and_counters_do() -> None:
 def host(**facts: object) -> dict[str, object]:
     """A healthy Debian host with root."""
     files = [file for one in COLLECTORS.values() for way in one.ways for file in way.needs.files]
+    tools = {tool: "" for one in COLLECTORS.values() for way in one.ways for tool in way.needs.tools}
     base: dict[str, object] = {
         "kernel": "6.1.0-30-amd64",
         "distro_id": "debian",
@@ -94,7 +95,7 @@ def host(**facts: object) -> dict[str, object]:
         "kptr_restrict": 0,
         "dmesg_restrict": 1,
         "numa_nodes": 2,
-        "tools": {"perf": "6.1", "iostat": "12.6", "vmstat": "4.0", "numastat": "1", "dmesg": "", "awk": ""},
+        "tools": {**tools, "perf": "6.1", "iostat": "12.6", "vmstat": "4.0", "numastat": "1"},
         "broken_tools": [],
         "other_perf": [],
         "files": files,

@@ -62,6 +62,12 @@ class Group:
             return self._by_controller[controller] / v1
         return self._by_controller["unified"] / v2
 
+    def weigh(self, shares: int) -> None:
+        """CPU time against siblings, where 1024 is what one ordinary process of the parent weighs."""
+        v2_weight = max(1, shares * 100 // 1024)
+        file = self.file("cpu", "cpu.shares", "cpu.weight")
+        file.write_text(str(shares if "cpu" in self._by_controller else v2_weight))
+
     def limit_cpu(self, cpus: float, period_us: int = 100_000) -> None:
         """A quota of `cpus` CPUs per period."""
         quota_us = int(cpus * period_us)

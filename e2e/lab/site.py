@@ -26,7 +26,10 @@ from e2e.lab.load import Load, wait_for
 from e2e.lab.network import Namespace, wire, wire_management
 
 PROGRAMS = Path(__file__).parent / "programs"
+DATAGRAM_PROGRAMS = ("datagram_sink.py",)
 MAX_S = 300.0
+# A real host does not share its CPUs: all sites together weigh as much as eight processes of somebody else.
+LAB_SHARES = 8192
 HOST, CLIENT, CLIENT_BEHIND_ROUTER = "10.80.0.1", "10.80.0.2", "10.80.1.2"
 # A new sysfs shows this namespace's interfaces but hides the control groups, which are kept aside meanwhile.
 MOUNTS = """
@@ -45,6 +48,7 @@ class Site:
         self.max_s = max_s
         self.host_address, self.client_address = HOST, CLIENT
         self._log_number = 0
+        self._programs: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Site:
         self.janitor = Janitor(self.max_s)
@@ -63,6 +67,7 @@ class Site:
         whole.create()
         self.system, self.app = (Group(f"{whole.path}/{part}").create() for part in ("system", "app"))
         self.clients = clients.create()
+        Group("/lab").weigh(LAB_SHARES)
         self.host_net = Namespace(self.system.join_command(), self.name)
         self.client_net = Namespace(self.clients.join_command())
         self.router_net: Namespace | None = None
@@ -81,6 +86,8 @@ class Site:
         for net in (self.host_net, self.client_net, self.router_net):
             if net:
                 net.close()
+        for program in self._programs:
+            program.wait()
 
     def insert_router(self) -> Namespace:
         """Cuts the cable between host and clients and puts a router in. The clients' address changes."""
@@ -122,8 +129,9 @@ class Site:
             else (self.host_net, self.host_address, self.on_host)
         )
         server = start(python(program, "--listen", f"{address}:{port}", *options))
+        kind = "u" if program in DATAGRAM_PROGRAMS else "t"
         wait_for(
-            lambda: server.poll() is not None or f":{port} " in net.sh(f"ss -Hltn sport = :{port}"),
+            lambda: server.poll() is not None or f":{port} " in net.sh(f"ss -Hln{kind} sport = :{port}"),
             f"{program} on port {port}",
         )
         if server.poll() is not None:
@@ -176,9 +184,11 @@ class Site:
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with (self.directory / "programs.log").open("ab") as log:
-            return subprocess.Popen(
+            program = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+        self._programs.append(program)
+        return program
 
     def _log_text(self) -> str:
         return (self.directory / "programs.log").read_text()[-600:]

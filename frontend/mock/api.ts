@@ -82,6 +82,7 @@ export const state = {
       created_at: "2026-05-01T08:00:00Z",
     },
   ] as T.Credential[],
+  services: [] as T.Service[],
   rules: [
     {
       id: id("rule", 0),
@@ -267,6 +268,43 @@ route("POST", "/network-rules", ({ body }) => {
 });
 route("DELETE", "/network-rules/:id", (_, ruleId) => {
   state.rules = state.rules.filter((r) => r.id !== ruleId);
+  return { status: 204 };
+});
+
+route("GET", "/services", () => list(state.services));
+route("POST", "/services", ({ body }) => {
+  const { token, ...given } = body;
+  const source = given.source as T.ServiceSource;
+  const service = {
+    locate: null,
+    ...given,
+    id: id("svc", Math.random()),
+    has_token: Boolean(token),
+    missing: source.kind === "none" ? ["rate", "errors", "latency"] : [],
+    proxy: source.kind === "accepts",
+    hosts: 2,
+    created_at: new Date().toISOString(),
+  } as unknown as T.Service;
+  state.services.push(service);
+  return ok(service, 201);
+});
+route("POST", "/services/:id/check", () =>
+  ok({
+    results: [
+      { name: "rate", query: "r", series: 1, points: 300, last: 812.4, failure: null },
+      {
+        name: "errors",
+        query: "e",
+        series: 0,
+        points: 0,
+        last: null,
+        failure: { key: "reports.prometheus_error", params: { said: "parse error" } },
+      },
+    ],
+  }),
+);
+route("DELETE", "/services/:id", (_, serviceId) => {
+  state.services = state.services.filter((one) => one.id !== serviceId);
   return { status: 204 };
 });
 

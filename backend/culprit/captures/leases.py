@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from culprit.config import settings
 from culprit.core.outcomes import RUN_FINAL, capture_state
+from culprit.infra.broker import announce
 from culprit.models import Capture, Run, RunCollector
 
 NEIGHBOUR_PAUSE = timedelta(seconds=3)
@@ -135,8 +136,14 @@ def wait(session: Session, run_id: UUID, pause: timedelta, waiting: Json) -> Non
 
 
 def settle_capture(session: Session, capture_id: UUID) -> str:
-    """Brings the state of a capture in line with its runs; returns it. Locks the capture."""
-    held = session.scalar(select(Capture.state).where(Capture.id == capture_id).with_for_update())
+    """Brings the state of a capture in line with its runs; returns it. Locks the capture.
+
+    One that ended as a stage of a diagnosis lets that go on.
+    """
+    row = session.execute(
+        select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id).with_for_update()
+    ).first()
+    held, diagnosis_id = row if row is not None else (None, None)
     states = session.scalars(select(Run.state).where(Run.capture_id == capture_id)).all()
     state = capture_state(states)
     if state != held:
@@ -147,6 +154,8 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
             .values(state=state, ended_at=ended)
             .execution_options(synchronize_session=False)
         )
+        if ended is not None and diagnosis_id is not None:
+            announce(session, "culprit.advance_diagnosis", diagnosis_id)
     return state
 
 

@@ -71,7 +71,8 @@ def _scope(wanted: DiagnosisCreate) -> dict[str, str]:
     try:
         return Scope.from_json(wanted.scope).to_json()
     except ValueError as error:
-        raise Invalid("capture.scope_wrong", why=str(error)[:200]) from error
+        kind, value = (str(wanted.scope.get(name, ""))[:200] for name in ("kind", "value"))
+        raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
 
 
 def cancel(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:

@@ -77,10 +77,12 @@ def _many_destinations(site: Site, rng: random.Random) -> Iterator[Live]:
     yield Live(site.host, site.scope(rng, load.process.pid), parameters, load.stats)
 
 
-def _search(site: Site, rng: random.Random, *options: object, past_port: int) -> Iterator[Live]:
+def _search(
+    site: Site, rng: random.Random, *options: object, past_port: int, spare_odd: int
+) -> Iterator[Live]:
     """Requests of a service that asks upstream, while all but a few ports lie in TIME_WAIT."""
     port, rate, spare = rng.randrange(7000, 9900), rng.randrange(90, 150), rng.randrange(3, 6)
-    low = rng.randrange(14000, 24000)
+    low = rng.randrange(10_000, 18_000)
     high = 65000
     for upstream_port in {UPSTREAM, past_port}:
         site.serve("evented.py", upstream_port, "--name", "stock", "--backlog", 4096, client_side=True)
@@ -92,7 +94,7 @@ def _search(site: Site, rng: random.Random, *options: object, past_port: int) ->
     load = site.load("--to", f"{site.host_address}:{port}", "--rate", rate, "--poisson", "--seed", port)
     healthy = load.baseline()
     _range(site, low, high)
-    _past(site, "--to", f"{site.client_address}:{past_port}", "--spare", spare)
+    _past(site, "--to", f"{site.client_address}:{past_port}", "--spare", spare, "--spare-odd", spare_odd)
     load.mark()
     parameters = {"port": port, "rate": rate, "range": (low, high), "spare_ports": spare, "healthy": healthy}
     yield Live(site.host, site.scope(rng, server.pid), parameters, load.stats, log)
@@ -100,13 +102,13 @@ def _search(site: Site, rng: random.Random, *options: object, past_port: int) ->
 
 @contextmanager
 def _search_in_connect(site: Site, rng: random.Random) -> Iterator[Live]:
-    yield from _search(site, rng, past_port=UPSTREAM)
+    yield from _search(site, rng, past_port=UPSTREAM, spare_odd=1)
 
 
 @contextmanager
 def _search_in_bind(site: Site, rng: random.Random) -> Iterator[Live]:
     """The service binds its address first: bind() has to find a port that is free towards everybody."""
-    yield from _search(site, rng, "--source", site.host_address, past_port=UPSTREAM + 1)
+    yield from _search(site, rng, "--source", site.host_address, past_port=UPSTREAM + 1, spare_odd=0)
 
 
 @contextmanager

@@ -85,12 +85,15 @@ async def _ask(destination: tuple[str, int], options: argparse.Namespace) -> str
 
 async def _kept(options: argparse.Namespace, log: TextIO) -> None:
     address, port = options.to.split(":")
-    workers = [_kept_worker(address, int(port), options, log) for _ in range(options.kept)]
+    workers = [_kept_worker(address, int(port), options, log, number) for number in range(options.kept)]
     await asyncio.gather(*workers)
 
 
-async def _kept_worker(address: str, port: int, options: argparse.Namespace, log: TextIO) -> None:
+async def _kept_worker(
+    address: str, port: int, options: argparse.Namespace, log: TextIO, number: int
+) -> None:
     gap = options.kept / options.rate
+    await asyncio.sleep(gap * number / options.kept)
     while True:
         began, outcome = time.time(), "ok"
         writer = None

@@ -15,7 +15,6 @@ from http import HTTPStatus
 from pathlib import Path
 
 REQUEST_LIMIT = 4096
-IDLE_S = 5.0
 UPSTREAM_S = 3.0
 REQUEST_MAX = 1 << 20
 
@@ -26,6 +25,7 @@ def main() -> None:
     parser.add_argument("--name", default="orders-api")
     parser.add_argument("--backlog", type=int, default=511)
     parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument("--idle-s", type=float, default=5.0, help="how long a worker waits for the client")
     parser.add_argument("--wait-ms", type=float, default=0.0, help="time a request sleeps")
     parser.add_argument("--burn-ms", type=float, default=0.0, help="CPU time a request burns")
     parser.add_argument("--answer-bytes", type=int, default=200)
@@ -53,7 +53,7 @@ def _work(listener: socket.socket, options: argparse.Namespace) -> None:
         with contextlib.suppress(OSError):
             connection, _ = listener.accept()
             with connection:
-                connection.settimeout(IDLE_S)
+                connection.settimeout(options.idle_s)
                 _converse(connection, options)
 
 

@@ -5,6 +5,7 @@ import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
+  Boxes,
   Camera,
   Clock,
   FileInput,
@@ -157,6 +158,7 @@ function useCommands(): Command[] {
     () => void navigate({ to: "/diagnoses" }),
   );
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
+  add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add("profiles", t("nav.profiles"), <Flame size={SIZE} />, () => void navigate({ to: "/profiles" }));
   add("settings", t("nav.settings"), <Settings size={SIZE} />, () => void navigate({ to: "/settings" }));

@@ -81,6 +81,7 @@ const profile = screen(
 );
 const compare = screen("/compare", () => import("../features/profile/ComparePage"), "ComparePage");
 const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
+const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
 const settingsPart = screen(
   "/settings/$part",
@@ -110,6 +111,7 @@ const routeTree = root.addChildren([
     profile,
     compare,
     diff,
+    services,
     settings,
     settingsPart,
     nowhere,

@@ -47,4 +47,6 @@ export type Agreed = [
   None<Missing<Ours.Threshold, Theirs["ThresholdRead"]>>,
   None<Missing<Ours.Diagnosis, Theirs["DiagnosisRead"]>>,
   None<Missing<Ours.DiagnosisStage, Theirs["StageRead"]>>,
+  None<Missing<Ours.Service, Theirs["ServiceRead"]>>,
+  None<Missing<Ours.QueryResult, Theirs["QueryResult"]>>,
 ];

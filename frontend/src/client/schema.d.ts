@@ -1116,6 +1116,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Services
+         * @description Those that could run on a visible host, newest first.
+         */
+        get: operations["services_list_services"];
+        put?: never;
+        /**
+         * Declare a service
+         * @description The address of its Prometheus must be on the allow-list.
+         */
+        post: operations["services_create_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One service
+         * @description With what it does not measure.
+         */
+        get: operations["services_get_service"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget a service
+         * @description What was captured of it stays.
+         */
+        delete: operations["services_remove_service"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a service
+         * @description What is not mentioned stays.
+         */
+        patch: operations["services_update_service"];
+        trace?: never;
+    };
+    "/api/v1/services/{service_id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try its source
+         * @description Every query over the last five minutes, or the reason why there is no answer.
+         */
+        post: operations["services_check_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -1297,6 +1369,37 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AcceptsSource
+         * @description Accepts per second of a listening port: a proxy of the request rate, and always called one.
+         */
+        AcceptsSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "accepts";
+            /** Port */
+            port: number;
+        };
+        /**
+         * AccessLogSource
+         * @description An access log on the host, read there; only numbers leave the host.
+         */
+        AccessLogSource: {
+            /**
+             * Format
+             * @default auto
+             */
+            format: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "access_log";
+            /** Path */
+            path: string;
+        };
+        /**
          * ArtifactRead
          * @description One stored part; `sha256` is of the bytes as they are stored, in `encoding`.
          */
@@ -1389,7 +1492,7 @@ export interface components {
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, or a bundle
+             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), an answer of Prometheus, or what wrk, vegeta, iperf3 or JMeter measured
              */
             file: string;
             /**
@@ -1400,9 +1503,8 @@ export interface components {
             /**
              * Kind
              * @default auto
-             * @enum {string}
              */
-            kind: "auto" | "perf_data" | "perf_script" | "folded" | "bundle";
+            kind: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -1460,11 +1562,13 @@ export interface components {
         };
         /**
          * CaptureCreate
-         * @description What to capture, where, and why.
+         * @description What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace.
          */
         CaptureCreate: {
             /** Collectors */
             collectors?: string[] | null;
+            /** Confirm */
+            confirm?: string | null;
             /** Host Ids */
             host_ids: string[];
             /**
@@ -2357,6 +2461,8 @@ export interface components {
         HostRead: {
             /** Address */
             address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
             /** Captures */
             captures: number;
             /**
@@ -2422,6 +2528,8 @@ export interface components {
         HostUpdate: {
             /** Address */
             address?: string | null;
+            /** Allows Ptrace */
+            allows_ptrace?: boolean | null;
             /** Credential Id */
             credential_id?: string | null;
             /** Jump Host Id */
@@ -2654,6 +2762,19 @@ export interface components {
             token: string;
         };
         /**
+         * Locate
+         * @description How the service is found on a host.
+         */
+        Locate: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit" | "container" | "port" | "cgroup";
+            /** Value */
+            value: string;
+        };
+        /**
          * LocatorRead
          * @description Where in the artifact.
          */
@@ -2857,6 +2978,17 @@ export interface components {
             port_to: number;
         };
         /**
+         * NoSource
+         * @description Nothing measures this service.
+         */
+        NoSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "none";
+        };
+        /**
          * NotCollectedRead
          * @description A rule that nothing could be said about, and why.
          */
@@ -2958,6 +3090,13 @@ export interface components {
         Page_ProfileRead_: {
             /** Items */
             items: components["schemas"]["ProfileRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ServiceRead] */
+        Page_ServiceRead_: {
+            /** Items */
+            items: components["schemas"]["ServiceRead"][];
             /** Next */
             next?: string | null;
         };
@@ -3250,6 +3389,60 @@ export interface components {
             way: string | null;
             /** Weight */
             weight: number | null;
+        };
+        /**
+         * PrometheusSource
+         * @description A Prometheus that the server asks over the window of each capture.
+         */
+        PrometheusSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "prometheus";
+            /**
+             * Latency Unit
+             * @default s
+             * @enum {string}
+             */
+            latency_unit: "s" | "ms";
+            queries: components["schemas"]["Queries"];
+            /** Url */
+            url: string;
+        };
+        /**
+         * Queries
+         * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
+         *
+         *     A label `route` of their results keeps routes apart.
+         */
+        Queries: {
+            /** Errors */
+            errors: string;
+            /** Latency */
+            latency: string;
+            /** Rate */
+            rate: string;
+        };
+        /**
+         * QueryResult
+         * @description What one query brought over the last five minutes; `failure` is a sentence where it brought nothing.
+         */
+        QueryResult: {
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Last */
+            last: number | null;
+            /** Name */
+            name: string;
+            /** Points */
+            points: number;
+            /** Query */
+            query: string;
+            /** Series */
+            series: number;
         };
         /**
          * RankingRead
@@ -3661,6 +3854,98 @@ export interface components {
             t1_ns: number;
             /** Unit */
             unit: string;
+        };
+        /**
+         * ServiceCreate
+         * @description A service to declare. `token` is the bearer token of its Prometheus.
+         */
+        ServiceCreate: {
+            locate?: components["schemas"]["Locate"] | null;
+            /** Name */
+            name: string;
+            /** Selector */
+            selector: {
+                [key: string]: string;
+            };
+            /**
+             * Source
+             * @default {
+             *       "kind": "none"
+             *     }
+             */
+            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+            /** Token */
+            token?: string | null;
+        };
+        /**
+         * ServiceRead
+         * @description A service. `missing` is what nobody measures: verdicts that need it will be inconclusive.
+         *
+         *     `proxy` is true where the request rate is only inferred. `hosts` counts the visible ones that it runs on.
+         */
+        ServiceRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Has Token */
+            has_token: boolean;
+            /** Hosts */
+            hosts: number;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            locate: components["schemas"]["Locate"] | null;
+            /** Missing */
+            missing: ("rate" | "errors" | "latency")[];
+            /** Name */
+            name: string;
+            /** Proxy */
+            proxy: boolean;
+            /** Selector */
+            selector: {
+                [key: string]: string;
+            };
+            /** Source */
+            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+        };
+        /**
+         * ServiceUpdate
+         * @description What is not mentioned stays. Another kind of source or another server forgets the token.
+         */
+        ServiceUpdate: {
+            locate?: components["schemas"]["Locate"] | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * No Locate
+             * @default false
+             */
+            no_locate: boolean;
+            /**
+             * No Token
+             * @default false
+             */
+            no_token: boolean;
+            /** Selector */
+            selector?: {
+                [key: string]: string;
+            } | null;
+            /** Source */
+            source?: (components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"]) | null;
+            /** Token */
+            token?: string | null;
+        };
+        /**
+         * SourceCheck
+         * @description A source that was tried.
+         */
+        SourceCheck: {
+            /** Results */
+            results: components["schemas"]["QueryResult"][];
         };
         /**
          * SpanRead
@@ -8286,6 +8571,399 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_list_services: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ServiceRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_create_service: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_get_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_remove_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_update_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_check_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceCheck"];
                 };
             };
             /** @description Refused */

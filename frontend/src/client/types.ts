@@ -138,6 +138,7 @@ export interface Host {
   state: "active" | "retired" | "imported";
   host_key: { type: string; fingerprint: string; pinned_at: string } | null;
   max_silence_s: number;
+  allows_ptrace: boolean;
   facts: Facts | null;
   facts_at: string | null;
   last_run: { id: string; state: RunState; at: string } | null;
@@ -672,4 +673,40 @@ export interface Diagnosis {
   created_at: string;
   ended_at: string | null;
   elapsed_s: number;
+}
+
+export type ServiceSource =
+  | { kind: "none" }
+  | {
+      kind: "prometheus";
+      url: string;
+      queries: { rate: string; errors: string; latency: string };
+      latency_unit: "s" | "ms";
+    }
+  | { kind: "access_log"; path: string; format: string }
+  | { kind: "accepts"; port: number };
+
+export interface Service {
+  id: string;
+  name: string;
+  selector: Record<string, string>;
+  locate: { kind: "unit" | "container" | "port" | "cgroup"; value: string } | null;
+  source: ServiceSource;
+  has_token: boolean;
+  /** What nobody measures: verdicts that need it will be inconclusive. */
+  missing: ("rate" | "errors" | "latency")[];
+  /** The request rate is only inferred. */
+  proxy: boolean;
+  hosts: number;
+  created_at: string;
+}
+
+/** What one query of a source brought over the last five minutes. */
+export interface QueryResult {
+  name: string;
+  query: string;
+  series: number;
+  points: number;
+  last: number | null;
+  failure: Sentence | null;
 }

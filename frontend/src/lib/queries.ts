@@ -15,6 +15,7 @@ export const keys = {
   diagnoses: ["diagnoses"] as const,
   diagnosis: (id: string) => ["diagnoses", id] as const,
   thresholds: ["thresholds"] as const,
+  services: ["services"] as const,
 };
 
 export const meQuery = queryOptions({
@@ -99,6 +100,9 @@ export const useHosts = (filter: HostFilter = {}) =>
     queryFn: () => all<T.Host>("/hosts", { ...filter }),
     placeholderData: keepPreviousData,
   });
+
+export const useServices = () =>
+  useQuery({ queryKey: keys.services, queryFn: () => all<T.Service>("/services", {}) });
 
 export const useHost = (id: string) =>
   useQuery({ queryKey: keys.host(id), queryFn: () => get<T.Host>(`/hosts/${id}`) });

@@ -88,9 +88,9 @@ def reduced(values: Values, how: How) -> float:
         case "p95":
             return float(np.percentile(values, 95))
         case "held":
-            return float(np.percentile(values, HELD, method="higher"))
+            return float(np.percentile(values, HELD, method="lower"))
         case "held_below":
-            return float(np.percentile(values, 100 - HELD, method="lower"))
+            return float(np.percentile(values, 100 - HELD, method="higher"))
 
 
 def _cite(lane: Lane, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: How) -> Citation:

@@ -10,13 +10,16 @@ A promise in docs/promises.yaml names what proves it:
     command   a command that shows it, with `figure`, what it showed
     untested  why nothing proves it (a reason that its user would accept)
 
-A promise with none of these is missing. One whose named test failed, was skipped or did not run is untested.
+The sections on collectors, rules, causes and faults come from `python -m bench.catalogue`. A promise with none of
+these is missing. One whose named test failed, was skipped or did not run is untested.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -40,6 +43,15 @@ class Line:
     promise: str
     state: str  # proven | untested | missing
     proof: str
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """The sections that list every collector, rule, cause and fault; a stranger to us, asked by its command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.catalogue"], cwd=ROOT, check=True, stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'backend'}:{ROOT}"},
+    )  # fmt: skip
+    return dict(json.loads(done.stdout))
 
 
 def load(path: Path = PROMISES) -> dict[str, list[dict[str, Any]]]:
@@ -93,14 +105,18 @@ def matching(test: str, cases: dict[str, list[str]]) -> list[list[str]]:
                 for prefix in (dotted, short)
             )
         }
-        last = name.rpartition("::")[2]
         return [
-            result
-            for case, result in own.items()
-            if not last or case.rpartition("::")[2].split("[")[0] == last.split("[")[0]
+            result for case, result in own.items() if not name or _same_test(case.partition("::")[2], name)
         ]
     base = Path(file).name
     return [result for case, result in cases.items() if base in case and name in case]
+
+
+def _same_test(case: str, named: str) -> bool:
+    """Whether a result is of the named test: of that parameter where one is named, else of all."""
+    if "[" in named:
+        return case.endswith(named)
+    return case.split("[", maxsplit=1)[0].rpartition("::")[2] == named.rpartition("::")[2]
 
 
 def judge(promise: dict[str, Any], phases: dict[str, Any]) -> Line:
@@ -168,7 +184,7 @@ def cell(text: str) -> str:
 def generate(results: Path = RESULTS, target: Path = STATUS) -> None:
     """Write the page from the summary of a run. Raises OSError where there was none."""
     summary = json.loads((results / "summary.json").read_text("utf-8"))
-    target.write_text(render(load(), summary), "utf-8")
+    target.write_text(render(load() | catalogue(), summary), "utf-8")
 
 
 def main(arguments: list[str]) -> int:

@@ -88,17 +88,20 @@ export function ArtifactPage() {
         {marked.size > 1 && (
           <p className={classes.citedLines}>
             <span className="dim">{t("artifact.cited")}</span>
-            {[...marked].sort((x, y) => x - y).slice(0, SHOWN_CITED).map((line) => (
-              <Button
-                key={line}
-                size="compact-xs"
-                variant={line === cited ? "light" : "default"}
-                aria-current={line === cited || undefined}
-                onClick={() => set({ line, from: undefined })}
-              >
-                {line}
-              </Button>
-            ))}
+            {[...marked]
+              .sort((x, y) => x - y)
+              .slice(0, SHOWN_CITED)
+              .map((line) => (
+                <Button
+                  key={line}
+                  size="compact-xs"
+                  variant={line === cited ? "light" : "default"}
+                  aria-current={line === cited || undefined}
+                  onClick={() => set({ line, from: undefined })}
+                >
+                  {line}
+                </Button>
+              ))}
           </p>
         )}
         <Loaded query={query}>

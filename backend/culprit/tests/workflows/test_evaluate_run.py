@@ -1,0 +1,101 @@
+"""Rules over what was stored: findings cite the artifact, are replaced and not added to, and keep to thresholds."""
+
+from __future__ import annotations
+
+from culprit.infra.artifacts import artifact_store
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Artifact, Evaluation, Finding, Threshold
+from culprit.tests.support import runs
+from culprit.workflows.evaluate_run import evaluate_run
+from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.read_view import read_view
+from sqlalchemy import select
+
+BOOT = 500 * 10**9
+RULE = "F-NET-LISTEN-OVERFLOW"
+
+
+def netstat(overflows: int) -> str:
+    return f"TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 {overflows}\n"
+
+
+def overflowing(db, per_s: int, **more):
+    texts = [netstat(1000 + per_s * at) for at in range(10)]
+    parts = {"netstat_ext": {"samples": runs.sampled("/proc/net/netstat", texts, BOOT)}}
+    waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT), **more)
+    assert ingest_run(waiting.run_id) == "done"
+    return waiting
+
+
+def of_rule(session, run_id):
+    session.expire_all()
+    query = select(Finding).where(Finding.run_id == run_id, Finding.rule == RULE)
+    return session.scalars(query).all()
+
+
+def test_a_finding_cites_the_line_that_it_was_read_from(db, session, config):
+    waiting = overflowing(db, 50)
+    assert evaluate_run(waiting.run_id) >= 1
+    [found] = of_rule(session, waiting.run_id)
+    assert (found.state, found.severity, found.host_id) == ("fired", "critical", waiting.host_id)
+    [number] = found.numbers
+    assert number["value"] == 50
+    [citation] = number["citations"]
+    artifact = session.scalars(select(Artifact).where(Artifact.run_id == waiting.run_id)).one()
+    assert citation["artifact"] == str(artifact.id)
+    assert (citation["collector"], citation["part"]) == ("netstat_ext", "samples")
+    lines = runs.sampled("/proc/net/netstat", [netstat(1000 + 50 * at) for at in range(10)], BOOT).decode()
+    cited = [lines.splitlines()[line - 1] for line in citation["lines"]]
+    assert cited == ["TcpExt: 0 1050", "TcpExt: 0 1450"]
+
+
+def test_evaluating_again_replaces(db, session, config):
+    waiting = overflowing(db, 50)
+    first = evaluate_run(waiting.run_id)
+    assert evaluate_run(waiting.run_id) == first
+    assert len(of_rule(session, waiting.run_id)) == 1
+    kept = session.get_one(Evaluation, waiting.run_id)
+    assert kept.ranking["causes"][0]["id"] == "listen-queue-overflow"
+    assert (
+        any(one["reason"]["key"] == "missing.not_collected" for one in kept.not_evaluated)
+        or not kept.not_evaluated
+    )
+
+
+def test_a_quiet_run_costs_one_row(db, session, config):
+    waiting = overflowing(db, 0)
+    assert evaluate_run(waiting.run_id) == 0
+    assert not of_rule(session, waiting.run_id)
+    assert RULE in {one["rule"] for one in session.get_one(Evaluation, waiting.run_id).quiet}
+
+
+def test_a_threshold_holds_for_its_label_and_its_host(db, session, config):
+    labelled = runs.make_host(db, "edge1", {"role": "edge"})
+    other = runs.make_host(db, "db1", {"role": "db"})
+    with unit_of_work(db.sessions) as write:
+        write.add(
+            Threshold(name=f"{RULE}.warn", value=100, label_name="role", label_value="edge", why="bursts")
+        )
+    quiet, loud = overflowing(db, 50, host_id=labelled), overflowing(db, 50, host_id=other)
+    evaluate_run(quiet.run_id)
+    evaluate_run(loud.run_id)
+    assert [one.severity for one in of_rule(session, quiet.run_id)] == ["critical"]
+    with unit_of_work(db.sessions) as write:
+        write.add(Threshold(name=f"{RULE}.critical", value=1000, host_id=labelled, why="bursts"))
+    evaluate_run(quiet.run_id)
+    assert not of_rule(session, quiet.run_id)
+    assert len(of_rule(session, loud.run_id)) == 1
+
+
+def test_a_run_that_waits_is_not_evaluated(db, config):
+    waiting = runs.waiting_run(db, artifact_store(), {"netstat_ext": {"samples": b"x"}})
+    assert evaluate_run(waiting.run_id) is None
+
+
+def test_of_two_runs_the_later_one_that_came_home_counts(db, session, config):
+    host = runs.make_host(db, "web7")
+    first, second = overflowing(db, 50, host_id=host), overflowing(db, 7, host_id=host)
+    seen = read_view(session, artifact_store(), [first.run_id, second.run_id])
+    [lane] = list(seen.of("tcp.listen_overflows_per_s"))
+    assert lane.values[:, 0].tolist() == [7.0] * 9
+    assert lane.cite.run == str(second.run_id)

@@ -1,0 +1,211 @@
+"""Where tasks wait: time off the CPU by stack, split into blocked and pushed aside while runnable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    ProfileSource,
+    Script,
+    Sentence,
+    Text,
+    Tier,
+)
+from collectors.parse.tokens import whole, words
+from collectors.perf_shell import PRELUDE
+
+_MAX_BYTES = 64 << 20
+_PART = "offcpu.folded"
+_MAX_SECONDS = 10
+_NUMBERS = frozenset({b"switches_per_s", b"seconds", b"switches", b"unpaired"})
+#: Above this share of departures without a return, sums are too low to be compared with anything.
+_UNPAIRED = 0.02
+
+# Walking a stack takes microseconds, and this walks one at every switch.
+_GATE = r"""
+ctxt() { while read -r key value rest; do [ "$key" != ctxt ] || echo "$value"; done < /proc/stat; }
+first=$(ctxt)
+sleep 1
+rate=$(($(ctxt) - first))
+[ "$SECS" -le 1 ] || SECS=$((SECS - 1))
+"""
+_BPF_SH = (
+    r"""
+LC_ALL=C
+export LC_ALL
+umask 077
+say() { echo "$*" >> status.txt; }
+"""
+    + _GATE
+    + r"""
+[ "$rate" -le 200000 ] || { echo "$rate context switches a second: too many stacks to walk" >&2; exit 69; }
+only= or=
+for pid in $(echo ${TARGET_PIDS-} | cut -d ' ' -f 1-32); do only="$only${or}pid == $pid" or=' || '; done
+cat > .program <<END
+tracepoint:sched:sched_switch {
+  if (args->prev_pid != 0${only:+ && ($only)}) {
+    @t[args->prev_pid] = nsecs; @s[args->prev_pid] = args->prev_state;
+    @k[args->prev_pid] = kstack(perf, 40); @u[args->prev_pid] = ustack(perf, 40);
+  }
+  \$t = @t[args->next_pid];
+  if (\$t) {
+    \$n = args->next_pid;
+    @ns[args->next_comm, @s[\$n], @u[\$n], @k[\$n]] = sum(nsecs - \$t);
+    delete(@t[\$n]); delete(@s[\$n]); delete(@u[\$n]); delete(@k[\$n]);
+  }
+}
+interval:s:$SECS { exit(); }
+END { clear(@t); clear(@s); clear(@k); clear(@u); }
+END
+BPFTRACE_MAP_KEYS_MAX=16384
+export BPFTRACE_MAP_KEYS_MAX
+timeout -s INT $((SECS + 20)) bpftrace .program > .out 2> .err
+say "bpftrace_exit $?"
+head -c 4000 .err >&2
+grep -q '^@ns\[' .out || exit 69
+say way bpftrace
+say "switches_per_s $rate"
+say "seconds $SECS"
+# @ns[comm, state, <user frames, innermost first>, <kernel frames>]: ns
+awk '
+    function frame(mark) {
+        sub(/^[ \t]*[0-9a-f]+ /, ""); sub(/\+[0-9]+( \(.*\))?$/, "")
+        if (sub(/ \(\[unknown\]\)$/, "") || /^0x/) $0 = "[unknown]"
+        gsub(/;/, ":"); return $0 mark
+    }
+    /^@ns\[/ {
+        sub(/^@ns\[/, ""); sub(/,[ \t]*$/, "")
+        c = match($0, /, [0-9]+$/); name = substr($0, 1, c - 1); state = substr($0, c + 2) + 0
+        gsub(/;/, ":", name); user = kernel = ""; part = 1; next
+    }
+    /^,[ \t]*$/ { part++; next }
+    /^(, )?\]: [0-9]+$/ {
+        sub(/^.*: /, "")
+        print name ";" (state % 256 ? "blocked" : "runnable") user kernel " " $0; name = ""; next
+    }
+    name != "" && /[^ \t]/ { if (part > 1) kernel = ";" frame("_[k]") kernel; else user = ";" frame("") user }
+' .out | head -c "$((BYTES / 2))" > offcpu.folded
+[ -s offcpu.folded ] || { rm -f offcpu.folded; exit 69; }
+"""
+)
+
+_PERF_SH = (
+    PRELUDE
+    + _GATE
+    + r"""
+[ "$rate" -le 60000 ] || { echo "$rate context switches a second: too many stacks to record" >&2; exit 69; }
+cap=
+has record --max-size && cap="--max-size=$((BYTES * 2 / 5 / 1024))K"
+"$perf" record -e sched:sched_switch -a -g $clock -m 1024 $extra $cap -o .data -- sleep "$SECS" > record.log 2>&1
+say "record_exit $?"
+cat record.log >&2
+usable .data || { rm -f header.txt; exit 69; }
+say way perf
+say "switches_per_s $rate"
+say "seconds $SECS"
+# A task's stack is taken when it leaves; its time is known when it comes back.
+tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
+fields=tid,time,event,ip,sym,trace
+$nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
+    BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
+    /sched:sched_switch:/ {
+        at = 0; for (i = 1; i <= NF && !at; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0
+        p = $0; sub(/.*prev_pid=/, "", p); p += 0
+        s = $0; sub(/.*prev_state=/, "", s); sub(/ .*/, "", s)
+        x = $0; sub(/.*next_comm=/, "", x); sub(/ next_pid=.*/, "", x); gsub(/;/, ":", x)
+        q = $0; sub(/.*next_pid=/, "", q); q += 0
+        if (q && (q in since)) { ns[x ";" stack[q]] += (at - since[q]) * 1e9; delete since[q] }
+        if (p && (!n || (p in only))) {
+            outs++; if (p in since) unpaired++
+            since[p] = at; stack[p] = s ~ /^R/ ? "runnable" : "blocked"; own = ""; depth = 0
+        } else p = 0
+        next
+    }
+    /^$/ { if (p) { stack[p] = stack[p] own; p = 0 } next }
+    p && depth++ < 80 {
+        kernel = $1 ~ /^ffff/; sub(/^[ \t]*[0-9a-f]+ /, ""); sub(/\+0x[0-9a-f]+$/, ""); gsub(/;/, ":")
+        own = ";" $0 (kernel ? "_[k]" : "") own
+    }
+    END {
+        for (k in ns) if (ns[k] >= 1) printf "%s %.0f\n", k, ns[k]
+        print "switches", outs + 0 > ".counts"; print "unpaired", unpaired + 0 > ".counts"
+    }
+' | head -c "$((BYTES / 2))" > offcpu.folded
+cat .counts >> status.txt
+rm -f .data header.txt
+[ -s offcpu.folded ] || { rm -f offcpu.folded; exit 69; }
+"""
+)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Where the stacks are, and which way they were taken.
+
+    Only waits that ended inside the window are counted: who slept through all of it is not there.
+    """
+    facts: dict[str, object] = {}
+    numbers: dict[str, int] = {}
+    status = parts.get("status.txt")
+    for line in status.read(8192).split(b"\n")[:50] if status is not None else []:
+        key, _, value = line.partition(b" ")
+        if key == b"way":
+            facts["offcpu_way"] = words(value, 40)
+        elif key in _NUMBERS and (number := whole(value.strip())) is not None:
+            numbers[key.decode("ascii")] = number
+    facts |= {f"offcpu_{name}": number for name, number in numbers.items()}
+    part = parts.get(_PART)
+    if part is None or not part.size:
+        return Parsed(
+            facts=facts, warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False
+        )
+    profile = ProfileSource("off_cpu", "folded", _PART, "ns", None)
+    warnings = [Sentence("warning.offcpu_ended_only")]
+    if numbers.get("unpaired", 0) > _UNPAIRED * numbers.get("switches", 0):
+        warnings.append(Sentence("warning.perf_lost"))
+    return Parsed(profiles=(profile,), facts=facts, warnings=tuple(warnings))
+
+
+COLLECTOR = Collector(
+    id="offcpu",
+    title=Text("Off-CPU time", "Off-CPU 时间"),
+    why=Text(
+        "Where tasks wait for locks, disks and replies: time off the CPU, with the stack that waits.",
+        "任务在哪里等待锁、磁盘与应答：不在 CPU 上的时间及其调用栈。",
+    ),
+    tier=Tier.DEEP,
+    exclusive=True,
+    on_demand=True,
+    ways=(
+        Script(
+            "bpftrace",
+            Needs(tools=("bpftrace", "awk", "timeout"), root=True, mend="bpftrace, and a kernel with BTF"),
+            sh=_BPF_SH,
+            shows="bpftrace: sum the time from sched_switch out to in, by stack, for {seconds} s",
+            version="bpftrace --version",
+        ),
+        Script(
+            "perf",
+            Needs(tools=("perf", "awk"), perf=True, mend="linux-perf"),
+            sh=_PERF_SH,
+            shows="perf record -e sched:sched_switch -a -g -m 1024 -- sleep {seconds}; then perf script, folded",
+            version="perf version",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        15.0,
+        500_000,
+        Text(
+            "A stack is walked at every context switch: some 2 µs each; refused on hosts that switch too often.",
+            "每次上下文切换遍历一次调用栈，约 2 µs；切换过于频繁的主机会拒绝执行。",
+        ),
+    ),
+    seconds_max=_MAX_SECONDS,
+    max_bytes=_MAX_BYTES,
+)

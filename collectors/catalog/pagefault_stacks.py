@@ -1,0 +1,99 @@
+"""Stacks of major page faults: which code and which files have to be fetched from the disk again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    ProfileSource,
+    Script,
+    Sentence,
+    Text,
+    Tier,
+)
+from collectors.parse import perf_report
+from collectors.perf_shell import POSTLUDE, PRELUDE
+
+_MAX_BYTES = 96 << 20
+_FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
+
+_SH = (
+    PRELUDE
+    + POSTLUDE
+    + r"""
+cap=
+has record --max-size && cap="--max-size=$((BYTES / 6 / 1024))K"
+scope=-a
+[ -z "${TARGET_PIDS-}" ] || scope="-p $(echo $TARGET_PIDS | tr ' ' , | cut -d , -f 1-64)"
+"$perf" record -e major-faults -c 1 $scope -g $clock $extra $cap -o perf.data -- sleep "$SECS" > record.log 2>&1
+say "record_exit $?"
+echo "$perf record -e major-faults -c 1 $scope -g $clock $extra $cap -- sleep $SECS" > "${ARGV:-/dev/null}"
+cat record.log >&2
+say "clock ${clock:-none}"
+usable perf.data || { rm -f perf.data header.txt; exit 69; }
+stats perf.data
+text perf.data $((BYTES * 3 / 4)) """
+    + _FIELDS
+    + """ cat
+"""
+)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Where the stacks are. A window without a single major fault is an answer, not a failure."""
+    told = perf_report.read(parts)
+    text = parts.get("script.txt")
+    if text is None or not text.size:
+        if "header.txt" in parts and not told.facts.get("perf_report_samples"):
+            return Parsed(facts=told.facts, warnings=(*told.warnings, Sentence("warning.no_major_faults")))
+        missing = Sentence("warning.part_missing", {"part": "script.txt"})
+        return Parsed(facts=told.facts, warnings=(*told.warnings, missing), readable=False)
+    profile = ProfileSource(
+        kind="page_faults",
+        reader="perf_script",
+        part="script.txt",
+        unit="samples",
+        clock=told.clock,
+        raw_part="perf.data" if "perf.data" in parts else None,
+    )
+    return Parsed(profiles=(profile,), facts=told.facts, warnings=told.warnings)
+
+
+COLLECTOR = Collector(
+    id="pagefault_stacks",
+    title=Text("Major page faults", "主缺页"),
+    why=Text(
+        "Which code waits for pages that have to come from the disk: every major fault with its stack.",
+        "哪些代码在等待从磁盘取回的页：记录每次主缺页及其调用栈。",
+    ),
+    tier=Tier.STANDARD,
+    exclusive=True,
+    on_demand=True,
+    ways=(
+        Script(
+            "perf",
+            Needs(tools=("perf",), perf=True, mend="linux-perf"),
+            sh=_SH,
+            shows="perf record -e major-faults -c 1 -g -a (or -p of the target) -k CLOCK_MONOTONIC"
+            " -- sleep {seconds}; then nice perf script --no-inline",
+            version="perf version",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        1.0,
+        100_000,
+        Text(
+            "One stack for each fault that waits for the disk anyway.",
+            "每次本就要等磁盘的缺页记录一个调用栈。",
+        ),
+    ),
+    seconds_max=30,
+    max_bytes=_MAX_BYTES,
+)

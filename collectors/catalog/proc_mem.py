@@ -1,0 +1,176 @@
+"""Which processes grow: resident, anonymous and swapped memory of each, read several times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from collectors.contract import (
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    Table,
+    Text,
+    Tier,
+)
+from collectors.parse.tokens import seconds_to_ns, whole, words
+
+_MAX_BYTES = 16 << 20
+_MAX_LINES = 400_000
+_MAX_ROWS = 200
+_FIELDS = 8
+_COLUMNS = (
+    Column("pid"),
+    Column("comm"),
+    Column("rss_first_kb", "kb"),
+    Column("rss_last_kb", "kb"),
+    Column("growth_kb_per_s", "kb_per_s"),
+    Column("rising_pct", "pct"),
+    Column("readings"),
+    Column("anon_first_kb", "kb"),
+    Column("anon_last_kb", "kb"),
+    Column("anon_growth_kb_per_s", "kb_per_s"),
+    Column("file_kb", "kb"),
+    Column("swap_first_kb", "kb"),
+    Column("swap_last_kb", "kb"),
+    Column("threads_first"),
+    Column("threads_last"),
+)
+
+# `getline` instead of files as arguments, because mawk ends at the first process that is gone.
+_SH = r"""
+LC_ALL=C
+export LC_ALL
+cd /proc || exit 69
+n=$((SECS / 5))
+[ "$n" -ge 2 ] || n=2
+[ "$n" -le 6 ] || n=6
+i=0
+while :; do
+    read -r up rest < uptime
+    echo "= $up"
+    awk 'BEGIN { for (i = 1; i < ARGC; i++) {
+        f = ARGV[i]; name = ""; rss = ""; anon = file = swap = "-"; threads = 0
+        while ((getline l < f) > 0) {
+            split(l, w)
+            if (w[1] == "Name:") name = substr(l, 7)
+            else if (w[1] == "VmRSS:") rss = w[2]
+            else if (w[1] == "RssAnon:") anon = w[2]
+            else if (w[1] == "RssFile:") file = w[2]
+            else if (w[1] == "VmSwap:") swap = w[2]
+            else if (w[1] == "Threads:") { threads = w[2]; break }
+        }
+        close(f)
+        if (rss != "") print substr(f, 1, index(f, "/") - 1), rss, anon, file, swap, threads, "x", name
+    } }' [0-9]*/status
+    i=$((i + 1))
+    [ "$i" -le "$n" ] || break
+    sleep $((SECS * i / n - SECS * (i - 1) / n)) || break
+done
+"""
+
+Row = tuple[str | int | float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One process at one moment; sizes in kB, None where the kernel does not tell them (before 4.5)."""
+
+    boot_ns: int
+    line: int
+    rss: int
+    anon: int | None
+    file: int | None
+    swap: int | None
+    threads: int
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Processes by growth, those that grew most first. `rising_pct` is the share of steps that went up.
+
+    Source: /proc/PID/status, see proc(5). A process whose name changed is not the same one any more.
+    """
+    part = parts.get("stdout")
+    if part is None:
+        return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
+    processes, unreadable = _read(part.read(_MAX_BYTES))
+    found = [
+        (name, pid, readings)
+        for (pid, name), readings in processes.items()
+        if len(readings) > 1 and readings[-1].boot_ns > readings[0].boot_ns
+    ]
+    warnings = [Sentence("warning.lines_unreadable", {"count": unreadable})] if unreadable else []
+    if not found:
+        return Parsed(warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
+    found.sort(key=lambda one: (-abs(one[2][-1].rss - one[2][0].rss), -one[2][-1].rss, one[1]))
+    kept = found[:_MAX_ROWS]
+    rows = tuple(_row(pid, name, readings) for name, pid, readings in kept)
+    lines = tuple(readings[-1].line for _, _, readings in kept)
+    return Parsed(tables=(Table("proc_memory", _COLUMNS, rows, lines=lines),), warnings=tuple(warnings))
+
+
+def _read(text: bytes) -> tuple[dict[tuple[int, str], list[_Reading]], int]:
+    processes: dict[tuple[int, str], list[_Reading]] = {}
+    boot_ns: int | None = None
+    unreadable = 0
+    for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
+        if line.startswith(b"= "):
+            boot_ns = seconds_to_ns(line[2:].strip())
+            continue
+        tokens = line.split(b" ", _FIELDS - 1)
+        pid, rss = (whole(token) for token in tokens[:2]) if len(tokens) == _FIELDS else (None, None)
+        if pid is None or rss is None or boot_ns is None:
+            unreadable += bool(line)
+            continue
+        anon, file, swap, threads = (whole(token) for token in tokens[2:6])
+        readings = processes.setdefault((pid, words(tokens[7], 64)), [])
+        if not readings or readings[-1].boot_ns <= boot_ns:
+            readings.append(_Reading(boot_ns, number, rss, anon, file, swap, threads or 0))
+    return processes, unreadable
+
+
+def _row(pid: int, name: str, readings: Sequence[_Reading]) -> Row:
+    first, last = readings[0], readings[-1]
+    elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
+    steps = [after.rss > before.rss for before, after in pairwise(readings)]
+    grown = None if first.anon is None or last.anon is None else (last.anon - first.anon) / elapsed_s
+    return (
+        *(pid, name, first.rss, last.rss, (last.rss - first.rss) / elapsed_s),
+        *(100.0 * sum(steps) / len(steps), len(readings), first.anon, last.anon, grown),
+        *(last.file, first.swap, last.swap, first.threads, last.threads),
+    )
+
+
+COLLECTOR = Collector(
+    id="proc_mem",
+    title=Text("Memory by process", "进程内存"),
+    why=Text(
+        "Which processes hold memory and which grow: resident, anonymous and swapped, read several times.",
+        "哪些进程占用内存、哪些在增长：常驻、匿名与换出内存，多次读取。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "proc",
+            Needs(tools=("awk",), files=("/proc/self/status",), mend="mount -t proc proc /proc"),
+            sh=_SH,
+            shows="read /proc/[0-9]*/status three to seven times in {seconds} s",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        0.3,
+        5_000,
+        Text("A scan of all processes every five seconds or so.", "约每五秒扫描一次所有进程。"),
+    ),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

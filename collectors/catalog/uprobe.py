@@ -1,0 +1,70 @@
+"""Calls of one function of a program or library: who calls it, how often, how long it takes."""
+
+from __future__ import annotations
+
+from collectors.contract import Collector, Cost, Needs, Option, Script, Text, Tier
+from collectors.parse import probe_calls
+from collectors.trace_shell import PRELUDE, PROBE
+
+# perf only looks up where the function stands in the file; it defines nothing.
+_SH = (
+    r"""
+[ -n "${OPT_FUNCTION-}" ] && [ -r "${OPT_BINARY-}" ] || { echo "name a function and a binary" >&2; exit 69; }
+"""
+    + PRELUDE
+    + r"""
+list=$t/uprobe_events
+[ -w "$list" ] || { echo "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)" >&2; exit 69; }
+where=$(DEBUGINFOD_URLS= PERF_CONFIG=/dev/null perf probe -q -x "$OPT_BINARY" -D "$OPT_FUNCTION" 2> .perf \
+    | sed -n 's/^p:[^ ]* \(\/[^ ]*:0x[0-9a-f]*\).*/\1/p' | head -n 1)
+[ -n "$where" ] || { head -c 1000 .perf >&2; echo "no function $OPT_FUNCTION in $OPT_BINARY" >&2; exit 69; }
+say "binary $OPT_BINARY"
+"""
+    + PROBE
+)
+
+COLLECTOR = Collector(
+    id="uprobe",
+    title=Text("Calls of a user function", "用户态函数调用"),
+    why=Text(
+        "How often a function of a program or library is called, by whom, and how long it takes.",
+        "程序或库中某个函数被谁调用、多频繁、耗时多久。",
+    ),
+    tier=Tier.DEEP,
+    exclusive=True,
+    on_demand=True,
+    ways=(
+        Script(
+            "tracefs",
+            Needs(
+                tools=("perf", "awk", "sed"), root=True, mend="mount -t tracefs tracefs /sys/kernel/tracing"
+            ),
+            sh=_SH,
+            shows="probe the function's entry and return in an instance of tracefs for {seconds} s; counts only",
+            stop="TERM",
+        ),
+    ),
+    parse=probe_calls.parse,
+    cost=Cost(
+        10.0,
+        2_000,
+        Text(
+            "Some 2 µs for each call, and as much again for its return: not for functions called all the time.",
+            "每次调用约 2 µs，返回再约 2 µs：不适合极其频繁调用的函数。",
+        ),
+    ),
+    seconds_max=5,
+    max_bytes=1 << 20,
+    options=(
+        Option(
+            "function",
+            r"[A-Za-z_][A-Za-z0-9_.]{0,127}",
+            Text("Function, as its symbol is named", "函数（符号名）"),
+        ),
+        Option(
+            "binary",
+            r"/[A-Za-z0-9_./+-]{1,250}",
+            Text("Program or library, with its whole path", "程序或库的完整路径"),
+        ),
+    ),
+)

@@ -1,0 +1,131 @@
+"""Tables of the first and the last look at a host's TCP sockets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import nan
+
+from collectors.contract import Column, Table
+from collectors.parse import addresses, sampled
+from collectors.parse.cells import Cell, known, pct
+from collectors.parse.sampled import Samples, Snapshot
+from collectors.parse.socket_counts import Count
+from collectors.parse.tokens import amount, whole, words
+
+_MAX_LINES = 50
+_OWNER = re.compile(rb'(\d{1,9}) (\S{1,80}) (\S{1,80}) ([^"]{0,64})",pid=(\d{1,10})\Z')
+
+_STATES = (Column("state"), Column("count_first", "count"), Column("count_last", "count"))
+_DESTINATIONS = (
+    *(Column("source"), Column("peer"), Column("port"), Column("established", "count")),
+    *(Column("time_wait", "count"), Column("syn_sent", "count"), Column("local_ports", "count")),
+    *(Column("port_use_pct", "pct"), Column("sockets", "count"), Column("sockets_first", "count")),
+)
+_CLOSE_WAIT = (
+    *(Column("pid"), Column("comm"), Column("local_port"), Column("peer"), Column("peer_port")),
+    *(Column("count_first", "count"), Column("count_last", "count"), Column("growth_per_s", "per_s")),
+)
+_SOCKSTAT = (Column("protocol"), Column("name"), Column("count_first"), Column("count_last"))
+_PATHS = (
+    *(Column("peer"), Column("port"), Column("connections", "count"), Column("retransmitted", "count")),
+    *(Column("retransmitting", "count"), Column("rto_max_ms", "ms"), Column("rtt_mean_ms", "ms")),
+    Column("rtt_max_ms", "ms"),
+)
+
+Row = tuple[tuple[Cell, ...], int]
+
+
+def made(looks: Sequence[Count], samples: Samples, ports: int) -> tuple[Table, ...]:
+    """`tcp_states`, `tcp_destinations`, `close_wait`, `sockstat`, `tcp_paths`: those that have rows."""
+    first, last = looks[0], looks[-1]
+    owned = list(_owned(samples.of("owners")))
+    tables = (
+        ("tcp_states", _STATES, list(_states(first, last))),
+        ("tcp_destinations", _DESTINATIONS, list(_destinations(first, last, ports))),
+        ("close_wait", _CLOSE_WAIT, owned or list(_waiting(first, last))),
+        ("sockstat", _SOCKSTAT, list(_sockstat(samples.of("sockstat")))),
+        ("tcp_paths", _PATHS, [row for snapshot in samples.of("path")[-1:] for row in _paths(snapshot)]),
+    )
+    return tuple(
+        Table(kind, columns, tuple(row for row, _ in rows), sampled.PART, tuple(line for _, line in rows))
+        for kind, columns, rows in tables
+        if rows
+    )
+
+
+def _states(first: Count, last: Count) -> Iterator[Row]:
+    for state in dict.fromkeys((*last.states, *first.states)):
+        before, line_before = first.states.get(state, (0, 0))
+        after, line = last.states.get(state, (0, line_before))
+        yield (state, before, after), line
+
+
+def _destinations(first: Count, last: Count, ports: int) -> Iterator[Row]:
+    """`local_ports` are those within the range, because only they are chosen by the kernel and run out."""
+    for key, one in last.destinations.items():
+        before = first.destinations.get(key)
+        yield (
+            (
+                *key,
+                *(one.established, one.time_wait, one.syn_sent, one.ports),
+                *(known(pct(one.ports, ports)), one.sockets, before.sockets if before else 0),
+            ),
+            one.line,
+        )
+
+
+def _waiting(first: Count, last: Count) -> Iterator[Row]:
+    """By the local port, or by the peer for connections that were opened from here; nobody knows by whom."""
+    elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
+    for (local, peer, port), (after, line) in last.waiting.items():
+        before = first.waiting.get((local, peer, port), (0, 0))[0]
+        growth = (after - before) / elapsed_s if elapsed_s > 0 else nan
+        yield (None, "", local, peer, port, before, after, known(growth)), line
+
+
+def _owned(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
+    """By process, with the addresses of one of its sockets."""
+    if not snapshots:
+        return
+    first, last = snapshots[0], snapshots[-1]
+    elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
+    before = {} if first is last and first.tick else {match[5]: int(match[1]) for match, _ in _owners(first)}
+    for match, line in _owners(last):
+        local, (peer, port) = addresses.split(match[2])[1], addresses.split(match[3])
+        since, now = before.get(match[5], 0), int(match[1])
+        growth = (now - since) / elapsed_s if elapsed_s > 0 else nan
+        yield (int(match[5]), words(match[4], 64), local, peer, port, since, now, known(growth)), line
+
+
+def _owners(snapshot: Snapshot) -> Iterator[tuple[re.Match[bytes], int]]:
+    for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
+        if match := _OWNER.match(line[:400]):
+            yield match, at
+
+
+def _sockstat(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
+    """`TCP: inuse 6 orphan 0 tw 63 alloc 7 mem 0` of /proc/net/sockstat; `mem` is in pages."""
+    ends = [dict(_named(snapshot)) for snapshot in (*snapshots[:1], *snapshots[-1:])]
+    for key, (after, line) in (ends[-1] if ends else {}).items():
+        before = ends[0].get(key)
+        yield (*key, before[0] if before else None, after), line
+
+
+def _named(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
+    for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
+        tokens = line[:300].split()
+        for name, value in zip(tokens[1::2], tokens[2::2], strict=False):
+            number = whole(value)
+            if number is not None:
+                yield (words(tokens[0].rstrip(b":"), 16), words(name, 16)), (number, at)
+
+
+def _paths(snapshot: Snapshot) -> Iterator[Row]:
+    """`PEER CONNECTIONS RETRANSMITTED RETRANSMITTING RTO_MAX RTT_MEAN RTT_MAX`, times in milliseconds."""
+    for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
+        tokens = line[:400].split()
+        counts = [whole(token) for token in tokens[1:4]]
+        if len(tokens) == 7 and None not in counts:
+            peer, port = addresses.split(tokens[0])
+            yield (peer, port, *counts, *(known(amount(token)) for token in tokens[4:])), at

@@ -1,0 +1,19 @@
+"""What shows that a scenario is what it says, where requests alone do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+Stats = Mapping[str, float]
+
+# Scenarios whose clients cannot see the illness (yet), or that suffer from something that is none of the causes.
+PROOFS: dict[str, Callable[[Stats], bool]] = {
+    # Requests of the lab outweigh the kernel's workers: they get slower, but not always by much.
+    "kernel-thread-blind": lambda sick: sick["kernel_cpu_s"] > 3,
+    "memory-leak": lambda sick: sick["grown_mb"] > 20,
+    "memory-leak-blind": lambda sick: sick["grown_mb"] > 20,
+    "memory-leak-lookalike": lambda sick: sick["grown_mb"] < 5,
+    "duplicate-logging": lambda sick: sick["bytes.console.log"] > 10_000,
+    "duplicate-logging-blind": lambda sick: sick["bytes.access.log.0"] == sick["bytes.access.log.1"] > 1000,
+    "memcg-oom-lookalike": lambda sick: sick["killed"] > 1,
+}

@@ -1,0 +1,154 @@
+"""Every illness hurts, every health does not, and nobody leaves anything behind.
+
+Needs root, and several minutes for all: pytest e2e/lab/tests. The quick ones run without --full too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.lab.cgroups import hierarchies
+from e2e.lab.faults import missing, scenarios
+from e2e.lab.scenario import Scenario
+from e2e.lab.site import Site
+from e2e.lab.tests.proofs import PROOFS
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+QUICK = ("idle", "listen-overflow", "conntrack-full")
+TABLE = Path("/proc/sys/net/netfilter/nf_conntrack_max")
+CASES = [
+    pytest.param(scenario, id=scenario.id, marks=() if scenario.id in QUICK else pytest.mark.slow)
+    for scenario in scenarios().values()
+]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A site; afterwards, nothing of it is left."""
+    rules = _rules()
+    with Site(max_s=120) as opened:
+        yield opened
+        processes = _processes(opened)
+    assert _all_end(processes)
+    assert not _groups(opened.name)
+    assert not opened.directory.exists()
+    assert str(opened.directory) not in Path("/proc/self/mounts").read_text()
+    assert not _loop_devices(opened)
+    assert _rules() == rules
+
+
+def _rules() -> int:
+    """Firewall rules of the machine's own namespace."""
+    rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=False).stdout
+    return rules.count("\n-A")
+
+
+def _loop_devices(site: Site) -> list[str]:
+    listed = subprocess.run(["losetup", "-l", "-n"], capture_output=True, text=True, check=False).stdout
+    return [line for line in listed.splitlines() if str(site.directory) in line]
+
+
+def _processes(site: Site) -> set[tuple[int, str]]:
+    """Pid and start time: a pid alone may be somebody else's a moment later."""
+    pids = site.system.pids() | site.app.pids() | site.clients.pids()
+    return {(pid, started) for pid in pids if (started := _started(pid))}
+
+
+def _all_end(processes: set[tuple[int, str]]) -> bool:
+    """Orphans are collected by the machine's first process, which takes its time while it is busy."""
+    end = time.monotonic() + 10
+    while left := {(pid, started) for pid, started in processes if _started(pid) == started}:
+        if time.monotonic() > end:
+            return False
+        processes = left
+        time.sleep(0.05)
+    return True
+
+
+def _started(pid: int) -> str:
+    """When the process began; nothing when there is none."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+def _groups(name: str) -> list[Path]:
+    return [group for root in set(hierarchies().values()) for group in root.glob(f"lab/{name}*")]
+
+
+def _hurt(healthy: dict[str, float], sick: dict[str, float]) -> bool:
+    """Requests fail, or those that succeed take several times as long."""
+
+    def lost(stats: dict[str, float]) -> float:
+        return 1 - stats["ok"] / stats["requests"] if stats["requests"] else 1.0
+
+    slow = sick["p99_ms"] > max(5 * healthy["p99_ms"], 50) or sick["p50_ms"] > 2 * healthy["p50_ms"]
+    return lost(sick) > lost(healthy) + 0.02 or slow
+
+
+@pytest.mark.parametrize("scenario", CASES)
+def test_it_hurts_only_where_it_is_sick(scenario: Scenario, site: Site) -> None:
+    if missing(scenario):
+        pytest.skip(f"no {', '.join(missing(scenario))}")
+    with scenario.run(site, random.Random(2)) as live:
+        healthy = live.parameters["healthy"]
+        assert isinstance(healthy, dict)
+        time.sleep(scenario.seconds)
+        sick = live.stats()
+        assert site.ssh("hostname").strip() == site.name, "the host cannot be reached"
+    assert healthy["ok"] / healthy["requests"] > 0.98, healthy
+    if scenario.id in PROOFS:
+        assert PROOFS[scenario.id](sick), sick
+    elif scenario.causes:
+        assert _hurt(healthy, sick), (healthy, sick)
+    else:
+        assert sick["ok"] / sick["requests"] > 0.99, sick
+        assert not math.isnan(sick["p50_ms"])
+
+
+def test_each_fault_has_a_blind_variant_and_a_lookalike() -> None:
+    kinds: dict[str, set[str]] = {}
+    for scenario in scenarios().values():
+        kinds.setdefault(scenario.family, set()).add(scenario.kind)
+    for family, found in kinds.items():
+        assert found == ({"healthy"} if family == "healthy" else {"fault", "blind", "lookalike"}), family
+
+
+def test_the_same_seed_chooses_the_same(site: Site) -> None:
+    chosen = []
+    for _ in range(2):
+        with scenarios()["idle"].run(site, random.Random(7)) as live:
+            chosen.append({name: value for name, value in live.parameters.items() if name != "healthy"})
+        for pid in site.app.pids():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.2)
+    assert chosen[0] == chosen[1]
+
+
+def test_a_killed_run_leaves_nothing() -> None:
+    before = TABLE.read_text()
+    command = [sys.executable, "-m", "e2e.lab", "run", "conntrack-full", "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        name = run.stdout.readline().split("/ssh/")[2].split("/")[0]
+        assert "in place" in run.stdout.readline()
+        assert TABLE.read_text() != before
+        assert _groups(name)
+        run.kill()
+    end = time.monotonic() + 10
+    while time.monotonic() < end and (TABLE.read_text() != before or _groups(name)):
+        time.sleep(0.1)
+    assert TABLE.read_text() == before
+    assert not _groups(name)
