@@ -127,7 +127,7 @@ function Table({ items }: { items: readonly Diagnosis[] }) {
             <td className="num right">{one.stages.length}</td>
             <td className="num right">{seconds(one.elapsed_s)}</td>
             <td className="num">{time.iso(one.created_at)}</td>
-            <td>{one.reason || <span className="dim">–</span>}</td>
+            <td className={classes.reason}>{one.reason || <span className="dim">–</span>}</td>
           </tr>
         ))}
       </tbody>
