@@ -19,8 +19,8 @@ NEEDS = ("qemu-system-x86_64", "debootstrap", "gcc", "mkfs.ext4")
 MIB = 1 << 20
 # glibc raises its threshold with use and then keeps what was freed: with it fixed, every request allocates anew.
 FRESH_MEMORY = ("env", "MALLOC_MMAP_THRESHOLD_=131072")
-REMOTE_PAGES = "cat /sys/devices/system/node/node*/numastat | awk '$1 == \"other_node\" {n += $2} END {print n}'; cat /proc/uptime"
-SWAPPED = "awk '$1 == \"pswpin\" {print $2}' /proc/vmstat; cat /proc/uptime"
+REMOTE_PAGES = "grep -h other_node /sys/devices/system/node/node*/numastat | awk '{n += $2} END {print n}'"
+SWAPPED = "awk '$1 == \"pswpin\" {print $2}' /proc/vmstat"
 BASELINE_S = 4.0
 
 
@@ -75,7 +75,7 @@ def _rate(guest: Guest, script: str) -> Callable[[], dict[str, float]]:
     """How fast the number that `script` prints grows from now on, on the guest's own clock."""
 
     def read() -> tuple[float, float]:
-        count, uptime_s, *_ = guest.sh(script).split()
+        count, uptime_s, *_ = guest.sh(f"{script}; cat /proc/uptime").split()
         return float(count), float(uptime_s)
 
     began, began_s = read()
