@@ -126,7 +126,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
     rng.shuffle(todo)
     if options.sample:
         todo = todo[: options.sample]
-    faults = [one for one in known.values() if one.kind == "fault"]
+    faults = [one for one in known.values() if one.kind == "fault" and not one.own_host]
     for _ in range(options.stacked):
         first, second = rng.sample(faults, 2)
         while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
