@@ -174,7 +174,11 @@ def _diagnosed(
         name: value for live in lives for name, value in live.parameters.items() if name != "healthy"
     }
     began = time.monotonic()
-    host_id = platform.enrol(lives[0].host, f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}")
+    name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
+    host_id = platform.enrol(lives[0].host, name)
+    for live in lives[:1]:
+        if live.access_log:
+            platform.declare(name, live.access_log)
     stack.callback(platform.retire, host_id)
     time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
