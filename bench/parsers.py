@@ -126,8 +126,11 @@ def _counted(sockets: int, folder: Path) -> Json:
     tools = folder / "bin"
     tools.mkdir()
     fake = tools / "ss"
-    program = 'BEGIN{for(i=0;i<%d;i++)printf "TIME-WAIT 0 0 10.0.0.1:%%d 10.1.%%d.%%d:%%d\\n",32768+i%%28000,i%%7,i%%250,80+i%%5}'
-    fake.write_text(f"#!/bin/sh\ncase $1 in -Htan) exec awk '{program % sockets}';; esac\n")
+    each = (
+        'printf "TIME-WAIT 0 0 10.0.0.1:%d 10.1.%d.%d:%d\\n", 32768 + i % 28000, i % 7, i % 250, 80 + i % 5'
+    )
+    program = f"BEGIN {{ for (i = 0; i < {sockets}; i++) {each} }}"
+    fake.write_text(f"#!/bin/sh\ncase $1 in -Htan) exec awk '{program}';; esac\n")
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     way = COLLECTORS["ss"].ways[0]
     assert isinstance(way, Script)
