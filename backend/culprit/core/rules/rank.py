@@ -8,7 +8,9 @@ The order, in full:
 3. Causes are ordered by: likely before possible; the strongest grade; critical before warn before info; how many
    independent rules speak for it; how far the strongest number is beyond its threshold, in octaves.
 4. Going down that order, a cause absorbs those that it explains, unless both name different control groups or
-   processes. What was absorbed is told with it. What is left is independent, and all of it is told.
+   processes; it takes the place of one above it that it explains and that is named with the same confidence, since
+   a consequence is often written in the log while its cause is only seen at work. What was absorbed is told with
+   it. What is left is independent, and all of it is told.
 5. A cause for which nothing speaks is ruled out where a rule that would have shown it stayed quiet; otherwise
    it was not looked at.
 """
@@ -144,14 +146,25 @@ def _absorb(ordered: Sequence[Named], causes: Mapping[str, Cause]) -> list[Named
             ),
             None,
         )
-        if owner is None:
-            kept.append(one)
-        else:
-            other = kept[owner]
-            kept[owner] = Named(
-                other.cause, other.confidence, other.scope, other.evidence, (*other.explains, one.cause)
-            )
+        if owner is not None:
+            kept[owner] = _with(kept[owner], (one.cause,))
+            continue
+        below = [
+            other
+            for other in kept
+            if other.cause in causes[one.cause].explains
+            and other.confidence == one.confidence
+            and _same(one, other)
+        ]
+        at = kept.index(below[0]) if below else len(kept)
+        kept = [other for other in kept if other not in below]
+        kept.insert(at, _with(one, [name for other in below for name in (other.cause, *other.explains)]))
     return kept
+
+
+def _with(one: Named, explained: Iterable[str]) -> Named:
+    names = tuple(dict.fromkeys((*one.explains, *explained)))
+    return Named(one.cause, one.confidence, one.scope, one.evidence, names)
 
 
 def _same(one: Named, other: Named) -> bool:

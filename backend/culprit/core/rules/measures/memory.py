@@ -126,9 +126,9 @@ def _exit_codes(view: View) -> list[Measured]:
 
 
 def _killed_jvms(view: View) -> list[Measured]:
-    """Anonymous memory of JVMs at the moment of their kill, as a share of the limit that killed them."""
+    """Anonymous memory of JVMs at the moment of their kill, as a share of the limit; the most of each group."""
     limits = {row.text("path"): row for row in limited_groups(view)}
-    found = []
+    most: dict[str, Measured] = {}
     for path, one in _killed_by_limit(view):
         row, anon = limits.get(path), _ANON.search(one.detail)
         limit_kb = row.number("limit_kb") if row else None
@@ -139,12 +139,10 @@ def _killed_jvms(view: View) -> list[Measured]:
             "limit_mb": round(limit_kb / 1024),
             "cgroup": path,
         }
-        found.append(
-            Measured(
-                100.0 * int(anon[1]) / limit_kb, (("cgroup", path),), (one.cite, row.cite), 1, (), detail
-            )
-        )
-    return found
+        share = 100.0 * int(anon[1]) / limit_kb
+        if path not in most or share > most[path].value:
+            most[path] = Measured(share, (("cgroup", path),), (one.cite, row.cite), 1, (), detail)
+    return list(most.values())
 
 
 def _heaps(view: View) -> list[Measured]:

@@ -65,6 +65,17 @@ def test_a_cause_absorbs_what_it_explains() -> None:
     assert found.causes[0].explains == ("b",)
 
 
+def test_a_cause_goes_before_a_consequence_that_is_better_proven() -> None:
+    rules = [rule("R1", "b"), rule("R2", "c"), rule("R3", "a", grade=Grade.MECHANISM)]
+    causes = [cause("a", explains=("b", "c")), cause("b", explains=("d",)), cause("c"), cause("d")]
+    found = ranking([said(one) for one in rules], rules, causes)
+    assert names(found) == [("a", "likely")]
+    assert set(found.causes[0].explains) == {"b", "c"}
+    doubtful = [cause("a", explains=("b", "c"), proven_by=()), *causes[1:]]
+    found = ranking([said(one) for one in rules], rules, doubtful)
+    assert names(found) == [("b", "likely"), ("c", "likely"), ("a", "possible")]
+
+
 def test_two_groups_are_two_illnesses() -> None:
     rules = [rule("R1", "a"), rule("R2", "b", grade=Grade.MECHANISM)]
     causes = [cause("a", explains=("b",)), cause("b")]
