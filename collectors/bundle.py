@@ -7,6 +7,7 @@ the program hears and sends. Scripts of collectors are data to it: quoted here, 
 from __future__ import annotations
 
 import base64
+import gzip
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from collectors.scope import Scope
 Sudo = Literal["none", "nopasswd", "password"]
 
 ARGUMENT_MAX = 128 * 1024  # the kernel's MAX_ARG_STRLEN; the whole command is one argument of the login shell
+#: From this many bytes of base64 on a program travels compressed: it fits, but the host must have gzip.
+PLAIN_MAX = 96 * 1024
+UNPACK = "| { gzip -dc || busybox gzip -dc || zcat; } 2>/dev/null"
 WORD = 1000  # some versions of csh take no longer word; a multiple of four, so that each is base64 by itself
 END_MARK = "CULPRIT-END"
 WHOLE_HOST = Scope()
@@ -127,18 +131,19 @@ def command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:
     """What to ask sshd to execute. Raises TooLarge."""
     if not re.fullmatch(r"/[A-Za-z0-9/._-]+( [a-z]+)?", shell):
         raise ValueError("not a shell")
-    packed = base64.b64encode(program).decode("ascii")
+    plain = len(program) * 4 // 3 < PLAIN_MAX
+    packed = base64.b64encode(program if plain else gzip.compress(program, 9, mtime=0)).decode("ascii")
     words = " ".join(packed[at : at + WORD] for at in range(0, len(packed), WORD))
     elevate = {"none": "", "nopasswd": "sudo -n -- ", "password": "sudo -S -p '' -- "}[sudo]
-    text = f"exec {elevate}{shell} -c '{_bootstrap(shell)}' culprit {words}"
+    text = f"exec {elevate}{shell} -c '{_bootstrap(shell, plain=plain)}' culprit {words}"
     if len(text) >= ARGUMENT_MAX:
         raise TooLarge(f"{len(text)} bytes")
     return text
 
 
-def _bootstrap(shell: str) -> str:
+def _bootstrap(shell: str, *, plain: bool) -> str:
     lines = (line for line in _host("bootstrap.sh").splitlines() if line and not line.startswith("#"))
-    text = ";".join(lines).replace("@SHELL@", shell)
+    text = ";".join(lines).replace("@SHELL@", shell).replace(" @UNPACK@", "" if plain else f" {UNPACK}")
     if "'" in text or "!" in text:
         raise AssertionError("the bootstrap must survive every login shell")
     return text
@@ -223,6 +228,11 @@ def _assignments(options: Mapping[str, str]) -> str:
     return "\n".join(f"export OPT_{name.upper()}={_quote(value)}" for name, value in options.items())
 
 
+def travelling(sh: str) -> str:
+    """The script as it is sent: without comments, indentation and empty lines, where no here-document needs them."""
+    return sh if "<<" in sh else _strip(sh)
+
+
 def _way_fields(way: Way, job: Job) -> dict[str, str]:
     if not re.fullmatch(r"[A-Za-z0-9._+-]{1,60}", way.name):
         raise ValueError(f"way {way.name!r} of {job.id} has no plain name")
@@ -233,7 +243,7 @@ def _way_fields(way: Way, job: Job) -> dict[str, str]:
         fuse = 2 * job.max_bytes if "--max-size" in way.sh else job.max_bytes
         return fields | {
             "kind": "script",
-            "sh": way.sh,
+            "sh": travelling(way.sh),
             "version": way.version,
             "stop": way.stop,
             "fuse": str(fuse),

@@ -20,6 +20,7 @@ PROGRAM: bytes = files("collectors").joinpath("host/preflight.sh").read_bytes()
 
 State = Literal["works", "degrades", "does_not_work"]
 
+_FAMILIES = ("debian", "ubuntu", "rpm", "apk", "zypper", "pacman")
 #: Package that holds a tool, by the family of package managers. `{kernel}` is the running kernel's release.
 _PACKAGES: Mapping[str, Mapping[str, str]] = {
     "perf": {
@@ -58,6 +59,28 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
         "apk": "util-linux-misc",
     },
     "python3": {**dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper"), "python3"), "pacman": "python"},
+    "strace": dict.fromkeys(_FAMILIES, "strace"),
+    "psql": {
+        **dict.fromkeys(("debian", "ubuntu"), "postgresql-client"),
+        **dict.fromkeys(("rpm", "zypper"), "postgresql"),
+        "apk": "postgresql-client",
+        "pacman": "postgresql-libs",
+    },
+    "redis-cli": {
+        **dict.fromkeys(("debian", "ubuntu"), "redis-tools"),
+        **dict.fromkeys(("rpm", "apk", "zypper"), "redis"),
+        "pacman": "valkey",
+    },
+    "sadf": dict.fromkeys(_FAMILIES, "sysstat"),
+    "atop": dict.fromkeys(_FAMILIES, "atop"),
+    **dict.fromkeys(
+        ("find", "xargs"), dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "findutils")
+    ),
+    **dict.fromkeys(
+        ("sort", "timeout"),
+        dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
+    ),
+    "grep": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "grep"),
     "df": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "cut": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),
     "ls": dict.fromkeys(("debian", "ubuntu", "rpm", "apk", "zypper", "pacman"), "coreutils"),

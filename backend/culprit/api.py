@@ -16,11 +16,13 @@ from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
 from culprit.kit.problem import RESPONSES
 from culprit.profiles import endpoints as profiles
+from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
     hosts.router,
+    services.router,
     demo.router,
     captures.router,
     catalogue.router,

@@ -39,6 +39,7 @@ from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
+from culprit.services import tokens
 
 ADMIN = "admin"
 CLI_TOKEN = "command line of this machine"  # noqa: S105 - a name
@@ -163,6 +164,7 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
         link = new_link(session, admin) if admin.password_hash is None else None
         token = cli_token(session, admin)
         credentials.rewrap_all(session, vault())
+        tokens.rewrap_all(session, vault())
         host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE
     write_private(cli_file, json.dumps({"url": config.public_url, "token": token}) + "\n")

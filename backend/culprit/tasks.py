@@ -13,6 +13,7 @@ from culprit.workflows.build_profile import build_profile
 from culprit.workflows.check_host import check_host
 from culprit.workflows.diagnose import advance_diagnosis
 from culprit.workflows.evaluate_run import evaluate_run
+from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
 
@@ -20,6 +21,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.run_capture": run_capture,
     "culprit.check_host": check_host,
     "culprit.ingest_run": ingest_run,
+    "culprit.fetch_service": fetch_service,
     "culprit.build_profile": build_profile,
     "culprit.build_diff": build_diff,
     "culprit.evaluate_run": evaluate_run,

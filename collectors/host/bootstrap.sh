@@ -23,7 +23,7 @@ for d in "base64 -d" "busybox base64 -d" "openssl base64 -d -A"
 do IFS=
 p="$*"
 unset IFS
-q=$(printf %s "$p" | $d 2>/dev/null)
+q=$(printf %s "$p" | $d 2>/dev/null @UNPACK@)
 case $q in *CULPRIT-END*) break
 esac
 q=

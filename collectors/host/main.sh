@@ -37,6 +37,12 @@ setup() {
   if [ -n "$PROGF" ]; then
     exec $SCOPE $SH "$PROGF"
   fi
+  # Without a file it has to be an argument again, and the kernel takes none of 128 KiB.
+  if [ ${#q} -ge 131000 ]; then
+    frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))"
+    release
+    exit 73
+  fi
   exec $SH -c "$q" "$q"
 }
 

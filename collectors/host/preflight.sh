@@ -137,7 +137,7 @@ done
 # Tools, with the version of those whose output is read.
 for one in awk gawk mawk busybox nice ionice timeout setsid flock zstd gzip sha256sum base64 od tail head \
   systemd-run dmesg journalctl ip ss df sed cut ls bpftrace tc nft iptables-save ethtool nsenter tcpdump curl \
-  python3; do
+  python3 strace psql redis-cli sadf atop mkfifo find stat grep sort xargs docker podman crictl; do
   ! has $one || say "tool $one"
 done
 for one in vmstat iostat numastat; do
@@ -158,8 +158,9 @@ fi
 for one in /proc/stat /proc/vmstat /proc/meminfo /proc/diskstats /proc/softirqs /proc/interrupts /proc/loadavg \
   /proc/version /proc/net/dev /proc/net/snmp /proc/net/netstat /proc/pressure/cpu /proc/self/stat \
   /proc/self/schedstat /proc/self/io /proc/self/status /proc/self/mountinfo /proc/self/fdinfo /proc/self/wchan \
-  /proc/self/syscall /proc/self/stack /sys/block /proc/timer_list /sys/devices/system/node/node0/numastat \
-  /proc/net/softnet_stat /proc/net/tcp /proc/sys/net/netfilter/nf_conntrack_count /sys/class/net/lo/mtu; do
+  /proc/self/syscall /proc/self/stack /sys/block /proc/self/numa_maps /proc/sys/fs/file-nr /proc/timer_list \
+  /sys/devices/system/node/node0/numastat /proc/net/softnet_stat /proc/net/tcp \
+  /proc/sys/net/netfilter/nf_conntrack_count /sys/class/net/lo/mtu; do
   [ ! -r $one ] || say "file $one"
 done
 # Existing is not enough: PSI can be switched off while its files stay.

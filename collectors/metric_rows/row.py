@@ -11,7 +11,17 @@ LaneKind = Literal["line", "area", "heatmap", "step"]
 #: `counter`: the host counts up and the parser made a rate or difference of it; `gauge`: read as it is.
 Nature = Literal["counter", "gauge"]
 Unit = Literal[
-    "pct", "per_s", "count", "kb", "kb_per_s", "mb_per_s", "ms", "packets_per_s", "pages_per_s", "bytes"
+    "pct",
+    "per_s",
+    "count",
+    "kb",
+    "kb_per_s",
+    "mb_per_s",
+    "ms",
+    "packets_per_s",
+    "pages_per_s",
+    "bytes",
+    "mhz",
 ]
 
 

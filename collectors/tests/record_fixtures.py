@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.bundle import travelling
 from collectors.contract import Collector, Sampled, Script, Way
 from collectors.registry import COLLECTORS
 
@@ -46,7 +47,7 @@ def run_script(
         folder.mkdir()
         argv = Path(scratch) / "argv"
         script = Path(scratch) / "way.sh"
-        script.write_text('trap "" INT\n' + way.sh)
+        script.write_text('trap "" INT\n' + travelling(way.sh))
         if env and "RUN_AS" in env:
             for one in (Path(scratch), folder):
                 one.chmod(0o777)

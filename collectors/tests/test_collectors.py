@@ -121,7 +121,7 @@ def test_a_plan_can_be_scaled_and_made_up() -> None:
     assert [(item.id, item.seconds) for item in made.collectors] == [("vmstat", 100), ("perf_record", 30)]
     assert made.tier is Tier.STANDARD
     with pytest.raises(KeyError):
-        plans.custom(["strace"], 5)
+        plans.custom(["no_such"], 5)
 
 
 @pytest.mark.parametrize("metric", CATALOGUE.values(), ids=CATALOGUE.keys())

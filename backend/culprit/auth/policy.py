@@ -20,6 +20,7 @@ ACTIONS: Mapping[str, str] = {
     "host.read": "viewer",
     "capture.read": "viewer",
     "profile.read": "viewer",
+    "service.read": "viewer",
     "artifact.read": "investigator",  # raw bytes may hold more than what the screens show
     "capture.light": "investigator",
     "capture.standard": "investigator",
@@ -38,6 +39,7 @@ ACTIONS: Mapping[str, str] = {
     "host.retire": "admin",
     "credential.manage": "admin",
     "network.manage": "admin",
+    "service.manage": "admin",
     "user.manage": "admin",
     "audit.read": "admin",
     "token.own": "viewer",

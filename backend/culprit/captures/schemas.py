@@ -44,9 +44,10 @@ class CapturePreview(BaseModel):
 
 
 class CaptureCreate(CapturePreview):
-    """What to capture, where, and why."""
+    """What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
+    confirm: Annotated[str | None, Field(max_length=253)] = None
 
 
 class HostRef(BaseModel):

@@ -18,6 +18,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.captures import queries
+from culprit.captures.consent import confirmed, permit_ptrace
 from culprit.captures.leases import settle_capture
 from culprit.captures.schemas import (
     CaptureCreate,
@@ -89,14 +90,15 @@ def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]
 def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: CapturePreview) -> PreviewRead:
     """What `create` would do, and on which hosts it will work."""
     plan = plan_of(wanted)
-    scope_of(wanted)
+    scope = scope_of(wanted)
     _check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
     checks = queries.latest_preflights(session, [host.id for host in hosts])
     refusal = None
     try:
         _permit(actor, store, plan)
-    except (Forbidden, Unavailable) as error:
+        permit_ptrace(plan.tier, hosts, "api" if actor.token_id else "manual", scope)
+    except (Forbidden, Invalid, Unavailable) as error:
         refusal = error.sentence
     return PreviewRead(
         tier=plan.tier,
@@ -162,6 +164,8 @@ def create(
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)
+    permit_ptrace(plan.tier, hosts, source, scope)
+    confirmed(plan.tier, hosts, wanted.confirm)
     capture = Capture(
         plan=plan.id,
         collectors=[_item(one, wanted.options.get(one.id)) for one in plan.collectors],

@@ -27,6 +27,14 @@ class Kind(StrEnum):
     PERF_SCRIPT = "perf_script"
     FOLDED = "folded"
     BUNDLE = "bundle"
+    PROMETHEUS = "prometheus"
+    JAEGER = "jaeger"
+    ZIPKIN = "zipkin"
+    OTLP = "otlp"
+    WRK = "wrk"
+    VEGETA = "vegeta"
+    IPERF3 = "iperf3"
+    JMETER = "jmeter"
 
 
 class Export(StrEnum):
@@ -46,7 +54,9 @@ def register(app: typer.Typer) -> None:
 
 
 def import_file(  # noqa: PLR0917
-    file: Annotated[Path, typer.Argument(help="perf.data, perf script, folded stacks, or a bundle's output")],
+    file: Annotated[
+        Path, typer.Argument(help="What was recorded: perf, stacks, a bundle, traces, a load test")
+    ],
     kind: Annotated[Kind, typer.Option(help="What it is")] = Kind.AUTO,
     host: Annotated[str | None, typer.Option(help="Name of the host that it is from")] = None,
     name: Annotated[str | None, typer.Option(help="Name to show")] = None,

@@ -64,6 +64,7 @@ def _host(row: Host, last: LastRun | None, captures: int) -> HostRead:
         state=row.state,
         host_key=key,
         max_silence_s=row.max_silence_s,
+        allows_ptrace=row.allows_ptrace,
         facts=row.facts,
         facts_at=row.facts_at,
         last_run=last,

@@ -138,6 +138,7 @@ class HostRead(BaseModel):
     state: Literal["active", "imported", "retired"]
     host_key: HostKey | None
     max_silence_s: int
+    allows_ptrace: bool
     facts: dict[str, Any] | None
     facts_at: datetime | None
     last_run: LastRun | None
@@ -181,6 +182,7 @@ class HostUpdate(Strict):
     no_jump_host: bool = False
     labels: Labels | None = None
     max_silence_s: Silence | None = None
+    allows_ptrace: bool | None = None
 
 
 class ScanKey(Strict):

@@ -109,7 +109,7 @@ def update(session: Session, actor: Actor, host_id: UUID, body: HostUpdate) -> H
         if body.name in queries.active_names(session):
             raise Conflict("host.name_taken", name=body.name)
         changed["name"] = [host.name, body.name]
-    for field in ("address", "port", "username", "max_silence_s"):
+    for field in ("address", "port", "username", "max_silence_s", "allows_ptrace"):
         value = getattr(body, field)
         if value is not None and value != getattr(host, field):
             changed[field] = [getattr(host, field), value]

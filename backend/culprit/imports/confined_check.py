@@ -11,21 +11,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from collectors.contract import Sentence
+from collectors.clock import ClockMap
+from collectors.contract import Context, Sentence
 from collectors.parse import folded, perf_script
 from collectors.parse.limits import (
     PIECE,
     BoundedReader,
+    Encoding,
     ImportRefused,
     bounded_open,
     detect_encoding,
 )
+from collectors.parse.reports import REPORTS, Report
 from culprit.imports import perf_file
 from culprit.imports.bundle_parts import BundleReader
-from culprit.imports.sources import PERF_MAGIC, detect
+from culprit.imports.sources import NAMES, PARSERS, PART, PERF_MAGIC, detect
+from culprit.infra.parts import StoredPart
 
 CHECKED = 48 << 20
 HEAD = 64 << 10
+_NO_CONTEXT = Context(ClockMap())
 Json = dict[str, Any]
 
 
@@ -82,9 +87,23 @@ def _check(path: Path, wanted: str) -> Json:
         if kind in {"folded", "perf_script"}:
             reader = folded.read if kind == "folded" else perf_script.read
             reader(_Head(head, source, CHECKED))
+        elif kind in REPORTS:
+            return _report(path, kind, encoding)
         while source.read():
             pass
         return {"kind": kind, "encoding": encoding, "size": source.total}
+
+
+def _report(path: Path, kind: Report, encoding: Encoding) -> Json:
+    """A report is short enough to be read whole here, as it will be read later."""
+    with bounded_open(path, encoding) as source:
+        size = 0
+        while piece := source.read():
+            size += len(piece)
+    parsed = PARSERS[NAMES[kind]]({PART: StoredPart("", size, path, encoding)}, _NO_CONTEXT)
+    if not parsed.readable:
+        raise ImportRefused(parsed.warnings[0])
+    return {"kind": kind, "encoding": encoding, "size": size}
 
 
 def _perf_data(head: bytes, source: BoundedReader, encoding: str) -> Json:

@@ -17,6 +17,10 @@ from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Db
 
 router = APIRouter(tags=["imports"])
+ACCEPTED = (
+    "perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), an answer of Prometheus, "
+    "or what wrk, vegeta, iperf3 or JMeter measured"
+)
 
 
 @router.post("/imports", status_code=201, response_model=ImportRead)
@@ -26,7 +30,7 @@ def create_import(
     actor: CurrentActor,
     once: Once,
     *,
-    file: Annotated[UploadFile, File(description="perf.data, perf script text, folded stacks, or a bundle")],
+    file: Annotated[UploadFile, File(description=ACCEPTED)],
     kind: Annotated[KindWanted, Form()] = "auto",
     host_id: Annotated[UUID | None, Form(description="The host that it was taken on")] = None,
     name: Annotated[str | None, Form(max_length=200)] = None,

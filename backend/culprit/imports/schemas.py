@@ -8,7 +8,9 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-KindWanted = Literal["auto", "perf_data", "perf_script", "folded", "bundle"]
+from collectors.parse.reports import Report
+
+KindWanted = Literal["auto", "perf_data", "perf_script", "folded", "bundle"] | Report
 
 
 class HostRef(BaseModel):

@@ -19,7 +19,7 @@ from culprit.config import Settings
 from culprit.imports import confined_check, queries
 from culprit.imports.bundle_rows import file_bundle
 from culprit.imports.schemas import HostRef, ImportedRun, ImportRead, UserRef
-from culprit.imports.sources import PART, PROFILES, Kind
+from culprit.imports.sources import NAMES, PART, Kind
 from culprit.infra.artifacts import ArtifactStore, ArtifactTooLarge, Stored, blocks
 from culprit.infra.bounded import Ended, Limits, run_confined, workspace
 from culprit.infra.broker import announce
@@ -198,11 +198,11 @@ def _make(
 def _file(session: Session, run: Run, stored: Stored, checked: Checked) -> None:
     """A file that is one artifact."""
     collector = RunCollector(
-        run_id=run.id, collector=PROFILES[checked.kind], state="done", way="import", bytes=stored.size
+        run_id=run.id, collector=NAMES[checked.kind], state="done", way="import", bytes=stored.size
     )
     session.add(collector)
     session.flush()
-    text = checked.kind in {"perf_script", "folded"}
+    text = checked.kind not in {"perf_data", "perf_sched"}
     session.add(
         Artifact(
             run_id=run.id,

@@ -20,6 +20,7 @@ QUEUES = {
     "culprit.run_capture": "ssh",
     "culprit.check_host": "ssh",
     "culprit.ingest_run": "parse",
+    "culprit.fetch_service": "parse",
     "culprit.build_profile": "parse",
     "culprit.build_diff": "parse",
     "culprit.evaluate_run": "parse",

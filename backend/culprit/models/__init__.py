@@ -25,6 +25,7 @@ from culprit.models.run_collector import RunCollector
 from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
+from culprit.models.service import Service
 from culprit.models.threshold import Threshold
 from culprit.models.user_account import UserAccount
 from culprit.models.worker_state import WorkerState
@@ -55,6 +56,7 @@ __all__ = [
     "Series",
     "SeriesChunk",
     "SeriesDay",
+    "Service",
     "Threshold",
     "UserAccount",
     "WorkerState",

@@ -80,6 +80,12 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/network-rules"): ("admin", None, "", False),
     ("POST", "/network-rules"): ("admin", {"cidr": "10.0.0.0/8"}, "", False),
     ("DELETE", "/network-rules/{rule_id}"): ("admin", None, "", False),
+    ("GET", "/services"): ("viewer", None, "", False),
+    ("POST", "/services"): ("admin", {"name": "s", "selector": {"role": "feed"}}, "", False),
+    ("GET", "/services/{service_id}"): ("viewer", None, "", False),
+    ("PATCH", "/services/{service_id}"): ("admin", {}, "", False),
+    ("DELETE", "/services/{service_id}"): ("admin", None, "", False),
+    ("POST", "/services/{service_id}/check"): ("admin", None, "", False),
     ("POST", "/demo/busy"): ("investigator", {"seconds": 1}, "", False),
     ("POST", "/captures/preview"): ("viewer", CAPTURE, "", True),
     ("POST", "/captures"): ("investigator", CAPTURE, "", True),
@@ -178,7 +184,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
-    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "threshold")}
+    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service", "threshold")}
     return Seeds(ids)
 
 

@@ -61,6 +61,7 @@ def test_no_canary_comes_out(
         "account password": "canary-" + secrets.token_urlsafe(18),
         "wrong password": "canary-" + secrets.token_urlsafe(18),
         "passphrase": "canary-" + secrets.token_urlsafe(18),
+        "service token": "canary-" + secrets.token_urlsafe(18),
         "private key": body_line,
         "key-encryption key": base64.b64encode(config.key_ring()[1]).decode(),
     }
@@ -87,6 +88,12 @@ def test_no_canary_comes_out(
     ask(
         admin, "POST", "/credentials", json={"name": "p", "kind": "agent", "password": canaries["passphrase"]}
     )
+    asked = {"rate": "r", "errors": "e", "latency": "$quantile"}
+    source = {"kind": "prometheus", "url": "http://10.0.0.9:22", "queries": asked}
+    service = {"name": "s", "selector": {"a": "b"}, "source": source, "token": canaries["service token"]}
+    assert ask(admin, "POST", "/services", json=service, headers={"Idempotency-Key": "s"}).status_code == 201
+    ask(admin, "POST", "/services", json=service | {"source": {"kind": "none"}, "name": "s2"})
+    ask(admin, "POST", "/services", json=service | {"token": canaries["service token"] + " "})
     user = {"name": "bob", "role": "viewer", "password": canaries["account password"]}
     ask(admin, "POST", "/users", json=user)
     for password in (canaries["account password"], canaries["wrong password"]):
@@ -95,7 +102,16 @@ def test_no_canary_comes_out(
     token = ask(admin, "POST", "/tokens", json={"name": "t"}).json()["token"]
     answers.pop()
     canaries["api token"] = token
-    for path in ("/hosts", "/credentials", "/users", "/tokens", "/audit", "/network-rules", "/me"):
+    for path in (
+        "/hosts",
+        "/credentials",
+        "/users",
+        "/tokens",
+        "/audit",
+        "/network-rules",
+        "/services",
+        "/me",
+    ):
         ask(admin, "GET", path)
     ask(admin, "POST", f"/hosts/{made.json()['id']}/check")
     assert host["credential"]["password"] and len(answers) > 15

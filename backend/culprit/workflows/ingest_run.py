@@ -92,21 +92,23 @@ def _begin(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool) -> Wor
         if row is None:
             return None
         work = Work(run_id, row.fence, row.clock, row.facts or {})
-        _gather(session, blobs, work, given_up=row.ingest_attempts > MAX_ATTEMPTS)
+        gather(session, blobs, work, given_up=row.ingest_attempts > MAX_ATTEMPTS)
         return work
 
 
 RUN_DONE = ("done", "partial", "failed", "cancelled", "expired")
 
 
-def _gather(session: Session, blobs: ArtifactStore, work: Work, *, given_up: bool) -> None:
-    """The collectors whose bytes are there, as jobs; those that cannot be read at all, as readings."""
-    collectors = session.scalars(
-        select(RunCollector)
-        .where(RunCollector.run_id == work.run_id, RunCollector.state.in_(READABLE_STATES))
-        .order_by(RunCollector.id)
+def gather(
+    session: Session, blobs: ArtifactStore, work: Work, *, given_up: bool = False, only: UUID | None = None
+) -> None:
+    """The collectors whose bytes are there (or that one), as jobs; those that cannot be read at all, as readings."""
+    query = select(RunCollector).where(
+        RunCollector.run_id == work.run_id, RunCollector.state.in_(READABLE_STATES)
     )
-    for place, one in enumerate(collectors.all()):
+    if only is not None:
+        query = query.where(RunCollector.id == only)
+    for place, one in enumerate(session.scalars(query.order_by(RunCollector.id)).all()):
         parts = latest_parts(session, one.id)
         if not parts:
             continue

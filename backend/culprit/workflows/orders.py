@@ -19,6 +19,7 @@ from collectors.registry import COLLECTORS
 from collectors.scope import Scope
 from culprit.auth.actor import actor_by_id
 from culprit.auth.policy import policy
+from culprit.captures.consent import permit_ptrace
 from culprit.hosts.access import hops_to, rules, sudo_password
 from culprit.infra.addresses import Rule
 from culprit.infra.secrets import SecretUnreadable
@@ -88,6 +89,10 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         )
     except ValueError as error:
         raise Refused({"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}) from error
+    try:
+        permit_ptrace(tier, [host], capture.source, scope)
+    except CulpritError as error:
+        raise Refused(error.sentence) from error
     return Order(
         run_id=run_id,
         capture_id=capture.id,

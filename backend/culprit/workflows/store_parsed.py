@@ -13,14 +13,17 @@ from sqlalchemy.orm import Session
 from collectors.clock import ClockMap
 from culprit.captures.leases import settle_capture
 from culprit.core.outcomes import run_state
+from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import announce
 from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Profile, ResultTable, Run, RunCollector
+from culprit.services import queries as services
 from culprit.workflows.parsed_form import events_form
 from culprit.workflows.store_events import replace_events
 from culprit.workflows.store_series import Lane, replace_series
 
 HOST_FACTS = "host_facts"
+FETCHED_STATES = ("done", "partial")
 TARGET = "target"  # what the runner found of the scope, before any collector
 MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
@@ -57,7 +60,8 @@ def store(
         return None
     run.clock = clock
     good = [reading for reading in readings if reading.failure is None]
-    replace_series(session, run, [lane for reading in good for lane in _lanes(reading)])
+    fetched = _fetched(session, run.id)
+    replace_series(session, run, [lane for reading in good for lane in _lanes(reading, fetched)])
     _events(session, run, good)
     _tables(session, run, good)
     _profiles(session, run, good)
@@ -70,12 +74,45 @@ def store(
         run.state = run_state(states, failed=run.failure is not None, cancelled=cancelled)
         run.ended_at = func.clock_timestamp()
         session.flush()
+        plan_fetch(session, run)
         settle_capture(session, run.capture_id)
     announce(session, "culprit.evaluate_run", run.id)
     return run.state
 
 
-def _lanes(reading: Reading) -> list[Lane]:
+def add(session: Session, run_id: UUID, reading: Reading) -> None:
+    """Write what one collector yielded beside what is there of a run that has ended."""
+    run = session.scalars(select(Run).where(Run.id == run_id).with_for_update(of=Run)).one()
+    if reading.failure is None:
+        fetched = _fetched(session, run.id)
+        replace_series(session, run, _lanes(reading, fetched), only=reading.run_collector_id)
+    _outcomes(session, run, [reading])
+
+
+def plan_fetch(session: Session, run: Run) -> None:
+    """Where the host belongs to a service that a Prometheus measures, that is asked once the run has ended.
+
+    It is a collector of its own, planned after the state of the run was decided: losing it fails nothing.
+    """
+    if run.host is None or run.state not in FETCHED_STATES or services.measured(session, run.host) is None:
+        return
+    known = select(RunCollector.id).where(
+        RunCollector.run_id == run.id, RunCollector.collector == PROM_IMPORT
+    )
+    if session.scalar(known) is None:
+        session.add(RunCollector(run_id=run.id, collector=PROM_IMPORT, state="queued", way="query_range"))
+        session.flush()
+        announce(session, "culprit.fetch_service", run.id)
+
+
+def _fetched(session: Session, run_id: UUID) -> UUID | None:
+    query = select(RunCollector.id).where(
+        RunCollector.run_id == run_id, RunCollector.collector == PROM_IMPORT
+    )
+    return session.scalar(query)
+
+
+def _lanes(reading: Reading, fetched: UUID | None) -> list[Lane]:
     return [
         Lane(
             run_collector_id=reading.run_collector_id,
@@ -86,6 +123,7 @@ def _lanes(reading: Reading) -> list[Lane]:
             axis=one["axis"],
             axis_values=one["axis_values"],
             chunks=[_chunk(chunk, reading.blob) for chunk in one["chunks"]],
+            in_capture=reading.run_collector_id != fetched,
         )
         for one in reading.parsed["series"]
     ]

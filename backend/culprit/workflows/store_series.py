@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -24,7 +24,11 @@ Hours = set[tuple[UUID, int]]
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One series of one run as the confined child wrote it, with the bytes of its chunks."""
+    """One series of one run as the confined child wrote it, with the bytes of its chunks.
+
+    `in_capture`: it was measured by the capture, and the span of the run is made of it. What was fetched from
+    elsewhere reaches beyond.
+    """
 
     run_collector_id: UUID
     artifact_id: UUID | None
@@ -34,6 +38,7 @@ class Lane:
     axis: str | None
     axis_values: list[str] | None
     chunks: list[dict[str, Any]]
+    in_capture: bool = True
 
     @property
     def labels_key(self) -> str:
@@ -41,14 +46,14 @@ class Lane:
         return json.dumps(dict(self.labels), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def replace_series(session: Session, run: Run, lanes: list[Lane]) -> None:
-    """Put `lanes` in the place of everything that was read of this run before."""
+def replace_series(session: Session, run: Run, lanes: list[Lane], *, only: UUID | None = None) -> None:
+    """Put `lanes` in the place of everything that was read of this run before, or of its collector `only`."""
     stale = set()
     if run.host_id is not None:
         # One writer per host: hours are made of the chunks of all its runs.
         session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(str(run.host_id), 0))))
-        stale = _hours_of(session, run.id)
-    session.execute(delete(SeriesChunk).where(SeriesChunk.run_id == run.id))
+        stale = _hours_of(session, run.id, only)
+    session.execute(delete(SeriesChunk).where(*_of(run.id, only)))
     ids = _lanes_of_host(session, run.host_id, lanes) if run.host_id is not None else {}
     rows: list[dict[str, Any]] = []
     for lane in lanes:
@@ -56,17 +61,23 @@ def replace_series(session: Session, run: Run, lanes: list[Lane]) -> None:
         rows.extend(_row(run, lane, series_id, chunk) for chunk in lane.chunks)
     for at in range(0, len(rows), BATCH):
         session.execute(insert(SeriesChunk), rows[at : at + BATCH])
-    if rows:
-        run.t0_ns = min(row["t0_ns"] for row in rows)
-        run.t1_ns = max(row["t1_ns"] for row in rows)
+    measured = [chunk for lane in lanes if lane.in_capture for chunk in lane.chunks]
+    if measured and only is None:
+        run.t0_ns = min(chunk["t0_ns"] for chunk in measured)
+        run.t1_ns = max(chunk["t1_ns"] for chunk in measured)
     fresh = {(row["series_id"], row["t0_ns"] // HOUR_NS) for row in rows if row["series_id"] is not None}
     roll_up(session, stale | fresh)
 
 
-def _hours_of(session: Session, run_id: UUID) -> Hours:
+def _of(run_id: UUID, only: UUID | None) -> list[ColumnElement[bool]]:
+    of_run = [SeriesChunk.run_id == run_id]
+    return of_run if only is None else [*of_run, SeriesChunk.run_collector_id == only]
+
+
+def _hours_of(session: Session, run_id: UUID, only: UUID | None) -> Hours:
     query = (
         select(SeriesChunk.series_id, SeriesChunk.t0_ns // HOUR_NS)
-        .where(SeriesChunk.run_id == run_id, SeriesChunk.level == 0, SeriesChunk.series_id.is_not(None))
+        .where(*_of(run_id, only), SeriesChunk.level == 0, SeriesChunk.series_id.is_not(None))
         .distinct()
     )
     return {(series_id, int(hour)) for series_id, hour in session.execute(query) if series_id is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -39,7 +40,16 @@ def test_runs_in_one_word_after_another() -> None:
 
 def test_too_large() -> None:
     with pytest.raises(bundle.TooLarge):
-        bundle.command(bundle.build([script("big", "echo " + "x" * 120_000)], bundle.Limits(run=RUN)))
+        noise = random.Random(1).randbytes(120_000).hex()
+        bundle.command(bundle.build([script("big", "echo " + noise)], bundle.Limits(run=RUN)))
+
+
+def test_a_long_program_travels_compressed(room: Room) -> None:
+    """And does what a short one does."""
+    live = Live([script("long", "echo done; : " + "x" * 120_000)], room.limits())
+    assert len(live.command) < 40_000
+    assert live.end() == 0, live.lines
+    assert live.parts()[("long", "stdout")] == b"done\n"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +98,7 @@ def test_scripts_are_data(text: str) -> None:
         check=True,
         env={"LC_ALL": "C"},
     )
-    assert done.stdout.decode() == text + "."
+    assert done.stdout.decode() == bundle.travelling(text) + "."
     assert not done.stderr
 
 

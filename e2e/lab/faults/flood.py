@@ -19,15 +19,29 @@ def _service(site: Site, port: int) -> tuple[int, Load]:
     return server.pid, load
 
 
-def _one_queue(site: Site, rng: random.Random) -> None:
+def _one_queue(site: Site, cpu: int) -> None:
     """One CPU receives for eth0, as with a card of one queue; veth alone would let the sender's CPU do it."""
-    site.host_sh(f"echo {rng.choice((1, 2))} >/sys/class/net/eth0/queues/rx-0/rps_cpus")
+    site.host_sh(f"echo {1 << cpu} >/sys/class/net/eth0/queues/rx-0/rps_cpus")
 
 
-def _flood(site: Site, first_port: int, ports: int, size: int, pps: int) -> None:
-    """Ends with the site, or a little before."""
+def _rule_list(site: Site, rules: int) -> None:
+    """A list of banned addresses, which every packet passes. Without any, receiving costs less than sending."""
+    lines = "".join(f"-A INPUT -s 203.0.{n // 250}.{n % 250} -j DROP\n" for n in range(rules))
+    site.host_net.sh(f"printf '*filter\n{lines}COMMIT\n' | iptables-restore")
+
+
+def _flood(site: Site, first_port: int, ports: int, size: int, pps: int, cpu: int) -> None:
+    """Sends from `cpu`, which is not the receiver's, as the world's CPUs are not. Ends with the site at last."""
     binary = site.compile("datagrams.c")
-    site.on_client([str(binary), *map(str, (site.host_address, first_port, ports, size, pps, MAX_S))])
+    site.on_client(
+        [
+            "taskset",
+            "-c",
+            str(cpu),
+            str(binary),
+            *map(str, (site.host_address, first_port, ports, size, pps, MAX_S)),
+        ]
+    )
 
 
 @contextmanager
@@ -35,12 +49,14 @@ def _one_receiver(site: Site, rng: random.Random) -> Iterator[Live]:
     """All packets of eth0 are steered to one CPU, and small ones come as fast as another CPU can send."""
     port, sink, size = rng.randrange(7000, 9900), rng.randrange(10_000, 20_000), rng.randrange(16, 90)
     pid, load = _service(site, port)
-    _one_queue(site, rng)
+    receiver, rules = rng.randrange(2), rng.randrange(60, 120)
+    _one_queue(site, receiver)
+    _rule_list(site, rules)
     site.serve("datagram_sink.py", sink, "--pause-ms", 1)
     healthy = load.baseline()
-    _flood(site, sink, 1, size, 0)
+    _flood(site, sink, 1, size, 0, 1 - receiver)
     load.mark()
-    parameters = {"port": port, "sink": sink, "payload_bytes": size, "healthy": healthy}
+    parameters = {"port": port, "sink": sink, "payload_bytes": size, "rules": rules, "healthy": healthy}
     yield Live(site.host, site.scope(rng, pid), parameters, load.stats)
 
 
@@ -49,12 +65,12 @@ def _long_chain(site: Site, rng: random.Random) -> Iterator[Live]:
     """Datagrams nobody wants pass a list of hundreds of addresses before they are refused."""
     port, rules, size = rng.randrange(7000, 9900), rng.randrange(250, 600), rng.randrange(1, 200)
     pid, load = _service(site, port)
-    _one_queue(site, rng)
-    lines = "".join(f"-A INPUT -s 203.0.{n // 250}.{n % 250} -j DROP\n" for n in range(rules))
-    site.host_net.sh(f"printf '*filter\n{lines}COMMIT\n' | iptables-restore")
+    receiver = rng.randrange(2)
+    _one_queue(site, receiver)
+    _rule_list(site, rules)
     healthy = load.baseline()
     first = rng.randrange(30_000, 60_000)
-    _flood(site, first, 32, size, 0)
+    _flood(site, first, 32, size, 0, 1 - receiver)
     load.mark()
     parameters = {
         "port": port,
@@ -73,7 +89,7 @@ def _taken_in(site: Site, rng: random.Random) -> Iterator[Live]:
     pid, load = _service(site, port)
     healthy = load.baseline()
     site.serve("datagram_sink.py", sink)
-    _flood(site, sink, 1, rng.randrange(60, 400), pps)
+    _flood(site, sink, 1, rng.randrange(60, 400), pps, 0)
     load.mark()
     parameters = {"port": port, "sink": sink, "datagrams_per_s": pps, "healthy": healthy}
     yield Live(site.host, site.scope(rng, pid), parameters, load.stats)
@@ -83,16 +99,16 @@ SCENARIOS = (
     Scenario(
         "netrx-flood", "fault", "netrx-flood", ("netrx-softirq-saturation",),
         "Small UDP packets saturate the one CPU that receives for eth0.",
-        _one_receiver, ("gcc",), global_effect=("softirq", "cpu"),
+        _one_receiver, ("gcc", "iptables-restore", "taskset"), global_effect=("softirq", "cpu"),
     ),
     Scenario(
         "netrx-flood-blind", "blind", "netrx-flood", ("netrx-softirq-saturation",),
         "Unwanted datagrams to many ports each pass hundreds of firewall rules.",
-        _long_chain, ("gcc", "iptables-restore"), global_effect=("softirq", "cpu"),
+        _long_chain, ("gcc", "iptables-restore", "taskset"), global_effect=("softirq", "cpu"),
     ),
     Scenario(
         "netrx-flood-lookalike", "lookalike", "netrx-flood", (),
-        "Thousands of datagrams per second, all of them taken in.", _taken_in, ("gcc",),
+        "Thousands of datagrams per second, all of them taken in.", _taken_in, ("gcc", "taskset"),
         global_effect=("softirq",),
     ),
 )  # fmt: skip

@@ -101,16 +101,21 @@ def _merging(site: Site, rng: random.Random) -> Iterator[Live]:
 
 @contextmanager
 def _kernel_thread_on(name: str, cpu: int) -> Iterator[None]:
-    """Keeps a kernel thread on the CPU of the application, as on a host that has no other."""
+    """Keeps a kernel thread on the CPU of the application, as on a host that has no other.
+
+    Its priority makes up for the weight that the lab has as a whole, and a real application has not.
+    """
     pid = next(
         int(comm.parent.name) for comm in Path("/proc").glob("[0-9]*/comm") if comm.read_text() == f"{name}\n"
     )
-    before = os.sched_getaffinity(pid)
+    cpus, nice = os.sched_getaffinity(pid), os.getpriority(os.PRIO_PROCESS, pid)
     os.sched_setaffinity(pid, {cpu})
+    os.setpriority(os.PRIO_PROCESS, pid, -10)
     try:
         yield
     finally:
-        os.sched_setaffinity(pid, before)
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+        os.sched_setaffinity(pid, cpus)
 
 
 @contextmanager

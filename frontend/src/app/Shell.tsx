@@ -10,13 +10,16 @@ import { useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  Boxes,
   Camera,
   CircleHelp,
   Flame,
   Moon,
+  Ruler,
   Search as SearchIcon,
   Server,
   Settings,
+  Stethoscope,
   Sun,
   UserRound,
 } from "lucide-react";
@@ -38,8 +41,11 @@ const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 const PLACES = [
   { to: "/hosts", key: "nav.hosts", icon: Server },
+  { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
+  { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
+  { to: "/rules", key: "nav.rules", icon: Ruler },
   { to: "/settings", key: "nav.settings", icon: Settings },
 ] as const;
 

@@ -66,6 +66,13 @@ const artifact = screen(
   () => import("../features/runs/ArtifactPage"),
   "ArtifactPage",
 );
+const diagnoses = screen("/diagnoses", () => import("../features/diagnoses/DiagnosesPage"), "DiagnosesPage");
+const diagnosis = screen(
+  "/diagnoses/$diagnosisId",
+  () => import("../features/diagnoses/DiagnosisPage"),
+  "DiagnosisPage",
+);
+const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
 const profile = screen(
   "/profiles/$profileId",
@@ -74,6 +81,7 @@ const profile = screen(
 );
 const compare = screen("/compare", () => import("../features/profile/ComparePage"), "ComparePage");
 const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
+const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
 const settingsPart = screen(
   "/settings/$part",
@@ -96,10 +104,14 @@ const routeTree = root.addChildren([
     capture,
     run,
     artifact,
+    diagnoses,
+    diagnosis,
+    rules,
     profiles,
     profile,
     compare,
     diff,
+    services,
     settings,
     settingsPart,
     nowhere,

@@ -208,6 +208,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Causes
+         * @description Every cause that may be named.
+         */
+        get: operations["findings_list_causes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cite": {
         parameters: {
             query?: never;
@@ -306,6 +326,70 @@ export interface paths {
          * @description Four kinds of work under nice, in a process group of their own.
          */
         post: operations["demo_make_busy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diagnoses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Diagnoses
+         * @description Diagnoses, the newest first.
+         */
+        get: operations["diagnoses_list_diagnoses"];
+        put?: never;
+        /**
+         * Create Diagnosis
+         * @description Ask a host what is wrong with it.
+         */
+        post: operations["diagnoses_create_diagnosis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diagnoses/{diagnosis_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Diagnosis
+         * @description One diagnosis, as far as it is.
+         */
+        get: operations["diagnoses_get_diagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diagnoses/{diagnosis_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Diagnosis
+         * @description Call it off.
+         */
+        post: operations["diagnoses_cancel_diagnosis"];
         delete?: never;
         options?: never;
         head?: never;
@@ -478,6 +562,26 @@ export interface paths {
          * @description What it is, and which collectors will work there.
          */
         post: operations["hosts_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{host_id}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Host Findings
+         * @description The same of the newest run on a host; null where none was evaluated yet.
+         */
+        get: operations["findings_get_host_findings"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -872,6 +976,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Rules
+         * @description Every rule with its thresholds, where they are from, and the causes that it speaks for.
+         */
+        get: operations["findings_list_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -904,6 +1028,26 @@ export interface paths {
          * @description What happened during a run.
          */
         get: operations["evidence_get_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Findings
+         * @description What every rule said about a run, and which causes that adds up to.
+         */
+        get: operations["findings_get_run_findings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -972,6 +1116,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Services
+         * @description Those that could run on a visible host, newest first.
+         */
+        get: operations["services_list_services"];
+        put?: never;
+        /**
+         * Declare a service
+         * @description The address of its Prometheus must be on the allow-list.
+         */
+        post: operations["services_create_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/{service_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One service
+         * @description With what it does not measure.
+         */
+        get: operations["services_get_service"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget a service
+         * @description What was captured of it stays.
+         */
+        delete: operations["services_remove_service"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a service
+         * @description What is not mentioned stays.
+         */
+        patch: operations["services_update_service"];
+        trace?: never;
+    };
+    "/api/v1/services/{service_id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try its source
+         * @description Every query over the last five minutes, or the reason why there is no answer.
+         */
+        post: operations["services_check_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -1011,6 +1227,50 @@ export interface paths {
          */
         post: operations["session_log_in_by_link"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/thresholds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Thresholds
+         * @description The thresholds that somebody set.
+         */
+        get: operations["findings_list_thresholds"];
+        /**
+         * Set Threshold
+         * @description Set one for the fleet, for hosts with a label, or for one host.
+         */
+        put: operations["findings_set_threshold"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/thresholds/{threshold_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Unset Threshold
+         * @description Take one back.
+         */
+        delete: operations["findings_unset_threshold"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1109,6 +1369,37 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AcceptsSource
+         * @description Accepts per second of a listening port: a proxy of the request rate, and always called one.
+         */
+        AcceptsSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "accepts";
+            /** Port */
+            port: number;
+        };
+        /**
+         * AccessLogSource
+         * @description An access log on the host, read there; only numbers leave the host.
+         */
+        AccessLogSource: {
+            /**
+             * Format
+             * @default auto
+             */
+            format: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "access_log";
+            /** Path */
+            path: string;
+        };
+        /**
          * ArtifactRead
          * @description One stored part; `sha256` is of the bytes as they are stored, in `encoding`.
          */
@@ -1201,7 +1492,7 @@ export interface components {
         Body_imports_create_import: {
             /**
              * File
-             * @description perf.data, perf script text, folded stacks, or a bundle
+             * @description perf.data, perf script text, folded stacks, a bundle, traces (Jaeger, Zipkin, OTLP), an answer of Prometheus, or what wrk, vegeta, iperf3 or JMeter measured
              */
             file: string;
             /**
@@ -1212,9 +1503,8 @@ export interface components {
             /**
              * Kind
              * @default auto
-             * @enum {string}
              */
-            kind: "auto" | "perf_data" | "perf_script" | "folded" | "bundle";
+            kind: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
         };
@@ -1272,11 +1562,13 @@ export interface components {
         };
         /**
          * CaptureCreate
-         * @description What to capture, where, and why.
+         * @description What to capture, where, and why. `confirm`: the name of the host, typed, where the tier is ptrace.
          */
         CaptureCreate: {
             /** Collectors */
             collectors?: string[] | null;
+            /** Confirm */
+            confirm?: string | null;
             /** Host Ids */
             host_ids: string[];
             /**
@@ -1397,6 +1689,50 @@ export interface components {
             source: string;
         };
         /**
+         * CauseNamed
+         * @description A cause that was named, with the numbers that prove it and the causes that it explains.
+         */
+        CauseNamed: {
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "possible" | "confirmed";
+            /** Evidence */
+            evidence: components["schemas"]["EvidenceRead"][];
+            /** Explains */
+            explains: string[];
+            /** Id */
+            id: string;
+            /** Scope */
+            scope: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * CauseRead
+         * @description One cause as it is published.
+         */
+        CauseRead: {
+            /** Explains */
+            explains: string[];
+            fix: components["schemas"]["TextRead"];
+            /** Id */
+            id: string;
+            /** Proven */
+            proven: boolean;
+            risk: components["schemas"]["TextRead"];
+            /** Rules */
+            rules: string[];
+            /** Suspected By */
+            suspected_by: string[];
+            /** Tested By */
+            tested_by: string[];
+            title: components["schemas"]["TextRead"];
+            verify: components["schemas"]["TextRead"];
+            what: components["schemas"]["TextRead"];
+        };
+        /**
          * ChunkSource
          * @description Whose bytes a part of a lane was read from.
          */
@@ -1410,6 +1746,47 @@ export interface components {
              * Format: uuid
              */
             run_id: string;
+        };
+        /**
+         * CitationRead
+         * @description Where a number was read: lines of a part of an artifact, or a frame of a profile.
+         */
+        CitationRead: {
+            /**
+             * Artifact
+             * @default
+             */
+            artifact: string;
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Frame
+             * @default
+             */
+            frame: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Profile
+             * @default
+             */
+            profile: string;
+            /**
+             * Run
+             * @default
+             */
+            run: string;
         };
         /**
          * CiteRead
@@ -1596,6 +1973,95 @@ export interface components {
             username: string | null;
         };
         /**
+         * DiagnosisCreate
+         * @description Which host, what on it, for how long the first look lasts, and what to compare with.
+         *
+         *     `scope` is {"kind", "value"} as in a capture. `baseline` is `auto`, `none`, or the id of a run on the same host.
+         */
+        DiagnosisCreate: {
+            /**
+             * Baseline
+             * @default auto
+             */
+            baseline: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Scope */
+            scope?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Seconds
+             * @default 8
+             */
+            seconds: number;
+            /**
+             * Twin Ids
+             * @default []
+             */
+            twin_ids: string[];
+        };
+        /**
+         * DiagnosisRead
+         * @description A diagnosis. `result` has the causes and what speaks for and against them; None until there is one.
+         */
+        DiagnosisRead: {
+            /** Baseline */
+            baseline: string;
+            /** Baseline Run Id */
+            baseline_run_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Elapsed S */
+            elapsed_s: number;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            host: components["schemas"]["HostRef"];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            /** Seconds */
+            seconds: number;
+            /** Stages */
+            stages: components["schemas"]["StageRead"][];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed" | "cancelled";
+            /** Twins */
+            twins: components["schemas"]["HostRef"][];
+        };
+        /**
          * DiffCreate
          * @description What to compare: A is before, the baseline; B is after, and what is drawn is as wide as B.
          */
@@ -1710,6 +2176,49 @@ export interface components {
             }[];
         };
         /**
+         * EvidenceRead
+         * @description One number that speaks for or against a cause.
+         */
+        EvidenceRead: {
+            /** Artifact */
+            artifact: string | null;
+            /** Baseline */
+            baseline: number | null;
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Finding */
+            finding: string;
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            locator: components["schemas"]["LocatorRead"];
+            /** Metric */
+            metric: string;
+            /** N */
+            n: number;
+            /** Op */
+            op: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Threshold */
+            threshold: number;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * FacetsRead
          * @description What there is to filter by, heaviest first.
          */
@@ -1766,6 +2275,43 @@ export interface components {
             tid: number[];
             /** To Ns */
             to_ns?: number | null;
+        };
+        /**
+         * FindingRead
+         * @description What one rule said about one subject; `numbers[0]` is the rule's own.
+         */
+        FindingRead: {
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            /** Numbers */
+            numbers: components["schemas"]["NumberRead"][];
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /** Rule */
+            rule: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "quiet" | "inconclusive" | "not_evaluated";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
         };
         /**
          * HeatRead
@@ -1846,6 +2392,32 @@ export interface components {
             name: string;
         };
         /**
+         * HostFindingsRead
+         * @description The findings of the newest evaluated run on a host.
+         */
+        HostFindingsRead: {
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Evaluated At */
+            evaluated_at: string | null;
+            /** Findings */
+            findings: components["schemas"]["FindingRead"][];
+            /** Not Evaluated */
+            not_evaluated: components["schemas"]["FindingRead"][];
+            /** Plan */
+            plan: string;
+            /** Quiet */
+            quiet: components["schemas"]["FindingRead"][];
+            ranking: components["schemas"]["RankingRead"];
+            /** Run Ended At */
+            run_ended_at: string | null;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
          * HostImport
          * @description Many hosts at once. With `dry_run` nothing is changed; names are resolved, no host is contacted.
          */
@@ -1889,6 +2461,8 @@ export interface components {
         HostRead: {
             /** Address */
             address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
             /** Captures */
             captures: number;
             /**
@@ -1954,6 +2528,8 @@ export interface components {
         HostUpdate: {
             /** Address */
             address?: string | null;
+            /** Allows Ptrace */
+            allows_ptrace?: boolean | null;
             /** Credential Id */
             credential_id?: string | null;
             /** Jump Host Id */
@@ -2137,6 +2713,32 @@ export interface components {
             state: string;
         };
         /**
+         * LimitRead
+         * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
+         */
+        LimitRead: {
+            /**
+             * Against
+             * @enum {string}
+             */
+            against: "limit" | "baseline";
+            /** Measure */
+            measure: string;
+            /** Name */
+            name: string;
+            /** Op */
+            op: string;
+            /** Severity */
+            severity: ("info" | "warn" | "critical") | null;
+            /** Source */
+            source: string;
+            title: components["schemas"]["TextRead"] | null;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * LinesRead
          * @description Lines of an artifact; `from` is the number of the first one; `total` where the end was reached.
          */
@@ -2158,6 +2760,55 @@ export interface components {
              * Format: password
              */
             token: string;
+        };
+        /**
+         * Locate
+         * @description How the service is found on a host.
+         */
+        Locate: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit" | "container" | "port" | "cgroup";
+            /** Value */
+            value: string;
+        };
+        /**
+         * LocatorRead
+         * @description Where in the artifact.
+         */
+        LocatorRead: {
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Frame
+             * @default
+             */
+            frame: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Profile
+             * @default
+             */
+            profile: string;
+            /**
+             * Run
+             * @default
+             */
+            run: string;
         };
         /**
          * Login
@@ -2327,8 +2978,53 @@ export interface components {
             port_to: number;
         };
         /**
+         * NoSource
+         * @description Nothing measures this service.
+         */
+        NoSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "none";
+        };
+        /**
+         * NotCollectedRead
+         * @description A rule that nothing could be said about, and why.
+         */
+        NotCollectedRead: {
+            /** Finding */
+            finding: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * NumberRead
+         * @description One compared number; `baseline` is the same number before, where there is one.
+         */
+        NumberRead: {
+            /** Baseline */
+            baseline: number | null;
+            /** Citations */
+            citations: components["schemas"]["CitationRead"][];
+            /** Measure */
+            measure: string;
+            /** N */
+            n: number;
+            /** Op */
+            op: string;
+            /** Threshold */
+            threshold: number;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * OptionRead
-         * @description A value that may be given to a collector. `pattern` is what all of it must match; `default` where none is given.
+         * @description A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
          */
         OptionRead: {
             /** Default */
@@ -2369,6 +3065,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[DiagnosisRead] */
+        Page_DiagnosisRead_: {
+            /** Items */
+            items: components["schemas"]["DiagnosisRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[HostRead] */
         Page_HostRead_: {
             /** Items */
@@ -2387,6 +3090,13 @@ export interface components {
         Page_ProfileRead_: {
             /** Items */
             items: components["schemas"]["ProfileRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ServiceRead] */
+        Page_ServiceRead_: {
+            /** Items */
+            items: components["schemas"]["ServiceRead"][];
             /** Next */
             next?: string | null;
         };
@@ -2679,6 +3389,170 @@ export interface components {
             way: string | null;
             /** Weight */
             weight: number | null;
+        };
+        /**
+         * PrometheusSource
+         * @description A Prometheus that the server asks over the window of each capture.
+         */
+        PrometheusSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "prometheus";
+            /**
+             * Latency Unit
+             * @default s
+             * @enum {string}
+             */
+            latency_unit: "s" | "ms";
+            queries: components["schemas"]["Queries"];
+            /** Url */
+            url: string;
+        };
+        /**
+         * Queries
+         * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
+         *
+         *     A label `route` of their results keeps routes apart.
+         */
+        Queries: {
+            /** Errors */
+            errors: string;
+            /** Latency */
+            latency: string;
+            /** Rate */
+            rate: string;
+        };
+        /**
+         * QueryResult
+         * @description What one query brought over the last five minutes; `failure` is a sentence where it brought nothing.
+         */
+        QueryResult: {
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Last */
+            last: number | null;
+            /** Name */
+            name: string;
+            /** Points */
+            points: number;
+            /** Query */
+            query: string;
+            /** Series */
+            series: number;
+        };
+        /**
+         * RankingRead
+         * @description What findings add up to.
+         */
+        RankingRead: {
+            /**
+             * Causes
+             * @default []
+             */
+            causes: components["schemas"]["CauseNamed"][];
+            /**
+             * Context
+             * @default []
+             */
+            context: components["schemas"]["FindingRead"][];
+            /**
+             * Inconclusive
+             * @default []
+             */
+            inconclusive: components["schemas"]["FindingRead"][];
+            /**
+             * Not Collected
+             * @default []
+             */
+            not_collected: components["schemas"]["NotCollectedRead"][];
+            /**
+             * Not Looked At
+             * @default []
+             */
+            not_looked_at: string[];
+            /**
+             * Open
+             * @default []
+             */
+            open: string[];
+            /**
+             * Ruled Out
+             * @default []
+             */
+            ruled_out: components["schemas"]["RuledOutRead"][];
+            /**
+             * Set Aside
+             * @default []
+             */
+            set_aside: components["schemas"]["FindingRead"][];
+        };
+        /**
+         * RuleRead
+         * @description One rule as it is published.
+         */
+        RuleRead: {
+            /** Causes */
+            causes: string[];
+            /** Collectors */
+            collectors: string[][];
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            /** Id */
+            id: string;
+            /** Limits */
+            limits: components["schemas"]["LimitRead"][];
+            /** Measure */
+            measure: string;
+            /** Refuted By */
+            refuted_by: string[];
+            /** Refutes */
+            refutes: string[];
+            says: components["schemas"]["TextRead"];
+            /** Source */
+            source: string;
+            title: components["schemas"]["TextRead"];
+            traps: components["schemas"]["TextRead"] | null;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * RuledOutRead
+         * @description A cause that was looked for and not found.
+         */
+        RuledOutRead: {
+            /** By */
+            by: components["schemas"]["EvidenceRead"][];
+            /** Id */
+            id: string;
+        };
+        /**
+         * RunFindingsRead
+         * @description Everything that rules said about one run. `evaluated_at` is None until they were asked.
+         */
+        RunFindingsRead: {
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Evaluated At */
+            evaluated_at: string | null;
+            /** Findings */
+            findings: components["schemas"]["FindingRead"][];
+            /** Not Evaluated */
+            not_evaluated: components["schemas"]["FindingRead"][];
+            /** Quiet */
+            quiet: components["schemas"]["FindingRead"][];
+            ranking: components["schemas"]["RankingRead"];
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
         };
         /**
          * RunRead
@@ -2982,6 +3856,98 @@ export interface components {
             unit: string;
         };
         /**
+         * ServiceCreate
+         * @description A service to declare. `token` is the bearer token of its Prometheus.
+         */
+        ServiceCreate: {
+            locate?: components["schemas"]["Locate"] | null;
+            /** Name */
+            name: string;
+            /** Selector */
+            selector: {
+                [key: string]: string;
+            };
+            /**
+             * Source
+             * @default {
+             *       "kind": "none"
+             *     }
+             */
+            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+            /** Token */
+            token?: string | null;
+        };
+        /**
+         * ServiceRead
+         * @description A service. `missing` is what nobody measures: verdicts that need it will be inconclusive.
+         *
+         *     `proxy` is true where the request rate is only inferred. `hosts` counts the visible ones that it runs on.
+         */
+        ServiceRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Has Token */
+            has_token: boolean;
+            /** Hosts */
+            hosts: number;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            locate: components["schemas"]["Locate"] | null;
+            /** Missing */
+            missing: ("rate" | "errors" | "latency")[];
+            /** Name */
+            name: string;
+            /** Proxy */
+            proxy: boolean;
+            /** Selector */
+            selector: {
+                [key: string]: string;
+            };
+            /** Source */
+            source: components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"];
+        };
+        /**
+         * ServiceUpdate
+         * @description What is not mentioned stays. Another kind of source or another server forgets the token.
+         */
+        ServiceUpdate: {
+            locate?: components["schemas"]["Locate"] | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * No Locate
+             * @default false
+             */
+            no_locate: boolean;
+            /**
+             * No Token
+             * @default false
+             */
+            no_token: boolean;
+            /** Selector */
+            selector?: {
+                [key: string]: string;
+            } | null;
+            /** Source */
+            source?: (components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"]) | null;
+            /** Token */
+            token?: string | null;
+        };
+        /**
+         * SourceCheck
+         * @description A source that was tried.
+         */
+        SourceCheck: {
+            /** Results */
+            results: components["schemas"]["QueryResult"][];
+        };
+        /**
          * SpanRead
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -2990,6 +3956,41 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
+        };
+        /**
+         * StageRead
+         * @description One stage: its capture, what it ran for how long, at which tier, and which causes it was to settle.
+         */
+        StageRead: {
+            /**
+             * Capture Id
+             * Format: uuid
+             */
+            capture_id: string;
+            /** Collectors */
+            collectors: {
+                [key: string]: number;
+            };
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Host Cpu Ms */
+            host_cpu_ms: number | null;
+            /** Hypotheses */
+            hypotheses: string[];
+            /** Refused */
+            refused: string[];
+            /** Run Id */
+            run_id: string | null;
+            /** Scope */
+            scope: {
+                [key: string]: string;
+            };
+            /** Seconds */
+            seconds: number;
+            /** State */
+            state: string;
+            /** Tier */
+            tier: string;
         };
         /**
          * TableRow
@@ -3016,6 +4017,54 @@ export interface components {
             en: string;
             /** Zh */
             zh: string;
+        };
+        /**
+         * ThresholdRead
+         * @description A threshold that somebody set.
+         */
+        ThresholdRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Default */
+            default: number | null;
+            /** Host Id */
+            host_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Label Name */
+            label_name: string | null;
+            /** Label Value */
+            label_value: string | null;
+            /** Name */
+            name: string;
+            /** Value */
+            value: number;
+            /** Why */
+            why: string;
+        };
+        /**
+         * ThresholdSet
+         * @description Another value for one limit, `<rule>.<limit>`: for the fleet, for a label, or for one host.
+         */
+        ThresholdSet: {
+            /** Host Id */
+            host_id?: string | null;
+            /** Label Name */
+            label_name?: string | null;
+            /** Label Value */
+            label_value?: string | null;
+            /** Name */
+            name: string;
+            /** Value */
+            value: number;
+            /** Why */
+            why: string;
         };
         /**
          * TimelineRead
@@ -4174,6 +5223,68 @@ export interface operations {
             };
         };
     };
+    findings_list_causes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CauseRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     timeline_read_citation: {
         parameters: {
             query: {
@@ -4521,6 +5632,270 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BusyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    diagnoses_list_diagnoses: {
+        parameters: {
+            query?: {
+                host?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_DiagnosisRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    diagnoses_create_diagnosis: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiagnosisCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    diagnoses_get_diagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                diagnosis_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    diagnoses_cancel_diagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                diagnosis_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisRead"];
                 };
             };
             /** @description Refused */
@@ -5251,6 +6626,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PreflightRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    findings_get_host_findings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostFindingsRead"] | null;
                 };
             };
             /** @description Refused */
@@ -6728,6 +8167,68 @@ export interface operations {
             };
         };
     };
+    findings_list_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     evidence_get_run: {
         parameters: {
             query?: never;
@@ -6810,6 +8311,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["culprit__evidence__schemas__EventRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    findings_get_run_findings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFindingsRead"];
                 };
             };
             /** @description Refused */
@@ -7052,6 +8617,399 @@ export interface operations {
             };
         };
     };
+    services_list_services: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ServiceRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_create_service: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_get_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_remove_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_update_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    services_check_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                service_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceCheck"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     session_log_in: {
         parameters: {
             query?: never;
@@ -7199,6 +9157,196 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Me"];
                 };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    findings_list_thresholds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThresholdRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    findings_set_threshold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThresholdSet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThresholdRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    findings_unset_threshold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threshold_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {

@@ -17,11 +17,12 @@ import { CommandLine } from "../../components/Copy";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
 import { Empty, ErrorLine } from "../../components/States";
+import { parseLabel } from "../../core/labels";
 import { ApiError, post } from "../../lib/api";
 import { keys, useAction, useHosts, useMay } from "../../lib/queries";
 import { CredentialFields } from "./CredentialFields";
 import classes from "./forms.module.css";
-import { canScan, EMPTY_HOST, type HostDraft, hostBody, parseLabel } from "./hostDraft";
+import { canScan, EMPTY_HOST, type HostDraft, hostBody } from "./hostDraft";
 import { useCredentials } from "./useCredentials";
 
 const NEW = "new";

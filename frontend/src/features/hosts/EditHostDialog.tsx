@@ -4,10 +4,10 @@ import { useTranslation } from "react-i18next";
 import type { Host } from "../../client/types";
 import { Dialog } from "../../components/Dialog";
 import { ErrorLine } from "../../components/States";
+import { labelsOf, parseLabel } from "../../core/labels";
 import { patch } from "../../lib/api";
 import { keys, useAction, useHosts } from "../../lib/queries";
 import classes from "./forms.module.css";
-import { labelsOf, parseLabel } from "./hostDraft";
 import { useCredentials } from "./useCredentials";
 
 /** Changes a host; only what was changed is sent. */

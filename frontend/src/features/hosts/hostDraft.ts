@@ -1,3 +1,4 @@
+import { labelsOf } from "../../core/labels";
 import {
   type CredentialDraft,
   credentialBody,
@@ -32,20 +33,6 @@ export const EMPTY_HOST: HostDraft = {
   sudoPassword: "",
   labels: [],
 };
-
-/** `role=feed` or `role:feed` as a pair; undefined where it is neither. */
-export function parseLabel(text: string): [string, string] | undefined {
-  const match = /^\s*([A-Za-z][\w.-]{0,62})\s*[=:]\s*(.+?)\s*$/.exec(text);
-  return match ? [match[1] as string, match[2] as string] : undefined;
-}
-
-export const labelsOf = (texts: readonly string[]): Record<string, string> =>
-  Object.fromEntries(
-    texts.flatMap((text) => {
-      const pair = parseLabel(text);
-      return pair ? [pair] : [];
-    }),
-  );
 
 /** Whether enough is there to ask the host for its key. */
 export const canScan = (draft: HostDraft): boolean =>

@@ -13,7 +13,21 @@ import { call } from "../../lib/api";
 import { keys, useHosts } from "../../lib/queries";
 import classes from "./ImportDialog.module.css";
 
-const KINDS = ["auto", "bundle", "perf_data", "perf_script", "folded"] as const;
+const KINDS = [
+  "auto",
+  "bundle",
+  "perf_data",
+  "perf_script",
+  "folded",
+  "jaeger",
+  "zipkin",
+  "otlp",
+  "prometheus",
+  "wrk",
+  "vegeta",
+  "iperf3",
+  "jmeter",
+] as const;
 type Kind = (typeof KINDS)[number];
 const MAX_BYTES = 256 * 1024 * 1024;
 

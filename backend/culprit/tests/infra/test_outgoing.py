@@ -1,0 +1,97 @@
+"""HTTP to named servers: only to what is allowed, bounded whatever comes back."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from culprit.infra.addresses import Rule
+from culprit.infra.outgoing import OutgoingError, Request, fetch, place_of
+from culprit.tests.support.web import reply, web
+
+LOOPBACK = (Rule("127.0.0.0/8", 1, 65535),)
+
+
+def ask(url: str, rules=LOOPBACK, **more):
+    return fetch(Request(place_of(url), "/x", {"Authorization": "Bearer s3cret"}), rules, **more)
+
+
+def kind_of(url: str, rules=LOOPBACK, **more) -> str:
+    with pytest.raises(OutgoingError) as caught:
+        ask(url, rules, **more)
+    assert "s3cret" not in str(caught.value) + repr(caught.value) + str(caught.value.sentence)
+    return caught.value.kind
+
+
+def test_an_answer_comes_back_whole() -> None:
+    with web(reply(200, b"x" * 300_000)) as server:
+        answer = ask(server.url + "/prefix/")
+        assert (answer.status, len(answer.body)) == (200, 300_000)
+        assert server.asked == [("/x", "Bearer s3cret")]
+    assert "s3cret" not in repr(Request(place_of(server.url), "/x", {"Authorization": "s3cret"}))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://h/", "http://", "http://u:p@h/", "http://h/?q=1", "http://h/#f", "http://h:0/", "http://h:99999/",
+     "http://h/a b", "http://h\\@other/", "http://h\r\nX: y/", "http://hé/"],
+)  # fmt: skip
+def test_strange_urls_are_refused(url: str) -> None:
+    with pytest.raises(OutgoingError) as caught:
+        place_of(url)
+    assert caught.value.kind == "url"
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "169.254.169.254", "[::ffff:169.254.169.254]", "[::1]", "localhost", "0.0.0.0"]
+)
+def test_a_wide_rule_opens_neither_loopback_nor_metadata(host: str) -> None:
+    assert (
+        kind_of(f"http://{host}:80", (Rule("0.0.0.0/0", 1, 65535), Rule("::/0", 1, 65535))) == "not_allowed"
+    )
+
+
+def test_a_port_that_no_rule_names() -> None:
+    assert kind_of("http://127.0.0.1:9090", (Rule("127.0.0.0/8", 22, 22),)) == "not_allowed"
+
+
+def test_redirects_are_not_followed() -> None:
+    with web(reply(302, b"", Location="http://169.254.169.254/")) as server:
+        assert kind_of(server.url) == "redirect"
+
+
+def test_more_than_the_limit() -> None:
+    with web(reply(200, b"x" * 5000)) as server:
+        assert kind_of(server.url, limit=4000) == "too_large"
+
+
+def test_a_server_that_drips_is_cut_in_time() -> None:
+    def drip(handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        for _ in range(100):
+            handler.wfile.write(b"x")
+            time.sleep(0.05)
+
+    started = time.monotonic()
+    with web(drip) as server:
+        assert kind_of(server.url, total_s=0.4) == "timeout"
+    assert time.monotonic() - started < 3
+
+
+def test_nobody_there_and_no_http() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        assert kind_of(f"http://127.0.0.1:{port}", total_s=0.3) == "timeout"
+        assert kind_of(f"https://127.0.0.1:{port}", total_s=0.3) == "timeout"
+    assert kind_of(f"http://127.0.0.1:{port}") == "unreachable"
+    with web(lambda handler: handler.wfile.write(b"SSH-2.0-x\r\n\r\n")) as server:
+        assert kind_of(server.url) == "garbled"
+        assert kind_of(server.url.replace("http:", "https:")) == "tls"
+
+
+def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with web(reply(200, b"{}")) as server:
+        assert ask(server.url).body == b"{}"

@@ -1,0 +1,269 @@
+"""Services over HTTP, and what their Prometheus tells around a capture."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from culprit.core import chunks as chunk_rows
+from culprit.infra.artifacts import artifact_store
+from culprit.infra.secrets import Vault, vault
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Artifact, AuditEntry, NetworkRule, Run, RunCollector, SeriesChunk, Service
+from culprit.services import tokens
+from culprit.tests.support import runs
+from culprit.tests.support.web import free_port, prometheus, reply, web
+from culprit.workflows.fetch_service import fetch_service, window_of
+from culprit.workflows.ingest_run import ingest_run
+from sqlalchemy import func, select
+
+API = "/api/v1/services"
+BOOT = 500 * 10**9
+QUERIES = {"rate": "r", "errors": "e", "latency": "histogram_quantile($quantile, x)"}
+LABELS = {"role": "feed"}
+
+
+@pytest.fixture
+def admin(as_, db):
+    with unit_of_work(db.sessions) as session:
+        session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
+    return as_("admin")
+
+
+def body(url: str = "http://127.0.0.1:9", **more):
+    source = {"kind": "prometheus", "url": url, "queries": QUERIES}
+    return {"name": "feed", "selector": LABELS, "source": source} | more
+
+
+def matrix(value: str, at_s: int, route: str = "/") -> bytes:
+    result = [{"metric": {"route": route}, "values": [[at_s, value], [at_s + 1, value]]}]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
+
+
+def test_declare_change_and_forget(admin, as_, db, session) -> None:
+    runs.make_host(db, "a", LABELS | {"dc": "x"})
+    runs.make_host(db, "b", {"role": "ads"})
+    made = admin.post(API, json={"name": "feed", "selector": LABELS}).json()
+    assert (made["missing"], made["hosts"], made["proxy"]) == (["rate", "errors", "latency"], 1, False)
+    assert admin.post(API, json={"name": "feed", "selector": LABELS}).status_code == 409
+    assert admin.post(API, json={"name": "x", "selector": {}}).status_code == 422
+    accepts = {"source": {"kind": "accepts", "port": 80}, "locate": {"kind": "unit", "value": "feed.service"}}
+    changed = admin.patch(f"{API}/{made['id']}", json=accepts).json()
+    assert (changed["proxy"], changed["missing"]) == (True, ["errors", "latency"])
+    assert changed["locate"] == {"kind": "unit", "value": "feed.service"}
+    log = {"kind": "access_log", "path": "/var/log/nginx/access.log", "format": "combined"}
+    assert (
+        admin.patch(f"{API}/{made['id']}", json={"source": log, "no_locate": True}).json()["locate"] is None
+    )
+    assert as_("viewer").get(API).json()["items"][0]["source"] == log
+    other = admin.post(API, json={"name": "ads", "selector": {"role": "ads"}}).json()
+    assert [one["name"] for one in as_("scoped").get(API).json()["items"]] == ["feed"]
+    assert as_("scoped").get(f"{API}/{other['id']}").status_code == 404
+    assert admin.delete(f"{API}/{made['id']}").status_code == 204
+    assert admin.get(f"{API}/{made['id']}").status_code == 404
+    actions = list(session.scalars(select(AuditEntry.action).where(AuditEntry.resource_kind == "service")))
+    assert actions == [
+        "service.declared", "service.changed", "service.changed", "service.declared", "service.removed",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://10.1.2.3:9090", "http://169.254.169.254", "http://u:p@127.0.0.1/", "http://127.0.0.1/?x=1", "file:///etc/passwd"],
+)  # fmt: skip
+def test_a_server_that_may_not_be_asked(admin, url: str) -> None:
+    assert admin.post(API, json=body(url)).status_code == 422
+
+
+def test_strange_bodies(admin) -> None:
+    for change in (
+        {"locate": {"kind": "port", "value": "x"}},
+        {"source": {"kind": "access_log", "path": "/var/log/$(id)"}},
+        {"source": {"kind": "access_log", "path": "relative"}},
+        {
+            "source": {
+                "kind": "prometheus",
+                "url": "http://127.0.0.1:1",
+                "queries": QUERIES | {"latency": "x"},
+            }
+        },
+        {"token": "two\nlines"},
+        {"source": {"kind": "none"}, "token": "t"},
+    ):
+        assert admin.post(API, json=body() | change).status_code == 422, change
+
+
+def test_a_token_is_sealed_sent_and_forgotten(admin, db, session, config) -> None:
+    with web(reply(200, matrix("1", int(time.time()) - 5))) as server, web(reply(200, b"{}")) as other:
+        answer = admin.post(API, json=body(server.url, token="canary-1"), headers={"Idempotency-Key": "k"})
+        made = answer.json()
+        assert made["has_token"] and "canary-1" not in answer.text
+        results = admin.post(f"{API}/{made['id']}/check").json()["results"]
+        assert [one["name"] for one in results] == ["rate", "errors", "p50", "p90", "p99", "p999"]
+        assert all(one["failure"] is None and one["points"] == 2 for one in results)
+        assert {secret for _, secret in server.asked} == {"Bearer canary-1"}
+        assert any("histogram_quantile%280.999" in path for path, _ in server.asked)
+        row = session.get_one(Service, UUID(made["id"]))
+        assert b"canary-1" not in (row.ciphertext or b"") and tokens.opened(row, vault()) == "canary-1"
+        rotated = Vault({**config.key_ring(), 2: b"k" * 32}, 2)
+        assert tokens.rewrap_all(session, rotated) == 1 and tokens.opened(row, rotated) == "canary-1"
+        session.rollback()
+        moved = admin.patch(f"{API}/{made['id']}", json={"source": body(other.url)["source"]}).json()
+        assert moved["has_token"] is False, "a token is never sent to another server than it was given for"
+        admin.post(f"{API}/{made['id']}/check")
+        assert {secret for _, secret in other.asked} == {None}
+    entries = json.dumps([one.detail for one in session.scalars(select(AuditEntry))])
+    assert "canary-1" not in entries
+
+
+def test_a_check_says_what_is_wrong(admin) -> None:
+    refusal = b'{"status":"error","errorType":"bad_data","error":"parse error"}'
+    with web(reply(400, refusal)) as server:
+        made = admin.post(API, json=body(server.url)).json()
+        failures = [one["failure"] for one in admin.post(f"{API}/{made['id']}/check").json()["results"]]
+    assert {one["key"] for one in failures} == {"reports.prometheus_error"} and len(failures) == 6
+    gone = admin.post(f"{API}/{made['id']}/check").json()["results"]
+    assert [one["failure"]["key"] for one in gone] == ["outgoing.unreachable"], "the other five are not tried"
+
+
+def waiting(db, labels=None, t0_ns: int | None = None) -> runs.Waiting:
+    samples = runs.sampled("/proc/loadavg", [runs.loadavg(i) for i in range(10)], BOOT)
+    host = runs.make_host(db, "web1", LABELS if labels is None else labels)
+    clock = runs.clock_now(BOOT, t0_ns or time.time_ns() - 10 * 10**9)
+    return runs.waiting_run(
+        db, artifact_store(), {"loadavg": {"samples": samples}}, host_id=host, clock=clock
+    )
+
+
+def collector(session, run_id) -> RunCollector | None:
+    session.expire_all()
+    query = select(RunCollector).where(RunCollector.run_id == run_id, RunCollector.collector == "prom_import")
+    return session.scalar(query)
+
+
+def test_a_capture_brings_what_prometheus_knows(admin, db, session) -> None:
+    at_s = int(time.time()) - 30
+    bodies = {"query=r&": matrix("50", at_s), "query=e&": matrix("1", at_s)}
+
+    def answer(handler) -> None:
+        found = next((one for mark, one in bodies.items() if mark in handler.path), matrix("0.25", at_s))
+        reply(200, found)(handler)
+
+    with web(answer) as server:
+        admin.post(API, json=body(server.url, token="t0k"))
+        run = waiting(db)
+        assert ingest_run(run.run_id) == "done"
+        planned = collector(session, run.run_id)
+        assert planned is not None and planned.state == "queued"
+        before = session.get_one(Run, run.run_id)
+        span = (before.t0_ns, before.t1_ns)
+        assert fetch_service(run.run_id) == "done"
+        assert fetch_service(run.run_id) is None, "a second message finds nothing to do"
+        assert len(server.asked) == 6
+    chunks = session.scalars(
+        select(SeriesChunk).where(SeriesChunk.run_id == run.run_id, SeriesChunk.level == 0)
+    ).all()
+    app = {one.metric: one for one in chunks if one.metric.startswith("app.")}
+    assert set(app) == {
+        "app.requests_per_s", "app.errors_pct", "app.p50_ms", "app.p90_ms", "app.p99_ms", "app.p999_ms",
+    }  # fmt: skip
+    assert any(one.metric.startswith("load") for one in chunks), "what was read of the host stays"
+    assert {one.artifact_id is not None for one in app.values()} == {True}
+    for metric, value in (("app.errors_pct", 2.0), ("app.p99_ms", 250.0), ("app.requests_per_s", 50.0)):
+        assert chunk_rows.decode(app[metric].data).mean.max() == value, metric
+        where = {
+            "host_id": str(run.host_id),
+            "t_ns": at_s * 10**9,
+            "metric": metric,
+            "labels": '{"route":"/"}',
+        }
+        told = admin.get("/api/v1/cite", params=where)
+        assert told.status_code == 200, told.text
+    parts = set(session.scalars(select(Artifact.part).where(Artifact.run_id == run.run_id)))
+    assert {"query.json", "rate.json", "errors.json", "p999.json"} <= parts
+    for artifact in session.scalars(select(Artifact).where(Artifact.run_id == run.run_id)):
+        assert b"t0k" not in artifact_store().path(artifact.sha256).read_bytes()
+    after = session.get_one(Run, run.run_id)
+    assert (after.t0_ns, after.t1_ns, after.state) == (*span, "done"), "the margins belong to no capture"
+    count = session.scalar(select(func.count()).select_from(SeriesChunk))
+    assert ingest_run(run.run_id, again=True) == "done"
+    session.expire_all()
+    assert session.scalar(select(func.count()).select_from(SeriesChunk)) == count
+    again = session.get_one(Run, run.run_id)
+    assert (again.t0_ns, again.t1_ns) == span
+
+
+def test_losing_prometheus_fails_no_run(admin, db, session) -> None:
+    port = free_port()
+    made = admin.post(API, json=body(f"http://127.0.0.1:{port}")).json()
+    run = waiting(db)
+    assert ingest_run(run.run_id) == "done"
+    assert fetch_service(run.run_id) == "failed"
+    lost = collector(session, run.run_id)
+    assert lost is not None and lost.reason is not None and lost.reason["key"] == "outgoing.unreachable"
+    assert session.get_one(Run, run.run_id).state == "done"
+    assert admin.get(f"/api/v1/runs/{run.run_id}").json()["state"] == "done"
+    admin.delete(f"{API}/{made['id']}")
+    assert ingest_run(run.run_id, again=True) == "done"
+
+
+def test_a_refused_query_is_a_warning_or_unreadable(admin, db, session) -> None:
+    refusal = reply(422, b'{"status":"error","errorType":"execution","error":"too many samples"}')
+    with web(refusal) as server:
+        admin.post(API, json=body(server.url))
+        run = waiting(db)
+        assert ingest_run(run.run_id) == "done"
+        assert fetch_service(run.run_id) == "unreadable"
+    one = collector(session, run.run_id)
+    assert one is not None and one.reason == {
+        "key": "reports.prometheus_error", "params": {"said": "too many samples"},
+    }  # fmt: skip
+
+
+def test_hosts_without_such_a_service_are_left_alone(admin, db, session) -> None:
+    admin.post(API, json=body())
+    admin.post(API, json={"name": "ads", "selector": {"role": "ads"}})
+    run = waiting(db, {"role": "ads"})
+    assert ingest_run(run.run_id) == "done"
+    assert collector(session, run.run_id) is None and fetch_service(run.run_id) is None
+
+
+def test_the_window_has_margins_and_no_future() -> None:
+    window = window_of(1_000 * 10**9, 1_300 * 10**9, now_s=1_310)
+    assert (window.start_s, window.end_s, window.step_s) == (700, 1_310, 2)
+    assert window_of(1_000 * 10**9, 1_001 * 10**9, now_s=9_999).start_s == 940
+    assert window_of(10**15, 10**15 + 86_400 * 10**9, now_s=1e9).start_s == 1e6 - 900
+
+
+@pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus here")
+def test_a_real_prometheus(admin, db, session, tmp_path: Path) -> None:
+    queries = {
+        "rate": 'sum by (route) (label_replace(rate(prometheus_http_requests_total[3s]), "route", "$1", "handler", "(.*)"))',
+        "errors": 'sum by (route) (rate(prometheus_http_requests_total{code=~"5.."}[3s]))',
+        "latency": "histogram_quantile($quantile, sum by (le) (rate(prometheus_http_request_duration_seconds_bucket[3s])))",
+    }
+    port = free_port()
+    began = time.time_ns()
+    with prometheus(tmp_path, port) as url:
+        source = {"kind": "prometheus", "url": url, "queries": queries}
+        made = admin.post(API, json=body() | {"source": source}).json()
+        results = {}
+        for _ in range(25):  # it begins to scrape when it likes
+            time.sleep(1)
+            results = {one["name"]: one for one in admin.post(f"{API}/{made['id']}/check").json()["results"]}
+            if results["p99"]["points"]:
+                break
+        assert results["rate"]["points"] > 0 and results["p99"]["last"] > 0, results
+        assert results["errors"]["failure"]["key"] == "reports.prometheus_empty", "it has never failed"
+        run = waiting(db, t0_ns=began)
+        assert ingest_run(run.run_id) == "done"
+        assert fetch_service(run.run_id) == "done"
+    lanes = session.scalars(
+        select(SeriesChunk).where(SeriesChunk.run_id == run.run_id, SeriesChunk.level == 0)
+    )
+    found = {(one.metric, one.labels.get("route")) for one in lanes}
+    assert {("app.requests_per_s", "/metrics"), ("app.errors_pct", "/metrics"), ("app.p99_ms", "")} <= found

@@ -1,0 +1,176 @@
+"""What a service's Prometheus measured around a capture: the task `culprit.fetch_service`.
+
+It begins when the run has ended, as the collector `prom_import` of that run. Its answers become artifacts and
+series like what came from the host, so that each number can be cited. Whatever goes wrong is the outcome of this one
+collector and changes nothing else of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from collectors.parse.prometheus_import import ASKED
+from collectors.parse.prometheus_range import lined
+from culprit.config import settings
+from culprit.imports.sources import PROM_IMPORT
+from culprit.infra.artifacts import ArtifactStore, artifact_store
+from culprit.infra.bounded import workspace
+from culprit.infra.db import Database, database
+from culprit.infra.outgoing import MAX_BYTES, OutgoingError
+from culprit.infra.secrets import SecretUnreadable, vault
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Artifact, Run, RunCollector
+from culprit.services import prometheus
+from culprit.services import queries as services
+from culprit.services.prometheus import Asked, Window
+from culprit.workflows.ingest_run import LIMITS, Work, gather, read_all
+from culprit.workflows.store_parsed import add
+
+QUERY_S = 15.0
+# As long before and after as the capture itself, so that there is something to compare it with.
+MARGIN_MIN_S, MARGIN_MAX_S = 60.0, 900.0
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be asked for one run, or why it cannot be."""
+
+    run_collector_id: UUID
+    asked: Asked | None
+    window: Window
+    failure: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The parts that came back, by name; `failure` is a sentence where they did not."""
+
+    parts: dict[str, bytes]
+    started_ns: int
+    failure: Json | None = None
+
+
+def fetch_service(run_id: UUID) -> str | None:
+    """Fetch for one run, and read it. Returns the state of the collector, None where there was nothing to do."""
+    db, blobs = database(), artifact_store()
+    order = _plan(db, run_id)
+    if order is None:
+        return None
+    fetched = _fetch(order)
+    state = _settle(db, blobs, run_id, order, fetched)
+    if state == "done":
+        return _read(db, blobs, run_id, order.run_collector_id)
+    return state
+
+
+def window_of(t0_ns: int, t1_ns: int, now_s: float) -> Window:
+    """The span of a capture with its margins; never beyond now."""
+    start, end = t0_ns / 1e9, t1_ns / 1e9
+    margin = min(max(end - start, MARGIN_MIN_S), MARGIN_MAX_S)
+    return Window(start - margin, max(min(end + margin, now_s), start))
+
+
+def _plan(db: Database, run_id: UUID) -> Order | None:
+    with db.sessions() as session:
+        run, planned = session.get(Run, run_id), _planned(session, run_id)
+        if run is None or run.host is None or planned is None:
+            return None
+        now_s = time.time()
+        now_ns = int(now_s * 1e9)
+        window = window_of(run.t0_ns or now_ns, run.t1_ns or now_ns, now_s)
+        service = services.measured(session, run.host)
+        if service is None:
+            return Order(planned.id, None, window, {"key": "service.gone", "params": {}})
+        try:
+            asked = prometheus.asked_of(service, services.rules(session), vault())
+        except SecretUnreadable:
+            why = {"key": "service.token_unreadable", "params": {"name": service.name}}
+            return Order(planned.id, None, window, why)
+        return Order(planned.id, asked, window)
+
+
+def _planned(session: Session, run_id: UUID, *, lock: bool = False) -> RunCollector | None:
+    query = select(RunCollector).where(
+        RunCollector.run_id == run_id, RunCollector.collector == PROM_IMPORT, RunCollector.state == "queued"
+    )
+    return session.scalar(query.with_for_update() if lock else query)
+
+
+def _fetch(order: Order) -> Fetched:
+    """Every query once. The first that does not reach a Prometheus ends it: the others would wait as long."""
+    started_ns = time.time_ns()
+    if order.asked is None:
+        return Fetched({}, started_ns, order.failure)
+    parts = {ASKED: _told(order.asked, order.window)}
+    for name in order.asked.queries:
+        try:
+            reply = prometheus.ask(order.asked, name, order.window, total_s=QUERY_S)
+        except OutgoingError as error:
+            return Fetched({}, started_ns, error.sentence)
+        parts[f"{name}.json"] = lined(reply.body)
+    return Fetched(parts, started_ns)
+
+
+def _told(asked: Asked, window: Window) -> bytes:
+    """What was asked of whom, as a part of its own; the token is not in it."""
+    told = {
+        "service": asked.service,
+        "url": asked.url,
+        "start_s": round(window.start_s, 3),
+        "end_s": round(window.end_s, 3),
+        "step_s": window.step_s,
+        "latency_unit": asked.latency_unit,
+        "queries": dict(asked.queries),
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetched: Fetched) -> str | None:
+    """Write down what came back. None where somebody else was faster."""
+    stored = {name: blobs.put([body], 2 * MAX_BYTES) for name, body in fetched.parts.items()}
+    with unit_of_work(db.sessions) as session:
+        planned = _planned(session, run_id, lock=True)
+        if planned is None:
+            return None
+        planned.state = "failed" if fetched.failure else "done"
+        planned.reason = fetched.failure
+        planned.started_ns, planned.ended_ns = fetched.started_ns, time.time_ns()
+        planned.bytes = sum(one.size for one in stored.values())
+        if order.asked is not None:
+            planned.argv = f"query_range {order.asked.url}"
+        for name, one in stored.items():
+            session.add(
+                Artifact(
+                    run_id=run_id,
+                    run_collector_id=planned.id,
+                    part=name,
+                    sha256=one.sha256,
+                    size=one.size,
+                    stored_size=one.size,
+                    media_type="application/json",
+                )
+            )
+        return planned.state
+
+
+def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
+    """Read the fetched parts alone; everything else of the run stays as it was read."""
+    with db.sessions() as session:
+        run = session.get_one(Run, run_id)
+        work = Work(run_id, run.fence, run.clock, run.facts or {})
+        gather(session, blobs, work, only=run_collector_id)
+    with workspace(settings().home / "work") as directory:
+        read_all(work, directory, LIMITS)
+    with unit_of_work(db.sessions) as session:
+        for reading in work.readings:
+            add(session, run_id, reading)
+        session.flush()
+        return session.get_one(RunCollector, run_collector_id).state

@@ -1,0 +1,198 @@
+"""CPU limits of control groups, how often they struck, and what was used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from collectors import cgroup_shell
+from collectors.contract import (
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    Series,
+    Table,
+    Text,
+    Tier,
+)
+from collectors.parse import cgroup_files
+from collectors.parse.cgroup_files import NOTHING, Group, Looks
+from collectors.parse.tokens import NAN, counter
+
+_MAX_BYTES = 8 << 20
+_MAX_SERIES = 20
+_COLUMNS = (
+    Column("path"),
+    Column("quota_cores"),
+    Column("own_quota_cores"),
+    Column("periods"),
+    Column("throttled_periods"),
+    Column("throttled_pct", "pct"),
+    Column("throttled_s"),
+    Column("usage_cores"),
+    Column("weight"),
+    Column("threads"),
+)
+_FIND = "{ find . -name cpu.cfs_quota_us -exec grep -LxFe -1 {} + ; find . -name cpu.max -exec grep -L ^max {} + ; }"
+_FILES = (
+    *("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares", "cpuacct.usage"),
+    *("cpu.max", "cpu.weight", "cpu.stat"),
+)
+_LINES = "^(-?[0-9]+|max|(nr_periods|nr_throttled|throttled_time|throttled_usec|usage_usec)) ?[0-9]*$"
+#: Threads are counted, not named; those below count too.
+_THEN = r"""
+d=$(files cpu.stat | sed 's|/[^/]*$||')
+[ -z "$d" ] || find $d '(' -name tasks -o -name cgroup.threads ')' -exec grep -scH '' {} + | sort -u | head -n 2000
+"""
+_COUNTED = ("tasks", "cgroup.threads")
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """One row for each group: deltas between the first look and the last.
+
+    `quota_cores` is the smallest quota of the group and all above it that were read; None without any. v1 counts
+    throttled_time and cpuacct.usage in nanoseconds, v2 throttled_usec and usage_usec in microseconds. A group that
+    came later counts from zero; a counter that fell gives None.
+    """
+    looks = cgroup_files.read(parts, _MAX_BYTES)
+    if len(looks.looks) < 2:
+        return Parsed(warnings=(*looks.warnings, Sentence("warning.too_few_samples")), readable=False)
+    paths = [path for path in looks.paths() if path != "/" and looks.last(path).files.keys() - {*_COUNTED}]
+    rows = tuple(_row(looks, path) for path in paths)
+    lines = tuple(
+        looks.last(path).line(("cpu.stat", "nr_throttled"), ("cpu.cfs_quota_us", ""), ("cpu.max", ""))
+        for path in paths
+    )
+    series = tuple(one for path in paths[:_MAX_SERIES] for one in _series(looks, path, context))
+    return Parsed(series, (Table("cgroup_cpu", _COLUMNS, rows, lines=lines),), warnings=looks.warnings)
+
+
+def _row(looks: Looks, path: str) -> tuple[str | int | float | None, ...]:
+    first, last = looks.first(path), looks.last(path)
+    quotas = [quota for one in cgroup_files.above(path) if (quota := _quota(looks.last(one))) is not None]
+    periods, throttled = (_grown(first, last, name) for name in ("nr_periods", "nr_throttled"))
+    share = 100.0 * throttled / periods if periods and throttled is not None else None
+    usage_s = _difference(_usage_s(first), _usage_s(last), fresh=not first.files)
+    weights = [last.number(name) for name in ("cpu.weight", "cpu.shares")]
+    return (
+        path,
+        min(quotas, default=None),
+        _quota(last),
+        periods,
+        throttled,
+        share,
+        _difference(_throttled_s(first), _throttled_s(last), fresh=not first.files),
+        usage_s / looks.seconds if usage_s is not None else None,
+        next((value for value in weights if not math.isnan(value)), None),
+        _threads(looks, path),
+    )
+
+
+def _threads(looks: Looks, path: str) -> float | None:
+    """Threads of the group and of all below it that were counted, in the hierarchy that counts its CPU time."""
+    inside = [one for one in looks.paths() if one == path or one.startswith(path + "/")]
+    for name in _COUNTED:
+        counts = [count for one in inside if not math.isnan(count := looks.last(one).number(name))]
+        if counts:
+            return sum(counts)
+    return None
+
+
+def _quota(group: Group) -> float | None:
+    """Cores; None where there is no limit."""
+    quota, period = group.number("cpu.cfs_quota_us"), group.number("cpu.cfs_period_us")
+    if both := group.text("cpu.max"):
+        tokens = both.split()
+        quota, period = (counter(tokens[0]), counter(tokens[1])) if len(tokens) == 2 else (NAN, NAN)
+    return quota / period if quota >= 0 and period > 0 else None
+
+
+def _grown(first: Group, last: Group, key: str) -> float | None:
+    return _difference(first.named("cpu.stat", key), last.named("cpu.stat", key), fresh=not first.files)
+
+
+def _difference(before: float, after: float, *, fresh: bool) -> float | None:
+    grown = after - (0.0 if fresh else before)
+    return grown if grown >= 0 else None
+
+
+def _usage_s(group: Group) -> float:
+    usec = group.named("cpu.stat", "usage_usec")
+    return group.number("cpuacct.usage") / 1e9 if math.isnan(usec) else usec / 1e6
+
+
+def _throttled_s(group: Group) -> float:
+    usec = group.named("cpu.stat", "throttled_usec")
+    return group.named("cpu.stat", "throttled_time") / 1e9 if math.isnan(usec) else usec / 1e6
+
+
+def _series(looks: Looks, path: str, context: Context) -> list[Series]:
+    """Use and throttling over time, where there were more than two looks."""
+    if len(looks.looks) < 3:
+        return []
+    groups = [Group(look.groups[path]) if path in look.groups else NOTHING for look in looks.looks]
+    boot_ns = np.array([look.boot_ns for look in looks.looks], np.int64)
+    seconds = np.diff(boot_ns) / 1e9
+    used = np.diff([_usage_s(one) for one in groups])
+    periods, throttled = (
+        np.diff([one.named("cpu.stat", name) for one in groups]) for name in ("nr_periods", "nr_throttled")
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where((periods > 0) & (throttled >= 0), 100.0 * throttled / periods, np.nan)
+        usage = np.where(used >= 0, 100.0 * used / seconds, np.nan)
+    t_ns = context.clock.to_utc("boottime", boot_ns[1:])
+    wanted = (
+        ("cgroup.cpu_usage_pct", usage, (("cpu.stat", "usage_usec"), ("cpuacct.usage", ""))),
+        ("cgroup.cpu_throttled_pct", share, (("cpu.stat", "nr_throttled"),)),
+    )
+    return [
+        Series(
+            metric,
+            t_ns,
+            values.reshape(-1, 1),
+            {"cgroup": path},
+            lines=np.array([one.line(*where) for one in groups[1:]], np.int32),
+        )
+        for metric, values, where in wanted
+        if np.isfinite(values).any()
+    ]
+
+
+COLLECTOR = Collector(
+    id="cgroup_cpu",
+    title=Text("CPU limits of control groups", "控制组 CPU 限额"),
+    why=Text(
+        "Which containers and services hit their CPU limit, how often, and how much they used meanwhile.",
+        "哪些容器与服务触及 CPU 限额、多频繁，以及期间用了多少 CPU。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "cgroup",
+            Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
+            sh=cgroup_shell.reads(_FIND, _FILES, _LINES, _THEN),
+            shows="grep -H '' cpu.max cpu.stat cpu.cfs_* cpuacct.usage (of groups with a limit, for {seconds} s)",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        0.2,
+        2_000,
+        Text(
+            "Two looks at the groups that have a limit; the target's once a second.",
+            "对有限额的控制组读取两次；目标控制组每秒一次。",
+        ),
+    ),
+    yields=("cgroup.cpu_usage_pct", "cgroup.cpu_throttled_pct"),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,165 @@
+"""What changed on the host in the last three days: packages, files in /etc, boots, services, new processes."""
+
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Event,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    Text,
+    Tier,
+)
+from collectors.parse import fielded
+from collectors.parse.fielded import Field, Line
+
+_MAX_BYTES = 1 << 20
+_MAX_EVENTS = 100
+#: Changes of one kind within five minutes of each other are one piece of work.
+_TOGETHER_S = 300
+_KINDS = ("package", "file", "boot", "service", "process", "container")
+_COLUMNS = (Field("when", "epoch_s", source="t"), Field("kind", number=False), Field("what", number=False))
+
+#: Names only: paths, packages, units, comms. Processes younger than five seconds are most likely our own.
+_SH = r"""
+LC_ALL=C
+export LC_ALL
+trap : TERM
+sleep "$SECS" & wait $!
+now=$(date +%s)
+b=$(awk '/^btime/ { print $2 }' /proc/stat)
+h=$(getconf CLK_TCK 2>/dev/null || echo 100)
+z=$(date +%z)
+printf 'change\tt=%s\tkind=boot\twhat=boot\n' "$b"
+cat /var/log/dpkg.log.1 /var/log/dpkg.log 2>/dev/null | tail -n 40000 | awk -v z="$z" -v from=$((now - 259200)) '
+  $3 ~ /^(install|upgrade|remove|purge)$/ { y = substr($1, 1, 4); m = substr($1, 6, 2); d = substr($1, 9, 2); if (m < 3) { y--; m += 12 }
+  t = (365 * y + int(y / 4) - int(y / 100) + int(y / 400) + int((153 * (m - 3) + 2) / 5) + d - 719469) * 86400
+  t += substr($2, 1, 2) * 3600 + substr($2, 4, 2) * 60 + substr($2, 7, 2) - (substr(z, 1, 1) "1") * (substr(z, 2, 2) * 3600 + substr(z, 4, 2) * 60)
+  if (t > from) printf "change\tt=%d\tkind=package\twhat=%s %s %s\n", t, $3, $4, $6 }' | tail -n 300
+command -v rpm >/dev/null && timeout 8 rpm -qa --qf 'change\tt=%{INSTALLTIME}\tkind=package\twhat=installed %{NAME} %{VERSION}-%{RELEASE}\n' 2>/dev/null | sort -t= -k2rn | head -n 300
+[ -f /lib/apk/db/installed ] && stat -c 'change	t=%Y	kind=package	what=apk database' /lib/apk/db/installed
+timeout 5 find /etc -xdev -maxdepth 5 -type f -mmin -4320 -exec stat -c 'change	t=%Y	kind=file	what=%n' {} + 2>/dev/null | head -n 200
+timeout 4 systemctl show '*.service' -p Id,ActiveEnterTimestampMonotonic,NRestarts 2>/dev/null | awk -F= -v b="$b" '
+  $1 == "Id" { i = $2 } $1 ~ /^Active/ { a = $2 / 1e6 } $1 == "NRestarts" { n = $2 }
+  $0 == "" { p() } END { p() } function p() { if (i != "" && a > 120) printf "change\tt=%d\tkind=service\twhat=%s%s\n", b + a, i, (n > 0 ? " (" n " restarts)" : ""); i = ""; a = n = 0 }' | tail -n 100
+timeout 3 docker ps -a --format 'change	kind=container	at={{.CreatedAt}}	what={{.Names}} {{.Image}}' 2>/dev/null | head -n 100
+cat /proc/[0-9]*/stat 2>/dev/null | awk -v b="$b" -v h="$h" -v now="$now" '{
+  o = index($0, "("); r = $0; c = 0; while ((i = index(r, ")"))) { c += i; r = substr(r, i + 1) }
+  n = substr($0, o + 1, c - o - 1); split(substr($0, c + 2), f, " "); t = b + int(f[20] / h)
+  if (int(f[7] / 2097152) % 2 || t > now - 5) next
+  gsub(/[\t=]/, "_", n); printf "change\tt=%d\tkind=process\twhat=%s (%s)\n", t, n, $1 + 0 }' | sort -t= -k2rn | head -n 50
+printf 'end\tnow=%s\thours=72\n' "$now"
+"""
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `changes`, newest first, and events of what was changed by somebody: one for each piece of work.
+
+    `when` is seconds of the host's wall clock. Boots are older than three days where nothing booted since.
+    """
+    found = fielded.read(parts, ("change", "end"))
+    if found is None:
+        return fielded.missing()
+    end = found["end"][0].whole("now") if found["end"] else None
+    oldest = (end or 0) - 72 * 3600
+    rows = [
+        line
+        for line in map(_dated, found["change"])
+        if line.text("kind") in _KINDS
+        and (line.text("kind") == "boot" or (line.whole("t") or oldest) >= oldest)
+    ]
+    rows.sort(key=lambda line: -(line.whole("t") or 0))
+    events = tuple(_event(group, context) for group in list(_groups(rows))[:_MAX_EVENTS])
+    return fielded.ended(found, tables=fielded.table("changes", rows, _COLUMNS), events=events)
+
+
+def _dated(line: Line) -> Line:
+    """The line with its time in `t`: docker prints `2026-01-31 12:00:00 +0000 UTC`."""
+    at = line.text("at", 25)
+    if not at:
+        return line
+    try:
+        t = int(datetime.strptime(at, "%Y-%m-%d %H:%M:%S %z").timestamp())
+    except (ValueError, OverflowError):
+        return line
+    return Line(line.tag, {**line.fields, "t": str(t).encode()}, line.number)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Changes of one kind that belong together, newest first."""
+
+    kind: str
+    lines: list[Line]
+
+
+def _groups(rows: list[Line]) -> Iterator[_Group]:
+    for kind in _KINDS:
+        group: _Group | None = None
+        for line in rows:
+            t = line.whole("t")
+            if line.text("kind") != kind or t is None or not 0 < t < 1 << 33:
+                continue
+            if group is not None and (group.lines[-1].whole("t") or 0) - t <= _TOGETHER_S:
+                group.lines.append(line)
+                continue
+            if group is not None:
+                yield group
+            group = _Group(kind, [line])
+        if group is not None:
+            yield group
+
+
+def _event(group: _Group, context: Context) -> Event:
+    first, last = group.lines[-1], group.lines[0]
+    seconds = np.array([first.whole("t"), last.whole("t")], np.int64)
+    t_ns, end_ns = (int(t) for t in context.clock.to_utc("realtime", seconds * 1_000_000_000))
+    what = [line.text("what", 60) for line in group.lines]
+    params: dict[str, str | int | float] = {"count": len(what), "what": ", ".join(what[:3])}
+    return Event(
+        t_ns=t_ns,
+        kind=f"change_{group.kind}",
+        severity="info",
+        title=Sentence(f"event.change_{group.kind}", params),
+        detail="; ".join(what[:20]),
+        end_ns=end_ns if end_ns > t_ns else None,
+        line=first.number,
+        uncertainty_ns=1_000_000_000,
+    )
+
+
+COLLECTOR = Collector(
+    id="changes",
+    title=Text("Recent changes", "近期变更"),
+    why=Text(
+        "Most incidents follow a change: packages, files in /etc, restarts, boots, new processes of three days.",
+        "多数故障源于变更：三天内的软件包、/etc 文件、服务重启、开机与新进程。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "logs",
+            Needs(tools=("awk", "find", "stat"), mend="read access to /var/log and /etc"),
+            sh=_SH,
+            shows="read dpkg.log or rpm -qa, find /etc -mmin -4320, /proc/*/stat, after {seconds} s",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(0.2, 500, Text("One look through logs and /etc, at the end.", "结束时查看一遍日志与 /etc。")),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,206 @@
+"""What the threads of a Java process do, in three looks a second apart, and who waits for whose lock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from collectors.contract import (
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Table,
+    Text,
+    Tier,
+)
+from collectors.jvm_shell import ATTACH
+from collectors.parse import fielded
+from collectors.parse.tokens import words
+
+_MAX_BYTES = 16 << 20
+_MAX_LINES = 400_000
+_MAX_THREADS = 20_000
+_MAX_ROWS = 2_000
+_NAME = re.compile(rb'"(.{0,200}?)" (?:#\d|.{0,200}\bnid=)')
+_NID = re.compile(rb"\bnid=(0x[0-9a-f]{1,16}|\d{1,10})\b")
+_CPU = re.compile(rb"\bcpu=(\d{1,15}(?:\.\d{1,6})?)ms\b")
+_STATE = re.compile(rb"\s+java\.lang\.Thread\.State: ([A-Z_]{3,20})")
+_FRAME = re.compile(rb"\s+at (.{1,300}?)\(")
+_LOCK = re.compile(
+    rb"\s+- (waiting to lock|locked|waiting on|parking to wait for)\s+<(0x[0-9a-f]{1,16})> \(a ([^)]{1,200})\)"
+)
+_THREADS = (
+    *(
+        Column("tid"),
+        Column("name"),
+        Column("state"),
+        Column("dumps"),
+        Column("same_top"),
+        Column("top_frame"),
+    ),
+    *(Column("waits_for"), Column("lock_class"), Column("owner"), Column("cpu", "ms")),
+)
+_LOCKS = (Column("lock"), Column("lock_class"), Column("owner"), Column("waiters"))
+
+_SH = f"""
+LC_ALL=C
+export LC_ALL
+{ATTACH}
+s=$SECS
+i=1
+while [ $i -le 3 ]; do
+  jcmd_in Thread.print > .dump
+  grep -q 'java.lang.Thread.State' .dump || {{ echo "the Java process does not answer" >&2; exit 69; }}
+  echo "dump $i"
+  head -c 5000000 .dump
+  echo
+  i=$((i + 1))
+  [ $i -gt 3 ] || [ "$s" -lt 1 ] || sleep 1
+done
+"""
+
+
+@dataclass(slots=True)
+class _Thread:
+    """One thread in one dump."""
+
+    line: int
+    name: str
+    tid: int | None
+    cpu_ms: float | None
+    state: str = ""
+    top: str = ""
+    waits_for: str = ""
+    lock_class: str = ""
+    holds: list[str] = field(default_factory=list)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Tables `java_threads` (state in the last dump, CPU between the first and the last) and `java_locks`.
+
+    `tid` is the kernel's thread id (nid), as perf and strace name it. The format is HotSpot's, JDK 8 to 21.
+    """
+    del context
+    part = parts.get("stdout")
+    if part is None:
+        return fielded.missing()
+    dumps: list[dict[str, _Thread]] = []
+    deadlocks = 0
+    for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
+        if line.startswith(b"dump ") and len(line) < 8:
+            dumps = (dumps if len(dumps) < 4 else dumps[:3]) + [{}]
+        elif line.startswith(b"Found ") and b" deadlock" in line[:60]:
+            deadlocks += 1
+        elif dumps:
+            _read(dumps[-1], number, line[:1_000])
+    if not any(dumps):
+        return fielded.ended({})
+    last = next(one for one in reversed(dumps) if one)
+    owners = {lock: thread.name for thread in last.values() for lock in thread.holds}
+    rows = sorted(_rows(dumps, last, owners), key=lambda pair: -float(pair[1][9] or 0))[:_MAX_ROWS]
+    locks = list(_locks(last, owners))[:_MAX_ROWS]
+    tables = [Table("java_threads", _THREADS, tuple(row for _, row in rows), lines=tuple(n for n, _ in rows))]
+    if locks:
+        tables.append(
+            Table("java_locks", _LOCKS, tuple(r for _, r in locks), lines=tuple(n for n, _ in locks))
+        )
+    states: dict[str, int] = {}
+    for thread in last.values():
+        states[thread.state] = states.get(thread.state, 0) + 1
+    facts = {"java_threads": len(last), "java_deadlocks": deadlocks, "java_states": states}
+    return Parsed(tables=tuple(tables), facts=facts)
+
+
+def _read(dump: dict[str, _Thread], number: int, line: bytes) -> None:
+    if line.startswith(b'"'):
+        match = _NAME.match(line)
+        if match and len(dump) < _MAX_THREADS:
+            nid, cpu = _NID.search(line), _CPU.search(line)
+            name = words(match[1], 100)
+            tid = int(nid[1], 0) if nid and not (nid[1][:1] == b"0" and nid[1][1:2] != b"x") else None
+            thread = _Thread(number, name, tid, float(cpu[1]) if cpu else None)
+            dump[f"{tid} {name}"] = thread
+        return
+    if not dump or not line[:1].isspace():
+        return
+    thread = next(reversed(dump.values()))
+    if match := _STATE.match(line):
+        thread.state = words(match[1])
+    elif match := _FRAME.match(line):
+        thread.top = thread.top or words(match[1], 200)
+    elif match := _LOCK.match(line):
+        lock = words(match[2])
+        if match[1] == b"locked":
+            if len(thread.holds) < 50 and lock != thread.waits_for:
+                thread.holds.append(lock)
+        elif not thread.waits_for:
+            thread.waits_for, thread.lock_class = lock, words(match[3], 100)
+
+
+Row = tuple[str | int | float | None, ...]
+
+
+def _rows(
+    dumps: list[dict[str, _Thread]], last: dict[str, _Thread], owners: Mapping[str, str]
+) -> Iterator[tuple[int, Row]]:
+    for key, thread in last.items():
+        seen = [one[key] for one in dumps if key in one]
+        same = sum(one.top == thread.top and one.state == thread.state for one in seen)
+        began = seen[0].cpu_ms
+        cpu = thread.cpu_ms - began if thread.cpu_ms is not None and began is not None else None
+        yield (
+            thread.line,
+            (
+                *(thread.tid, thread.name, thread.state, len(seen), same, thread.top),
+                *(thread.waits_for, thread.lock_class, owners.get(thread.waits_for, ""), cpu),
+            ),
+        )
+
+
+def _locks(last: Mapping[str, _Thread], owners: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+    waiters: dict[str, list[_Thread]] = {}
+    for thread in last.values():
+        if thread.waits_for:
+            waiters.setdefault(thread.waits_for, []).append(thread)
+    for lock, threads in sorted(waiters.items(), key=lambda item: -len(item[1])):
+        yield threads[0].line, (lock, threads[0].lock_class, owners.get(lock, ""), len(threads))
+
+
+COLLECTOR = Collector(
+    id="jstack",
+    title=Text("Java threads", "Java 线程"),
+    why=Text(
+        "Which locks the threads of a JVM wait for, who holds them, and what the busy ones do.",
+        "JVM 线程在等待哪些锁、锁由谁持有，以及忙碌线程在做什么。",
+    ),
+    tier=Tier.STANDARD,
+    exclusive=True,
+    on_demand=True,
+    ways=(
+        Script(
+            "jcmd",
+            Needs(
+                tools=("awk", "nsenter"), target=True, mend="a JDK (jcmd) on the host or beside the process"
+            ),
+            sh=_SH,
+            shows="jcmd PID Thread.print, three times a second apart ({seconds} s at most)",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        2.0,
+        50_000,
+        Text(
+            "Three safepoints of 10 to 500 ms each: all Java threads stand still.",
+            "三次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。",
+        ),
+    ),
+    seconds_max=10,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,99 @@
+"""How a Java process was started: its heap against its limit, its collector, its final flags."""
+
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.jvm_shell import ATTACH
+from collectors.parse import fielded
+from collectors.parse.fielded import Field
+
+_MAX_BYTES = 1 << 20
+_FLAGS = (Field("flag", number=False), Field("value", number=False))
+_HEAP = (
+    Field("pid"),
+    Field("max_heap", "bytes"),
+    Field("initial_heap", "bytes"),
+    Field("memory_limit", "bytes"),
+    Field("rss", "kb", source="rss_kb"),
+    Field("max_heap_of_limit", "pct", source="of_limit_pct"),
+    Field("heap_used", "kb", source="heap_used_kb"),
+    Field("heap_committed", "kb", source="heap_total_kb"),
+)
+
+#: Only -XX flags are printed: what follows -D on a command line may be a password. Flags with a path lose it.
+_SH = f"""
+LC_ALL=C
+export LC_ALL
+{ATTACH}
+c=$(jcmd_in VM.flags) || {{ echo "the Java process does not answer" >&2; exit 69; }}
+h=$(jcmd_in GC.heap_info)
+[ "$SECS" -lt 1 ] || sleep 1
+printf '%s\\n' "$c" | tr ' ' '\\n' | awk -F= '/^-XX:/ {{ n = substr($1, 5); v = $2
+  if (n ~ /^[+-]/) {{ v = substr(n, 1, 1) == "+" ? "true" : "false"; n = substr(n, 2) }}
+  if (v !~ /^[A-Za-z0-9.]*$/) v = "*"
+  print "flag\\tflag=" n "\\tvalue=" v }}'
+l=
+for f in "/sys/fs/cgroup${{TARGET_CGROUP-}}/memory.max" "/sys/fs/cgroup/memory${{TARGET_CGROUP-}}/memory.limit_in_bytes"; do
+  [ -r "$f" ] && read -r l < "$f" && break
+done
+{{ printf '%s\\n' "$c" | tr ' ' '\\n'; printf '%s\\n' "$h"; grep VmRSS "/proc/$j/status"; grep MemTotal /proc/meminfo; }} |
+awk -v pid="$j" -v limit="$l" '
+  /^-XX:MaxHeapSize=/ {{ sub(/.*=/, ""); max = $0 }} /^-XX:InitialHeapSize=/ {{ sub(/.*=/, ""); init = $0 }}
+  / total +[0-9]+K, +used +[0-9]+K/ {{ for (i = 1; i < NF; i++) {{ if ($i == "total") tot += $(i + 1); if ($i == "used") used += $(i + 1) }} }}
+  /^VmRSS/ {{ rss = $2 }} /^MemTotal/ {{ mem = $2 * 1024 }}
+  END {{ if (limit !~ /^[0-9]+$/ || limit + 0 > mem) limit = mem
+    printf "heap\\tpid=%d\\tmax_heap=%s\\tinitial_heap=%s\\tmemory_limit=%.0f\\trss_kb=%d\\tof_limit_pct=%.2f\\theap_used_kb=%d\\theap_total_kb=%d\\n", pid, max, init, limit, rss, limit ? 100 * max / limit : 0, used, tot }}'
+"""
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Tables `jvm_flags` and `jvm_heap`; the limit is the control group's, or the host's memory without one."""
+    del context
+    found = fielded.read(parts, ("flag", "heap"), max_lines=5_000)
+    if found is None:
+        return fielded.missing()
+    return fielded.ended(
+        found,
+        tables=(
+            *fielded.table("jvm_heap", found["heap"], _HEAP),
+            *fielded.table("jvm_flags", found["flag"], _FLAGS),
+        ),
+    )
+
+
+COLLECTOR = Collector(
+    id="jvm_flags",
+    title=Text("JVM flags", "JVM 参数"),
+    why=Text(
+        "The greatest heap against the memory limit, and which garbage collector runs with how many threads.",
+        "最大堆与内存限制的关系，以及使用的垃圾回收器和线程数。",
+    ),
+    tier=Tier.STANDARD,
+    exclusive=True,
+    on_demand=True,
+    ways=(
+        Script(
+            "jcmd",
+            Needs(
+                tools=("awk", "nsenter"), target=True, mend="a JDK (jcmd) on the host or beside the process"
+            ),
+            sh=_SH,
+            shows="jcmd PID VM.flags; jcmd PID GC.heap_info ({seconds} s at most)",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        1.0,
+        500,
+        Text(
+            "Two attach commands; each starts a small JVM for half a second.",
+            "两条 attach 命令，各启动一个小型 JVM 约半秒。",
+        ),
+    ),
+    seconds_max=10,
+    max_bytes=_MAX_BYTES,
+)

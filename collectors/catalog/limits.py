@@ -1,0 +1,142 @@
+"""How near the host, its control groups and its processes are to limits that make calls fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import (
+    Collector,
+    Column,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    Table,
+    Text,
+    Tier,
+)
+from collectors.lean import lean
+from collectors.parse import tagged
+from collectors.parse.tagged import Row
+from collectors.parse.tokens import words
+
+_MAX_BYTES = 1 << 20
+_COLUMNS = (
+    Column("name"),
+    Column("used"),
+    Column("max"),
+    Column("used_pct", "pct"),
+    Column("scope"),
+    Column("where"),
+    Column("comm"),
+)
+#: Files below /proc/sys are read by cat: some shells read a byte at a time, and those files give only the first.
+#: FDSize bounds the open files of a process from above and costs nothing: only where it is greatest are they counted.
+_SH = r"""
+LC_ALL=C
+export LC_ALL
+trap : TERM
+sleep "$SECS" &
+wait $!
+T='	'
+say() { printf "l\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@"; }
+printf "limit\tname\tused\tmax\tscope\twhere\tcomm\n"
+set -- $(cat /proc/sys/fs/file-nr)
+say open_files $(($1 - $2)) "$3" host "" ""
+read -r a a a b x </proc/loadavg
+say threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
+say pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
+g=${TARGET_CGROUP-}
+while read -r x d k x; do
+  case $k in cgroup | cgroup2) ;; *) continue ;; esac
+  if [ -z "$g" ]; then
+    (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
+  else
+    while [ -n "$g" ]; do echo "$g"; g=${g%/*}; done
+    g=${TARGET_CGROUP-}
+  fi | head -n 200 | while IFS= read -r p; do
+    m= u=
+    [ -r "$d$p/pids.max" ] && read -r m <"$d$p/pids.max" && read -r u <"$d$p/pids.current" || continue
+    [ "$m" = max ] || say tasks_of_group "$u" "$m" cgroup "$p" ""
+  done
+done </proc/self/mounts 2>/dev/null
+{
+  if [ -n "${TARGET_PIDS-}" ]; then
+    printf '%s\n' $TARGET_PIDS | head -n 100
+  else
+    grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p'
+  fi
+} | while read -r p; do
+  m=$(sed -n 's/^Max open files *\([^ ]*\).*/\1/p' /proc/$p/limits 2>/dev/null)
+  u=$(ls /proc/$p/fd 2>/dev/null | wc -l)
+  c=
+  { read -r c </proc/$p/comm; } 2>/dev/null || continue
+  [ -r /proc/$p/fd ] || u=
+  say open_files_of_process "$u" "$m" process "$p" "$(printf %s "$c" | tr -d '\000-\037')"
+done
+"""
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """One row for each limit; `max` is None where there is none, `used` where it may not be seen.
+
+    `scope` is host, cgroup or process, `where` the path or the pid. The limit of a process is its soft one.
+    """
+    found = tagged.read(parts, _MAX_BYTES)
+    rows = found.of("limit")
+    if not rows:
+        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
+    cells = tuple(_cells(row) for row in rows)
+    table = Table("limits", _COLUMNS, cells, lines=tuple(row.line for row in rows))
+    return Parsed(tables=(table,), warnings=found.warnings)
+
+
+def _cells(row: Row) -> tuple[str | int | float | None, ...]:
+    used, limit = row.number("used"), row.number("max")
+    return (
+        row.text("name", 60),
+        used,
+        limit,
+        100.0 * used / limit if used is not None and limit else None,
+        row.text("scope", 20),
+        words(row.raw("where"), 1000) or None,
+        row.text("comm", 64) or None,
+    )
+
+
+COLLECTOR = Collector(
+    id="limits",
+    title=Text("Limits", "系统限额"),
+    why=Text(
+        "Open files, threads and process ids against their limits, of the host, of groups and of processes.",
+        "打开文件数、线程数、进程号相对于限额的用量：主机、控制组与进程。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "proc",
+            Needs(
+                tools=("find", "grep", "sed", "sort"),
+                files=("/proc/sys/fs/file-nr",),
+                mend="mount -t proc proc /proc; findutils, grep, sed",
+            ),
+            sh=lean(_SH),
+            shows="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, ls /proc/PID/fd | wc -l, after {seconds} s",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        0.1,
+        100,
+        Text(
+            "One look at the end; open files are counted for 20 processes, or those of the target.",
+            "结束时读取一次；统计 20 个进程或目标进程的打开文件数。",
+        ),
+    ),
+    seconds_max=600,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,97 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { sent } from "../../mock/msw";
+import type { Role, Service } from "../client/types";
+import { open } from "../testing/screen";
+
+const FEED: Service = {
+  id: "svc-1",
+  name: "feed",
+  selector: { role: "feed" },
+  locate: { kind: "unit", value: "feed.service" },
+  source: {
+    kind: "prometheus",
+    url: "http://10.40.0.9:9090",
+    queries: { rate: "r", errors: "e", latency: "l $quantile" },
+    latency_unit: "s",
+  },
+  has_token: true,
+  missing: [],
+  proxy: false,
+  hosts: 166,
+  created_at: "2026-11-21T10:00:00Z",
+};
+const ADS: Service = {
+  ...FEED,
+  id: "svc-2",
+  name: "ads",
+  locate: null,
+  source: { kind: "accepts", port: 8080 },
+  has_token: false,
+  missing: ["errors", "latency"],
+  proxy: true,
+};
+
+afterEach(() => {
+  state.role = "admin" as Role;
+  state.services = [];
+});
+
+describe("services", () => {
+  it("says what to do where there is none", async () => {
+    const user = userEvent.setup();
+    open("/services");
+    expect(await screen.findByText("No service is declared yet")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Declare a service" }));
+    const dialog = await screen.findByRole("dialog");
+    expect(within(dialog).getByRole("note")).toHaveTextContent("load, errors, latency will be inconclusive");
+    await user.type(within(dialog).getByLabelText("Name"), "feed");
+    await user.type(within(dialog).getByLabelText("Runs on hosts labelled"), "role=feed{Enter}");
+    await user.click(within(dialog).getByRole("button", { name: "Declare a service" }));
+    expect(await screen.findByRole("button", { name: "feed" })).toBeVisible();
+    const body = sent.find((one) => one.method === "POST" && one.path === "/services")?.body;
+    expect(body).toEqual({ name: "feed", selector: { role: "feed" }, source: { kind: "none" } });
+  });
+
+  it("shows beforehand what will be inconclusive, and what is only a proxy", async () => {
+    state.services = [FEED, ADS];
+    open("/services");
+    const row = (await screen.findByRole("button", { name: "ads" })).closest("tr") as HTMLElement;
+    expect(within(row).getByText("proxy")).toBeVisible();
+    expect(within(row).getByText("errors, latency")).toBeVisible();
+  });
+
+  it("tries the queries of a Prometheus and never shows its token", async () => {
+    const user = userEvent.setup();
+    state.services = [FEED];
+    open("/services");
+    await user.click(await screen.findByRole("button", { name: "feed" }));
+    const dialog = await screen.findByRole("dialog");
+    expect(within(dialog).getByLabelText("Bearer token")).toHaveValue("");
+    await user.click(within(dialog).getByRole("button", { name: "Try the queries" }));
+    expect(await within(dialog).findByText(/parse error/)).toBeVisible();
+    expect(within(dialog).getByText("812.4")).toBeVisible();
+  });
+
+  it("asks twice before it removes one", async () => {
+    const user = userEvent.setup();
+    state.services = [ADS];
+    open("/services");
+    await user.click(await screen.findByRole("button", { name: "ads" }));
+    await user.click(await screen.findByRole("button", { name: "Remove" }));
+    expect(state.services).toHaveLength(1);
+    await user.click(screen.getByRole("button", { name: "Remove for good" }));
+    await waitFor(() => expect(state.services).toHaveLength(0));
+  });
+
+  it("lets others only look", async () => {
+    state.role = "viewer" as Role;
+    state.services = [FEED];
+    open("/services");
+    expect(await screen.findByText("feed")).toBeVisible();
+    expect(screen.queryByRole("button", { name: "Declare a service" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "feed" })).toBeNull();
+  });
+});

@@ -1,0 +1,53 @@
+import { Button } from "@mantine/core";
+import { Plus } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { Page, Panel } from "../../components/Page";
+import { Empty, Loaded, RowSkeleton } from "../../components/States";
+import { useMay, useServices } from "../../lib/queries";
+import { flagField, textField, useUrlState } from "../../lib/urlState";
+import { ServiceDialog } from "./ServiceDialog";
+import { ServicesTable } from "./ServicesTable";
+
+const FIELDS = { edit: textField, add: flagField };
+
+/** What runs on the hosts, and where its numbers come from. */
+export function ServicesPage() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const [view, setView] = useUrlState(FIELDS);
+  const services = useServices();
+  const manages = may("service.manage");
+  const edited = services.data?.find((one) => one.id === view.edit);
+  const declare = (
+    <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
+      {t("services.add")}
+    </Button>
+  );
+  return (
+    <Page
+      title={t("services.title")}
+      meta={
+        services.data && <span className="num">{t("services.count", { count: services.data.length })}</span>
+      }
+      actions={manages && services.data && services.data.length > 0 && declare}
+    >
+      <Panel flush>
+        <Loaded query={services} skeleton={<RowSkeleton rows={6} height={29} />}>
+          {(rows) =>
+            rows.length > 0 ? (
+              <ServicesTable services={rows} onEdit={manages ? (edit) => setView({ edit }) : undefined} />
+            ) : (
+              <Empty title={t("services.empty")} action={manages && declare}>
+                {t("services.emptyText")} {!manages && t("services.emptyViewer")}
+              </Empty>
+            )
+          }
+        </Loaded>
+      </Panel>
+      {manages && view.add && <ServiceDialog onClose={() => setView({ add: false })} />}
+      {manages && edited && (
+        <ServiceDialog key={edited.id} service={edited} onClose={() => setView({ edit: "" })} />
+      )}
+    </Page>
+  );
+}

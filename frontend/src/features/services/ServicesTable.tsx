@@ -1,0 +1,79 @@
+import { useTranslation } from "react-i18next";
+import type { Service } from "../../client/types";
+import { Grid } from "../../components/Grid";
+import { Mark, Tag } from "../../components/Mark";
+import classes from "./services.module.css";
+
+interface Props {
+  services: readonly Service[];
+  /** Undefined for those who may only look. */
+  onEdit: ((id: string) => void) | undefined;
+}
+
+/** One row for each service; the last column says beforehand which verdicts will be inconclusive. */
+export function ServicesTable({ services, onEdit }: Props) {
+  const { t } = useTranslation();
+  return (
+    <Grid label={t("services.title")}>
+      <thead>
+        <tr>
+          <th>{t("services.name")}</th>
+          <th>{t("services.selector")}</th>
+          <th className="right">{t("services.hosts")}</th>
+          <th>{t("services.locate")}</th>
+          <th>{t("services.source")}</th>
+          <th>{t("services.missing")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {services.map((service) => (
+          <tr key={service.id}>
+            <td>
+              {onEdit ? (
+                <button type="button" className={classes.name} onClick={() => onEdit(service.id)}>
+                  {service.name}
+                </button>
+              ) : (
+                service.name
+              )}
+            </td>
+            <td>
+              <span className={classes.tags}>
+                {Object.entries(service.selector).map(([name, value]) => (
+                  <Tag key={name}>
+                    {name}={value}
+                  </Tag>
+                ))}
+              </span>
+            </td>
+            <td className="num right">{service.hosts}</td>
+            <td>
+              {service.locate ? (
+                t("services.locatedBy", {
+                  kind: t(`services.locateKinds.${service.locate.kind}`),
+                  value: service.locate.value,
+                })
+              ) : (
+                <span className="dim">–</span>
+              )}
+            </td>
+            <td>
+              {t(`services.sources.${service.source.kind}`)}{" "}
+              {service.source.kind === "prometheus" && <span className="mono dim">{service.source.url}</span>}
+              {service.proxy && <Tag title={t("services.sourceText.accepts")}>{t("services.proxy")}</Tag>}
+            </td>
+            <td>
+              {service.missing.length > 0 ? (
+                <Mark tone="warn">
+                  {service.missing.map((one) => t(`services.missingOf.${one}`)).join(", ")}
+                </Mark>
+              ) : (
+                <Mark tone="ok">{t("services.complete")}</Mark>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}
