@@ -109,7 +109,6 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("dstate-pileup", "disk-saturation", "major-fault-thrashing"),
         suspected_by=("F-MEM-SWAP",),
-        proven_by=("swap-thrash",),
     ),
     Cause(
         id="memory-leak",
@@ -156,6 +155,5 @@ CAUSES: tuple[Cause, ...] = (
         ),
         suspected_by=("F-NUMA-OTHER-NODE", "F-NUMA-CPUSET-MISMATCH"),
         tested_by=("numa_maps",),
-        proven_by=("numa-remote",),
     ),
 )
