@@ -176,7 +176,7 @@ _SHORT = (
             ("critical", Limit("critical", 40.0, "own; there are no official thresholds")),
         ),
         grade=Grade.CORRELATIONAL,
-        causes=("major-fault-thrashing", "swap-thrashing"),
+        causes=("major-fault-thrashing",),
         traps=Text("Absent before 4.20 and with psi=0.", "4.20 之前或 psi=0 时没有。"),
         source="/proc/pressure/memory",
     ),
