@@ -21,6 +21,7 @@ import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
+import { TracingPanel } from "./TracingPanel";
 
 const PinDialog = lazy(() => import("./PinDialog").then((m) => ({ default: m.PinDialog })));
 const EditDialog = lazy(() => import("./EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
@@ -123,6 +124,7 @@ function Known({ host }: { host: Host }) {
       <Notices host={host} onPin={() => setOpen("pin")} />
       <HostFacts host={host} />
       {host.state === "active" && <PreflightPanel host={host} />}
+      {host.state === "active" && <TracingPanel host={host} />}
       <Panel
         flush
         title={t("timeline.title")}
