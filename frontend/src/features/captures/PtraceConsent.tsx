@@ -43,6 +43,7 @@ export function PtraceConsent({ hosts, pid, refused, typed, onType }: Props) {
         <TextInput
           label={t("newCapture.ptraceConfirm", { name: host.name })}
           description={pid && t("newCapture.ptraceProcess", { pid, name: host.name })}
+          className={classes.consentName ?? ""}
           placeholder={host.name}
           autoComplete="off"
           spellCheck={false}
