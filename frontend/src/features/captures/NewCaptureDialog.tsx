@@ -14,24 +14,13 @@ import { useDialogState } from "../../lib/dialogs";
 import { usePick, useSentence } from "../../lib/i18n";
 import { keys, post, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
 import { usePreview } from "../../lib/usePreview";
+import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
 import { CollectorChoice, OptionFields } from "./CollectorChoice";
 import { type CaptureDraft, CUSTOM, chosenOf, lackOf, previewOf } from "./captureDraft";
 import classes from "./NewCapture.module.css";
-import { PreviewTable } from "./PreviewTable";
 import { PtraceConsent } from "./PtraceConsent";
 import { ScopeFields } from "./ScopeFields";
 import { type Place, placeOf, scopeOfText } from "./scope";
-
-/** What one capture costs a host: percent of one core while all run, and bytes over their durations. */
-export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
-  let cpu = 0;
-  let size = 0;
-  for (const one of preview.collectors) {
-    cpu += one.cost.cpu_pct;
-    size += one.cost.bytes_per_s * one.seconds;
-  }
-  return { cpu_pct: cpu, bytes: size };
-}
 
 const sentenceOf = (error: unknown) => (error instanceof ApiError ? error.sentence : null);
 
@@ -45,9 +34,9 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const about = useCollectors();
   const [draft, setDraft] = useState<CaptureDraft>(() => ({
     hosts: [...asked.on],
-    plan: asked.plan || "triage",
+    plan: asked.with.length > 0 ? CUSTOM : asked.plan || "triage",
     seconds: "",
-    collectors: [],
+    collectors: [...asked.with],
     scope: scopeOfText(asked.scope),
     options: {},
     reason: "",
