@@ -49,7 +49,7 @@ describe("services", () => {
     expect(within(dialog).getByRole("note")).toHaveTextContent("load, errors, latency will be inconclusive");
     await user.type(within(dialog).getByLabelText("Name"), "feed");
     await user.type(
-      within(dialog).getByRole("textbox", { name: "Runs on hosts labelled" }),
+      within(dialog).getByRole("combobox", { name: "Runs on hosts labelled" }),
       "role=feed{Enter}",
     );
     await user.click(within(dialog).getByRole("button", { name: "Declare a service" }));
