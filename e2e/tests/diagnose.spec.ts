@@ -34,7 +34,11 @@ test("a host is asked what is wrong with it, and every number leads to its line"
   const said = page.url();
 
   await page.getByRole("heading", { name: "Ruled out" }).getByRole("button").click();
-  const number = page.getByRole("list", { name: /^Numbers that speak against/ }).first().getByRole("link").first();
+  const number = page
+    .getByRole("list", { name: /^Numbers that speak against/ })
+    .first()
+    .getByRole("link")
+    .first();
   await number.click();
   await expect(page).toHaveURL(/line=\d+/);
   await expect(page.locator("[data-cited]").first()).toBeVisible();
