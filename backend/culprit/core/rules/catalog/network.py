@@ -53,7 +53,10 @@ _QUEUES: tuple[Rule, ...] = (
         measure=QUEUE_DROP_PCT,
         op=">",
         levels=(
-            ("warn", Limit("warn", 0.1, "any drop is one too many; a shaper's TCP needs some, so not from 0")),
+            (
+                "warn",
+                Limit("warn", 0.1, "any drop is one too many; a shaper's TCP needs some, so not from 0"),
+            ),
             ("critical", Limit("critical", 1.0, "TCP throughput falls with the root of the loss")),
         ),
         also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
@@ -175,9 +178,7 @@ _CONNTRACK: tuple[Rule, ...] = (
     Rule(
         id="F-NET-CONNTRACK-FULL",
         title=Text("The table of tracked connections is nearly full", "连接跟踪表将满"),
-        says=Text(
-            "{value} % of the table of tracked connections is taken.", "连接跟踪表已使用 {value} %。"
-        ),
+        says=Text("{value} % of the table of tracked connections is taken.", "连接跟踪表已使用 {value} %。"),
         measure=_FILL,
         op=">",
         levels=(
@@ -226,9 +227,7 @@ _CONNTRACK: tuple[Rule, ...] = (
         also=(Condition(_FILL, ">", Limit("fill", 90.0, "the log is everybody's, and may be of yesterday")),),
         grade=Grade.DIRECT,
         causes=("conntrack-table-full",),
-        traps=Text(
-            "All network namespaces write into one log.", "所有网络命名空间共用一份内核日志。"
-        ),
+        traps=Text("All network namespaces write into one log.", "所有网络命名空间共用一份内核日志。"),
         source="nf_conntrack: table full, dropping packet",
     ),
 )
@@ -238,7 +237,8 @@ _MTU: tuple[Rule, ...] = (
         id="F-NET-MTU-SMALL",
         title=Text("An MTU below what every network must carry", "MTU 低于网络最低要求"),
         says=Text(
-            "The MTU of the device is {value}; IPv6 needs 1280.", "该设备 MTU 为 {value}；IPv6 要求至少 1280。"
+            "The MTU of the device is {value}; IPv6 needs 1280.",
+            "该设备 MTU 为 {value}；IPv6 要求至少 1280。",
         ),
         measure=MTU,
         op="<",
@@ -246,7 +246,9 @@ _MTU: tuple[Rule, ...] = (
         grade=Grade.DIRECT,
         causes=("mtu-too-small",),
         refutes=("mtu-too-small",),
-        traps=Text("Tunnels need 1280 to 1480 and are not judged.", "隧道的 MTU 本就在 1280～1480，不作判断。"),
+        traps=Text(
+            "Tunnels need 1280 to 1480 and are not judged.", "隧道的 MTU 本就在 1280～1480，不作判断。"
+        ),
         source="RFC 8200",
     ),
     Rule(
@@ -261,9 +263,7 @@ _MTU: tuple[Rule, ...] = (
         levels=(("critical", Limit("critical", 0.5, "a healthy device below 1500 refuses none")),),
         grade=Grade.MECHANISM,
         causes=("mtu-too-small",),
-        traps=Text(
-            "Frames of unknown protocols count as dropped too.", "未知协议的帧也计入丢弃。"
-        ),
+        traps=Text("Frames of unknown protocols count as dropped too.", "未知协议的帧也计入丢弃。"),
         source="rx_dropped and rx_length_errors of devices whose MTU is below 1500",
     ),
     Rule(
@@ -292,7 +292,9 @@ _LINKS: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 2.0, "Netdata")),),
         guards=(
             Guard(
-                Condition(Over("net.rx_pps", "mean"), ">", Limit("packets", 100.0, "Netdata: 10,000 a minute")),
+                Condition(
+                    Over("net.rx_pps", "mean"), ">", Limit("packets", 100.0, "Netdata: 10,000 a minute")
+                ),
                 Sentence("doubt.few_packets"),
             ),
         ),
@@ -306,7 +308,8 @@ _LINKS: tuple[Rule, ...] = (
         id="F-NET-LINK-ERRORS",
         title=Text("A link damages packets", "链路损坏报文"),
         says=Text(
-            "{value} of a thousand packets came damaged, mostly {kind}.", "每千个包有 {value} 个损坏，主要为 {kind}。"
+            "{value} of a thousand packets came damaged, mostly {kind}.",
+            "每千个包有 {value} 个损坏，主要为 {kind}。",
         ),
         measure=LINK_ERRORS,
         op=">",
@@ -333,7 +336,9 @@ _LINKS: tuple[Rule, ...] = (
     Rule(
         id="F-NET-LINK-HALF-DUPLEX",
         title=Text("A link runs half duplex", "链路为半双工"),
-        says=Text("Half duplex ({value}): both sides cannot send at once.", "半双工（{value}）：双方不能同时发送。"),
+        says=Text(
+            "Half duplex ({value}): both sides cannot send at once.", "半双工（{value}）：双方不能同时发送。"
+        ),
         measure=HALF_DUPLEX,
         op=">=",
         levels=(("warn", Limit("warn", 1.0, "a failed negotiation")),),
@@ -350,7 +355,8 @@ _LINKS: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 90.0, "Netdata; back below 85")),),
         grade=Grade.CORRELATIONAL,
         traps=Text(
-            "Virtual devices have no speed; clouds limit below it.", "虚拟网卡没有速率；云上限速低于链路速率。"
+            "Virtual devices have no speed; clouds limit below it.",
+            "虚拟网卡没有速率；云上限速低于链路速率。",
         ),
         source="/proc/net/dev against the device's speed",
     ),
@@ -408,7 +414,8 @@ _TCP: tuple[Rule, ...] = (
         refutes=("packet-loss-upstream",),
         refuted_by=OWN,
         traps=Text(
-            "A peer that stands still for long looks the same for a while.", "长时间停顿的对端短期内表现相同。"
+            "A peer that stands still for long looks the same for a while.",
+            "长时间停顿的对端短期内表现相同。",
         ),
         source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every counter of drops",
     ),

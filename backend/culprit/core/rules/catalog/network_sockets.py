@@ -64,7 +64,9 @@ _LISTENERS: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 70.0, "the next burst overflows it")),),
         grade=Grade.CORRELATIONAL,
         causes=("listen-queue-overflow",),
-        traps=Text("One look is chance; this is the fullest of many.", "单次观察有偶然性；此处取多次观察的最大值。"),
+        traps=Text(
+            "One look is chance; this is the fullest of many.", "单次观察有偶然性；此处取多次观察的最大值。"
+        ),
         source="ss -ltn: Recv-Q against Send-Q of listening sockets",
     ),
     Rule(
@@ -91,9 +93,7 @@ _LISTENERS: tuple[Rule, ...] = (
         causes=("worker-pool-exhausted",),
         refutes=("worker-pool-exhausted",),
         refuted_by=(*OWN, *_GONE, "F-NET-LOSS-ELSEWHERE", "F-FLAME-INET-HASH-CONNECT"),
-        traps=Text(
-            "A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"
-        ),
+        traps=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
         source="ss -ltn, the emptiest of all looks; states and wait channels of threads",
     ),
 )
@@ -149,7 +149,8 @@ _PORTS: tuple[Rule, ...] = (
         grade=Grade.DIRECT,
         causes=("ephemeral-port-exhaustion",),
         traps=Text(
-            "connect() to local sockets and of UDP sends nothing either.", "本地套接字与 UDP 的 connect() 同样不发包。"
+            "connect() to local sockets and of UDP sends nothing either.",
+            "本地套接字与 UDP 的 connect() 同样不发包。",
         ),
         source="perf trace: connect; Tcp.ActiveOpens",
     ),
@@ -163,7 +164,9 @@ _PORTS: tuple[Rule, ...] = (
         measure=NOT_AVAILABLE,
         op=">",
         levels=(("critical", Limit("critical", 0.0, "errno 99 of connect()")),),
-        also=(Condition(PORT_USE_PCT, ">", Limit("use", 80.0, "a wrong local address gives the same errno")),),
+        also=(
+            Condition(PORT_USE_PCT, ">", Limit("use", 80.0, "a wrong local address gives the same errno")),
+        ),
         grade=Grade.DIRECT,
         causes=("ephemeral-port-exhaustion",),
         source="connect(2): EADDRNOTAVAIL",
@@ -177,23 +180,16 @@ _PORTS: tuple[Rule, ...] = (
         ),
         measure=TIME_WAIT_PCT,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 50.0, "every second port that connect() tries is taken")),
-            ("critical", Limit("critical", 80.0, "four of five")),
-        ),
+        levels=(("warn", Limit("warn", 50.0, "every second port that connect() tries is taken")),),
         grade=Grade.CORRELATIONAL,
         causes=("timewait-port-search",),
-        traps=Text(
-            "A great total over many destinations is fine.", "总数大但分散到多个目的地是正常的。"
-        ),
+        traps=Text("A great total over many destinations is fine.", "总数大但分散到多个目的地是正常的。"),
         source="ss -tan by destination; __inet_check_established of the kernel",
     ),
     Rule(
         id="F-FLAME-INET-HASH-CONNECT",
         title=Text("CPU time goes into the search for a port", "CPU 消耗在查找端口上"),
-        says=Text(
-            "{value} % of the CPU time runs through {frames}.", "{value} % 的 CPU 时间经过 {frames}。"
-        ),
+        says=Text("{value} % of the CPU time runs through {frames}.", "{value} % 的 CPU 时间经过 {frames}。"),
         measure=PORT_SEARCH_PCT,
         op=">",
         levels=(
@@ -209,7 +205,9 @@ _PORTS: tuple[Rule, ...] = (
     Rule(
         id="F-SYSCALL-SLOW-CONNECT",
         title=Text("connect() is slow", "connect() 缓慢"),
-        says=Text("connect() takes {value} us on average in {comm}.", "{comm} 的 connect() 平均耗时 {value} 微秒。"),
+        says=Text(
+            "connect() takes {value} us on average in {comm}.", "{comm} 的 connect() 平均耗时 {value} 微秒。"
+        ),
         measure=CONNECT_US,
         op=">",
         levels=(("warn", Limit("warn", 200.0, "a non-blocking connect takes some 20 us")),),
@@ -289,7 +287,9 @@ _SOFTIRQS: tuple[Rule, ...] = (
             Condition(_ALL_SOFT, ">", Limit("soft", 10.0, "else nobody pays for them")),
         ),
         grade=Grade.CONTEXT,
-        traps=Text("Acknowledgements are always small; GRO hides sizes.", "ACK 总是小包；GRO 会掩盖真实长度。"),
+        traps=Text(
+            "Acknowledgements are always small; GRO hides sizes.", "ACK 总是小包；GRO 会掩盖真实长度。"
+        ),
         source="/proc/net/dev, received",
     ),
     Rule(

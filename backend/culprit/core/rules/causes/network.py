@@ -268,12 +268,13 @@ _SOCKETS: tuple[Cause, ...] = (
         what=Text(
             "Nearly all local ports towards a destination lie in TIME_WAIT; connect() or bind() tries thousands of"
             " them before it finds a free one, in the kernel and on the CPU.",
-            "到目的地的本地端口几乎都处于 TIME_WAIT；connect() 或 bind() 需尝试上千个端口才能找到空闲的，全部消耗内核 CPU。",
+            "到目的地的本地端口几乎都处于 TIME_WAIT；connect() 或 bind() 要试上千个才找到空闲的，全部消耗内核 CPU。",
         ),
         fix=Text(
             "Keep connections open and reuse them; set tcp_tw_reuse = 1 where both ends have timestamps; widen"
             " ip_local_port_range; bind with IP_BIND_ADDRESS_NO_PORT.",
-            "使用长连接；两端均启用时间戳时设 tcp_tw_reuse = 1；扩大 ip_local_port_range；绑定地址时用 IP_BIND_ADDRESS_NO_PORT。",
+            "使用长连接；两端均启用时间戳时设 tcp_tw_reuse = 1；扩大 ip_local_port_range；"
+            "绑定地址时用 IP_BIND_ADDRESS_NO_PORT。",
         ),
         risk=Text(
             "A pool must notice connections that died. Never use tcp_tw_recycle: it breaks clients behind NAT. Old"

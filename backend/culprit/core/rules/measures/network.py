@@ -158,7 +158,9 @@ def _mtu_gap(view: View) -> Iterator[Measured]:
     for row in _devices(view):
         mtu, peer = row.number("mtu"), row.number("peer_mtu")
         if mtu is not None and peer is not None:
-            yield Measured(peer - mtu, _about(row), (row.cite,), 1, detail={"mtu": int(mtu), "peer": int(peer)})
+            yield Measured(
+                peer - mtu, _about(row), (row.cite,), 1, detail={"mtu": int(mtu), "peer": int(peer)}
+            )
 
 
 def _too_long(view: View) -> Iterator[Measured]:

@@ -15,7 +15,12 @@ _OWN = (
     *("net.rx_drop_per_s", "net.tx_drop_per_s", "net.rx_err_per_s", "net.tx_err_per_s"),
     *("net.rx_fifo_per_s", "net.ip_in_discards_per_s", "net.ip_out_discards_per_s"),
     *("softnet.dropped_per_s", "conntrack.drops_per_s", "conntrack.early_drops_per_s"),
-    *("tcp.listen_overflows_per_s", "tcp.listen_drops_per_s", "tcp.backlog_drop_per_s", "tcp.rcvq_drop_per_s"),
+    *(
+        "tcp.listen_overflows_per_s",
+        "tcp.listen_drops_per_s",
+        "tcp.backlog_drop_per_s",
+        "tcp.rcvq_drop_per_s",
+    ),
 )
 _LOOKED_AT = (("qdisc",), ("firewall",), ("net_dev",), ("softnet",), ("snmp",), ("netstat_ext",))
 
@@ -55,7 +60,7 @@ def _data_pct(view: View) -> Sequence[Measured]:
     data, share, cites = _data_retransmits(view)
     if not cites:
         return ()
-    doubts = ()
+    doubts: tuple[Sentence, ...] = ()
     if any(row.number("packets_total") is None for row in view.rows("firewall_rules")):
         doubts = (Sentence("doubt.uncounted_drop_rule"),)
     detail = {"per_s": round(data, 1)}

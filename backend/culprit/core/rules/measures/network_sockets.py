@@ -136,25 +136,22 @@ def _range(view: View) -> float:
 def _free(view: View) -> Sequence[Measured]:
     """Ports left towards each destination from the address that has fewest."""
     total = _range(view)
-    return worst(
+    most: dict[Subject, Row] = {}
+    for row in view.rows("tcp_destinations") if total else ():
+        if cell(row, "local_ports") > cell(most.get(_dst(row), row), "local_ports") or _dst(row) not in most:
+            most[_dst(row)] = row
+    return [
         Measured(
-            -max(0.0, total - cell(row, "local_ports")), _dst(row), (row.cite,), int(cell(row, "local_ports"))
+            max(0.0, total - cell(row, "local_ports")), about, (row.cite,), int(cell(row, "local_ports"))
         )
-        for row in view.rows("tcp_destinations")
-        if total and cell(row, "local_ports") > 0
-    )
-
-
-def _free_ports(view: View) -> Sequence[Measured]:
-    return [replace(one, value=abs(one.value)) for one in _free(view)]
+        for about, row in most.items()
+    ]
 
 
 def _time_wait(view: View) -> Sequence[Measured]:
     total = _range(view)
     return worst(
-        Measured(
-            100.0 * cell(row, "time_wait") / total, _dst(row), (row.cite,), int(cell(row, "time_wait"))
-        )
+        Measured(100.0 * cell(row, "time_wait") / total, _dst(row), (row.cite,), int(cell(row, "time_wait")))
         for row in view.rows("tcp_destinations")
         if total
     )
@@ -189,8 +186,18 @@ def _connects_failed(view: View) -> Iterator[Measured]:
         per_s = rates[subject[0][1]]
         if cites and per_s > 0:
             failed = max(0.0, 100.0 * (1.0 - opened / per_s))
-            detail = {"per_s": round(per_s, 1), "opened_per_s": round(opened, 1), "comm": row.text("comm")}
-            yield Measured(failed, subject, (row.cite, *cites[:1]), int(calls), detail=detail)
+            cited = (row.cite, *cites[:1])
+            yield Measured(
+                failed,
+                subject,
+                cited,
+                int(calls),
+                detail={
+                    "per_s": round(per_s, 1),
+                    "opened_per_s": round(opened, 1),
+                    "comm": row.text("comm"),
+                },
+            )
 
 
 def _not_available(view: View) -> Iterator[Measured]:
@@ -218,9 +225,7 @@ def _measure(name: str, unit: str, en: str, zh: str, read: object, *needs: str) 
     return Measure(name, unit, Text(en, zh), tuple((one,) for one in needs), read)  # type: ignore[arg-type]
 
 
-FILL = _measure(
-    "listener.fill_pct", "pct", "Fullest look at a queue", "队列最满时占比", _fill, "ss_listen"
-)
+FILL = _measure("listener.fill_pct", "pct", "Fullest look at a queue", "队列最满时占比", _fill, "ss_listen")
 STANDING = _measure(
     "listener.queue_min", "count", "Queue that never empties", "始终不空的队列", _standing, "ss_listen"
 )
@@ -252,10 +257,8 @@ CALLS_OUT_PCT = _measure(
     "proc_threads",
     "ss",
 )
-PORT_USE_PCT = _measure(
-    "tcp.port_use_pct", "pct", "Local ports in use", "本地端口使用率", _port_use, "ss"
-)
-FREE_PORTS = _measure("tcp.free_ports", "count", "Local ports left", "剩余本地端口", _free_ports, "ss")
+PORT_USE_PCT = _measure("tcp.port_use_pct", "pct", "Local ports in use", "本地端口使用率", _port_use, "ss")
+FREE_PORTS = _measure("tcp.free_ports", "count", "Local ports left", "剩余本地端口", _free, "ss")
 TIME_WAIT_PCT = _measure(
     "tcp.time_wait_pct", "pct", "Ports in TIME_WAIT", "TIME_WAIT 占端口比例", _time_wait, "ss"
 )
