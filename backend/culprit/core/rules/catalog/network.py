@@ -218,8 +218,8 @@ _CONNTRACK: tuple[Rule, ...] = (
         id="F-NET-CONNTRACK-LOG",
         title=Text("The kernel says that the table is full", "内核日志：连接跟踪表已满"),
         says=Text(
-            "The kernel said {value} times that the table of connections is full.",
-            "内核报告 {value} 次连接跟踪表已满。",
+            "The kernel's log says that the table of connections is full ({value}).",
+            "内核日志报告连接跟踪表已满（{value}）。",
         ),
         measure=CONNTRACK_LOG,
         op=">=",
@@ -406,7 +406,7 @@ _TCP: tuple[Rule, ...] = (
             Condition(DATA_RETRANS, ">", Limit("rate", 2.0, "a handful in a window are chance")),
             Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
             Condition(
-                DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.1, "random loss hits both alike: about 1")
+                DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")
             ),
         ),
         grade=Grade.MECHANISM,

@@ -144,9 +144,9 @@ _PORTS: tuple[Rule, ...] = (
         ),
         measure=CONNECTS_FAILED,
         op=">",
-        levels=(("critical", Limit("critical", 10.0, "readings of two collectors do not start together")),),
+        levels=(("critical", Limit("critical", 50.0, "readings of two collectors do not start together")),),
         also=(Condition(PORT_USE_PCT, ">", Limit("use", 95.0, "else it fails for another reason")),),
-        grade=Grade.DIRECT,
+        grade=Grade.MECHANISM,
         causes=("ephemeral-port-exhaustion",),
         traps=Text(
             "connect() to local sockets and of UDP sends nothing either.",

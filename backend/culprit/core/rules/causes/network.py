@@ -232,7 +232,6 @@ _SOCKETS: tuple[Cause, ...] = (
             "相同负载下：多数观察中接受队列为空，延迟接近单请求耗时。",
         ),
         explains=("listen-queue-overflow",),
-        tested_by=("proc_threads",),
         proven_by=("listen-overflow-lookalike",),
     ),
     Cause(
@@ -259,7 +258,6 @@ _SOCKETS: tuple[Cause, ...] = (
         ),
         explains=("timewait-port-search", "worker-pool-exhausted"),
         suspected_by=("F-NET-PORT-EXHAUSTION",),
-        tested_by=("perf_trace",),
         proven_by=("port-exhaustion",),
     ),
     Cause(
@@ -286,8 +284,8 @@ _SOCKETS: tuple[Cause, ...] = (
             "相同负载下：connect() 耗时回到几十微秒，系统态 CPU 下降。",
         ),
         explains=("ephemeral-port-exhaustion", "worker-pool-exhausted"),
-        suspected_by=("F-NET-TIMEWAIT-PRESSURE", "F-NET-PORT-EXHAUSTION"),
-        tested_by=("perf_record", "perf_trace"),
+        suspected_by=("F-NET-TIMEWAIT-PRESSURE",),
+        tested_by=("perf_record",),
         proven_by=("port-search",),
     ),
 )
