@@ -405,9 +405,7 @@ _TCP: tuple[Rule, ...] = (
         also=(
             Condition(DATA_RETRANS, ">", Limit("rate", 2.0, "a handful in a window are chance")),
             Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
-            Condition(
-                DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")
-            ),
+            Condition(DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")),
         ),
         grade=Grade.MECHANISM,
         causes=("packet-loss-upstream",),

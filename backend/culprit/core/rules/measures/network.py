@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+
+import numpy as np
 
 from collectors.contract import Text
 from culprit.core.rules.contract import Measure, Measured, Subject
@@ -17,6 +18,8 @@ TUNNELS = frozenset(
     {"ipip", "sit", "gre", "gretap", "vxlan", "geneve", "wireguard", "ip6tnl", "ip6gre", "vti", "tun", "xfrm"}
 )
 FULL_MTU = 1500
+#: Speeds of links are in millions of bits, rates of devices in units of 2^20 bytes.
+MIB_BITS = 8 * 2**20
 _DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
 _PORT = re.compile(r"(?:--dport|--dports|dport) \{? ?(\d{1,5})\b")
 _LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct count over")
@@ -81,9 +84,9 @@ def _packets_per_s(view: View) -> float:
         lane
         for metric in ("net.rx_pps", "net.tx_pps")
         for lane in view.of(metric)
-        if lane.labels.get("dev") != "lo" and len(lane.values)
+        if lane.labels.get("dev") != "lo"
     )
-    return sum(mean for lane in lanes if isfinite(mean := float(lane.values[:, 0].mean())))
+    return sum(float(np.nanmean(lane.values)) for lane in lanes if np.isfinite(lane.values).any())
 
 
 def _share(view: View, row: Row) -> Measured:
@@ -206,8 +209,8 @@ def _use(view: View) -> Iterator[Measured]:
     for metric in ("net.rx_mb_s", "net.tx_mb_s"):
         for lane in view.of(metric):
             row = speed.get(lane.labels.get("dev", ""))
-            if row is not None and len(lane.values):
-                used = 8.0 * float(lane.values[:, 0].mean()) / cell(row, "speed")
+            if row is not None and np.isfinite(lane.values).any():
+                used = MIB_BITS * float(np.nanmean(lane.values[:, 0])) / 1e6 / cell(row, "speed")
                 yield Measured(100.0 * used, _about(row), (row.cite,), len(lane.values))
 
 
