@@ -93,7 +93,8 @@ async def _kept_worker(
     address: str, port: int, options: argparse.Namespace, log: TextIO, number: int
 ) -> None:
     gap = options.kept / options.rate
-    await asyncio.sleep(gap * number / options.kept)
+    together = number - number % options.burst
+    await asyncio.sleep(gap * together / options.kept)
     while True:
         began, outcome = time.time(), "ok"
         writer = None
