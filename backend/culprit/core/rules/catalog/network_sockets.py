@@ -46,6 +46,7 @@ _LISTENERS: tuple[Rule, ...] = (
         grade=Grade.DIRECT,
         causes=("listen-queue-overflow",),
         refutes=("listen-queue-overflow",),
+        refuted_by=("F-NET-QUEUE-STANDS",),
         traps=Text(
             "The counter is of the whole network namespace; a restart causes a short burst.",
             "该计数属于整个网络命名空间；服务重启会造成短暂突增。",
@@ -64,10 +65,31 @@ _LISTENERS: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 70.0, "the next burst overflows it")),),
         grade=Grade.CORRELATIONAL,
         causes=("listen-queue-overflow",),
+        refuted_by=("F-NET-QUEUE-STANDS",),
         traps=Text(
             "One look is chance; this is the fullest of many.", "单次观察有偶然性；此处取多次观察的最大值。"
         ),
         source="ss -ltn: Recv-Q against Send-Q of listening sockets",
+    ),
+    Rule(
+        id="F-NET-QUEUE-STANDS",
+        title=Text("An accept queue never empties", "接受队列始终不空"),
+        says=Text(
+            "At least {value} connections to {process} waited at every look, up to {most}.",
+            "每次观察都至少有 {value} 个到 {process} 的连接在等待（最多 {most}）。",
+        ),
+        measure=STANDING,
+        op=">=",
+        levels=(
+            ("warn", Limit("warn", 5.0, "a queue of bursts is empty at some of dozens of looks (RFC 8289)")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("worker-pool-exhausted",),
+        traps=Text(
+            "Why the program does not accept is for other rules: CPU, locks, other services.",
+            "程序为何不 accept 由其他规则判断：CPU、锁、下游服务。",
+        ),
+        source="ss -ltn, the emptiest of all looks; a longer one would fill as well, so overflows do not count",
     ),
     Rule(
         id="F-NET-ACCEPT-STANDING",
@@ -84,7 +106,6 @@ _LISTENERS: tuple[Rule, ...] = (
             ("critical", Limit("critical", 50.0, "clients wait for dozens before them")),
         ),
         also=(
-            Condition(Over("tcp.listen_overflows_per_s", "mean"), "<=", Limit("overflows", 0.0, "none")),
             Condition(RUNNABLE_PCT, "<", Limit("runnable", 50.0, "else the CPU is what they wait for")),
             Condition(LOCK_PCT, "<", Limit("locks", 50.0, "else it is a lock that they wait for")),
             Condition(CALLS_OUT_PCT, "<", Limit("calls", 50.0, "else it may be another service")),

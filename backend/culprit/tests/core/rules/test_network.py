@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from culprit.core.rules.contract import Citation
 from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.registry import RULES
+from culprit.core.rules.rank import rank
+from culprit.core.rules.registry import CAUSES, RULES
 from culprit.core.rules.view import Lane, Outcome, Row, Stacks, View
 from culprit.core.stacks import Profile
 
@@ -73,6 +74,21 @@ def state(rule: str, view: View) -> str:
 )
 def test_a_standing_queue_with_blocked_workers(changes: dict, expected: str) -> None:
     assert state("F-NET-ACCEPT-STANDING", pool(**changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"),
+    [
+        pytest.param(12, "fired", id="F-NET-QUEUE-STANDS/stands"),
+        pytest.param(0, "quiet", id="F-NET-QUEUE-STANDS/drains"),
+    ],
+)
+def test_a_queue_that_stands_is_not_too_short(least: int, expected: str) -> None:
+    assert state("F-NET-QUEUE-STANDS", pool(least)) == expected
+    overflow = replace(still("tcp.listen_overflows_per_s"), values=np.full((2, 1), 9.0))
+    found = evaluate(RULES.values(), replace(pool(least), lanes=[overflow]))
+    named = [one.cause for one in rank(found, RULES, CAUSES).causes]
+    assert ("listen-queue-overflow" in named) is (expected == "quiet")
 
 
 def stacks(text: str, time_wait: int = 900) -> View:
