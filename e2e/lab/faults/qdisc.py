@@ -13,16 +13,12 @@ from e2e.lab.site import Site
 AMPLE_BYTES = 2_000_000
 
 
-def _service(
-    site: Site, port: int, rng: random.Random, burst: int = 1
-) -> tuple[int, Load, dict[str, object]]:
-    """A service with large answers, `burst` of them asked for at the same moment: pid, load, what was chosen."""
+def _service(site: Site, port: int, rng: random.Random) -> tuple[int, Load, dict[str, object]]:
+    """A service with large answers: pid, load, what was chosen."""
     rate, kept, answer_bytes = rng.randrange(40, 70), rng.randrange(12, 25), rng.randrange(30_000, 60_000)
     server = site.serve("service.py", port, "--workers", 48, "--answer-bytes", answer_bytes)
     load = site.load(
-        "--to",
-        f"{site.host_address}:{port}",
-        *("--rate", rate, "--kept", kept, "--burst", burst, "--timeout-s", 3.0),
+        "--to", f"{site.host_address}:{port}", "--rate", rate, "--kept", kept, "--timeout-s", 3.0
     )
     return server.pid, load, {"port": port, "rate": rate, "kept": kept, "answer_bytes": answer_bytes}
 
@@ -43,12 +39,9 @@ def _token_bucket(site: Site, rng: random.Random) -> Iterator[Live]:
 
 @contextmanager
 def _short_class(site: Site, rng: random.Random) -> Iterator[Live]:
-    """Traffic classes: the service's own has room for a handful of packets.
-
-    Answers that never meet would never fill it: some are asked for together.
-    """
+    """Traffic classes: the service's own has room for a handful of packets."""
     port = rng.randrange(7000, 9900)
-    pid, load, chosen = _service(site, port, rng, burst=6)
+    pid, load, chosen = _service(site, port, rng)
     healthy = load.baseline()
     mbit, packets = rng.randrange(25, 40), rng.randrange(2, 6)
     site.host_net.sh(

@@ -93,8 +93,7 @@ async def _kept_worker(
     address: str, port: int, options: argparse.Namespace, log: TextIO, number: int
 ) -> None:
     gap = options.kept / options.rate
-    together = number - number % options.burst
-    await asyncio.sleep(gap * together / options.kept)
+    await asyncio.sleep(gap * number / options.kept)
     while True:
         began, outcome = time.time(), "ok"
         writer = None
