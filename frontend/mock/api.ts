@@ -1,5 +1,6 @@
 import type * as T from "../src/client/types.ts";
 import { COLLECTORS, METRICS, PLANS } from "./catalogue.ts";
+import { ptraceRefusal, tierOf } from "./consent.ts";
 import { allDiagnoses, ask, cancelDiagnosis, hostFindings, readDiagnosis, runFindings } from "./findings.ts";
 import { CAUSES, RULES, THRESHOLDS } from "./knowledge.ts";
 import * as live from "./live.ts";
@@ -116,7 +117,7 @@ export const state = {
 };
 
 const MAY: Record<T.Role, string[]> = {
-  viewer: ["host.read", "capture.read", "profile.read", "finding.read", "token.own"],
+  viewer: ["host.read", "capture.read", "profile.read", "service.read", "finding.read", "token.own"],
   investigator: [
     "artifact.read",
     "capture.light",
@@ -136,6 +137,7 @@ const MAY: Record<T.Role, string[]> = {
     "host.retire",
     "credential.manage",
     "network.manage",
+    "service.manage",
     "user.manage",
     "audit.read",
     "threshold.manage",
@@ -431,21 +433,23 @@ route("POST", "/captures/preview", ({ body }) => {
   const ids = (body.collectors as string[] | undefined) ?? plan?.collectors.map((c) => c.id) ?? [];
   const seconds = Number(body.seconds ?? plan?.seconds ?? 15);
   const chosen = COLLECTORS.filter((c) => ids.includes(c.id));
-  const tier = chosen.some((c) => c.tier === "deep")
-    ? "deep"
-    : chosen.some((c) => c.tier === "standard")
-      ? "standard"
-      : "light";
-  const allowed = me().may.includes(`capture.${tier}`);
+  const tier = tierOf(chosen);
+  const asked = ((body.host_ids as string[]) ?? []).flatMap((h) => state.hosts.filter((x) => x.id === h));
+  const may = me().may.includes(`capture.${tier}`);
+  const refusal = may
+    ? ptraceRefusal(tier, asked, body.scope as T.CaptureScope | undefined)
+    : {
+        key: "auth.role_too_low",
+        params: {
+          action: `capture.${tier}`,
+          role: state.role,
+          needs: tier === "ptrace" ? "admin" : "oncall",
+        },
+      };
   return ok({
     tier,
-    allowed,
-    refusal: allowed
-      ? null
-      : {
-          key: "auth.role_too_low",
-          params: { action: `capture.${tier}`, role: state.role, needs: "oncall" },
-        },
+    allowed: refusal === null,
+    refusal,
     total_seconds: seconds + (tier === "deep" ? 5 : 0) + 3,
     collectors: chosen.map((c) => ({
       id: c.id,

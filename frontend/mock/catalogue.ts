@@ -34,7 +34,9 @@ const collector = (
   why: { en: `Shows ${en.toLowerCase()} second by second.`, zh: `逐秒显示${zh}。` },
   tier,
   mandatory: ["perf_record", "perf_sched", "iostat", "numastat", "vmstat", "softirqs"].includes(id),
-  exclusive: tier === "deep",
+  exclusive: tier === "deep" || tier === "ptrace",
+  on_demand: false,
+  options: [],
   ways: shows.map((line) => ({ shows: line, needs: {} })),
   seconds_max: tier === "deep" ? 5 : 120,
   max_bytes: 64 << 20,
@@ -114,6 +116,39 @@ export const COLLECTORS: CollectorInfo[] = [
   collector("meminfo", "Memory", "内存", "light", ["read /proc/meminfo"], [0.01, 1400]),
   collector("kmsg", "Kernel log", "内核日志", "light", ["dmesg --since -10m", "read /dev/kmsg"], [0.01, 300]),
   collector("proc_top", "Processes", "进程概览", "light", ["read /proc/[0-9]*/stat"], [0.3, 9000]),
+  collector("redis_info", "Redis", "Redis", "light", ["redis-cli -p PORT INFO"], [0.1, 4000], {
+    on_demand: true,
+    options: [{ name: "port", pattern: "[1-9][0-9]{0,4}", title: { en: "Port", zh: "端口" }, default: "" }],
+  }),
+  collector(
+    "tcp_probe",
+    "TCP handshakes",
+    "TCP 握手",
+    "light",
+    ["connect to ADDRESS:PORT, COUNT times"],
+    [0.2, 900],
+    {
+      on_demand: true,
+      options: [
+        {
+          name: "address",
+          pattern: "[0-9A-Za-z][0-9A-Za-z.:-]{0,99}",
+          title: { en: "Address", zh: "地址" },
+          default: "127.0.0.1",
+        },
+        { name: "port", pattern: "[1-9]\\d{0,4}", title: { en: "TCP port", zh: "TCP 端口" }, default: "22" },
+      ],
+    },
+  ),
+  collector(
+    "strace",
+    "System calls of one process",
+    "单个进程的系统调用",
+    "ptrace",
+    ["strace -f -ttt -T -yy -p PID, {seconds} s at most 3; payloads become lengths on the host"],
+    [50, 200_000],
+    { on_demand: true, seconds_max: 3 },
+  ),
   collector(
     "host_facts",
     "Facts of the host",
@@ -124,7 +159,7 @@ export const COLLECTORS: CollectorInfo[] = [
   ),
 ];
 
-const LIGHT = COLLECTORS.filter((c) => c.tier === "light").map((c) => c.id);
+const LIGHT = COLLECTORS.filter((c) => c.tier === "light" && !c.on_demand).map((c) => c.id);
 const plan = (id: string, en: string, zh: string, tier: Tier, seconds: number, ids: string[]): Plan => ({
   id,
   title: { en, zh },

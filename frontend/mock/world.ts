@@ -46,7 +46,7 @@ export const HOSTS: Host[] = Array.from({ length: 500 }, (_, i) => {
       pinned_at: iso(now_s - DAY_S * 40),
     },
     max_silence_s: 90,
-    allows_ptrace: false,
+    allows_ptrace: i === 0,
     facts: checked
       ? {
           kernel: pick(

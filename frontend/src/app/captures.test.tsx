@@ -68,6 +68,115 @@ describe("a new capture", () => {
   });
 });
 
+describe("what a new capture looks at", () => {
+  const posted = () => sent.find((one) => one.method === "POST" && one.path === "/captures")?.body;
+
+  it("is a checked value that is sent with the capture", async () => {
+    const user = userEvent.setup();
+    open(`/captures?dialog=capture&on=${HOST.id}&scope=port%3D`);
+    const value = await screen.findByRole("textbox", { name: "Port" });
+    expect(screen.getByText(/Say what to look at/)).toBeVisible();
+    await user.type(value, "99999");
+    await user.tab();
+    expect(screen.getByText("A number from 1 to 65535")).toBeVisible();
+    expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
+    await user.clear(value);
+    await user.type(value, "8080");
+    await waitFor(() => expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeEnabled());
+    await user.click(screen.getByRole("button", { name: "Run on 1 host" }));
+    await waitFor(() => expect(posted()).toMatchObject({ scope: { kind: "port", value: "8080" } }));
+  });
+
+  it("shows the server's refusal at the field that it is about", async () => {
+    answerInstead(({ path }) =>
+      path === "/captures/preview"
+        ? {
+            status: 422,
+            body: {
+              status: 422,
+              title: "",
+              detail: "",
+              key: "capture.scope_invalid",
+              params: { kind: "unit", value: "feed" },
+            },
+          }
+        : undefined,
+    );
+    open(`/captures?dialog=capture&on=${HOST.id}&scope=unit%3Dfeed`);
+    const value = await screen.findByRole("textbox", { name: "Unit" });
+    await waitFor(() => expect(value).toHaveAccessibleDescription(/does not take the value 'feed'/));
+    expect(screen.getByText(/once the marked field is corrected/)).toBeVisible();
+  });
+
+  it("takes values for the collectors of one's own choice, and marks those that are on demand", async () => {
+    const user = userEvent.setup();
+    open(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
+    const redis = await screen.findByRole("checkbox", { name: "Redis" });
+    expect(screen.getAllByText("on demand").length).toBeGreaterThan(1);
+    await user.click(redis);
+    const port = within(screen.getByRole("group", { name: "Redis" })).getByRole("textbox", { name: "Port" });
+    await user.type(port, "x");
+    expect(port).toHaveAccessibleDescription(/must match/);
+    await user.clear(port);
+    await user.type(port, "6380");
+    await waitFor(() => expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeEnabled());
+    await user.click(screen.getByRole("button", { name: "Run on 1 host" }));
+    await waitFor(() =>
+      expect(posted()).toMatchObject({
+        collectors: ["redis_info"],
+        options: { redis_info: { port: "6380" } },
+      }),
+    );
+  });
+});
+
+describe("a tool that stops a process", () => {
+  const strace = async (host: Host, scope = "process%3D4211") => {
+    const user = userEvent.setup();
+    open(`/captures?dialog=capture&on=${host.id}&plan=custom&scope=${scope}`);
+    await user.click(await screen.findByRole("checkbox", { name: "System calls of one process" }));
+    return user;
+  };
+  const run = () => screen.getByRole("button", { name: "Run on 1 host" });
+
+  it("runs only once the name of the host was typed", async () => {
+    const host = HOSTS[0] as Host;
+    const user = await strace(host);
+    const confirm = await screen.findByRole("textbox", { name: `Type ${host.name} to confirm` });
+    expect(confirm).toHaveAccessibleDescription(
+      `Process 4211 on ${host.name} will be stopped at every system call.`,
+    );
+    await screen.findByText(/strace -f -ttt/);
+    expect(run()).toBeDisabled();
+    await user.type(confirm, host.name.slice(0, -1));
+    expect(run()).toBeDisabled();
+    await user.type(confirm, host.name.slice(-1));
+    await waitFor(() => expect(run()).toBeEnabled());
+    await user.click(run());
+    await waitFor(() =>
+      expect(sent.find((one) => one.method === "POST" && one.path === "/captures")?.body).toMatchObject({
+        collectors: ["strace"],
+        scope: { kind: "process", value: "4211" },
+        confirm: host.name,
+      }),
+    );
+  });
+
+  it("leads to the host where nobody allowed it", async () => {
+    await strace(HOST);
+    expect(await screen.findByText(`No administrator has allowed tracing on ${HOST.name}.`)).toBeVisible();
+    expect(screen.getByRole("link", { name: `See where an admin allows it on ${HOST.name}` })).toBeVisible();
+    expect(screen.queryByRole("textbox", { name: /to confirm/ })).toBeNull();
+    expect(run()).toBeDisabled();
+  });
+
+  it("asks for one process", async () => {
+    await strace(HOSTS[0] as Host, "");
+    expect(await screen.findByText(/Tracing needs one process/)).toBeVisible();
+    expect(run()).toBeDisabled();
+  });
+});
+
 describe("a capture that runs", () => {
   const live = (): Capture => begin([HOST], "cpu", 30, "why", 5);
 

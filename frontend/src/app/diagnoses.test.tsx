@@ -91,7 +91,7 @@ describe("an answer", () => {
     expect(frames).toHaveAttribute("href", expect.stringMatching(/^\/profiles\/.*q=/));
     expect(screen.getByText(/GOMAXPROCS=4/)).toBeVisible();
     expect(screen.getByText("911 ms")).toBeVisible();
-    expect(screen.getByText(/does not allow it: strace/)).toBeVisible();
+    expect(await screen.findByText(/does not allow it: System calls of one process/)).toBeVisible();
   });
 
   it("opens what was ruled out, and keeps that in the address", async () => {

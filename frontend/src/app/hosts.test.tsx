@@ -176,6 +176,26 @@ describe("a host", () => {
     expect(screen.getByText("1 does not work")).toBeVisible();
   });
 
+  it("lets an admin allow tools that stop a process, and says what that means", async () => {
+    const user = userEvent.setup();
+    state.hosts = [{ ...HOST }];
+    open(`/hosts/${HOST.id}`);
+    const allow = await screen.findByRole("switch", { name: "Allow it on this host" });
+    expect(screen.getByText(/it may run many times slower/)).toBeVisible();
+    expect(allow).not.toBeChecked();
+    await user.click(allow);
+    await waitFor(() => expect(allow).toBeChecked());
+    expect(sent.find((one) => one.method === "PATCH")?.body).toEqual({ allows_ptrace: true });
+    expect(await screen.findByText("allowed")).toBeVisible();
+  });
+
+  it("shows others whether they are allowed, without a switch", async () => {
+    state.role = "oncall";
+    open(`/hosts/${HOST.id}`);
+    expect(await screen.findByText("not allowed")).toBeVisible();
+    expect(screen.queryByRole("switch", { name: "Allow it on this host" })).toBeNull();
+  });
+
   it("says that a host does not exist or may not be seen", async () => {
     open("/hosts/0193aaaa-0000-7000-8000-000000000000");
     expect(await screen.findByRole("alert")).toHaveTextContent("may not see it");

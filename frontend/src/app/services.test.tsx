@@ -48,7 +48,10 @@ describe("services", () => {
     const dialog = await screen.findByRole("dialog");
     expect(within(dialog).getByRole("note")).toHaveTextContent("load, errors, latency will be inconclusive");
     await user.type(within(dialog).getByLabelText("Name"), "feed");
-    await user.type(within(dialog).getByLabelText("Runs on hosts labelled"), "role=feed{Enter}");
+    await user.type(
+      within(dialog).getByRole("combobox", { name: "Runs on hosts labelled" }),
+      "role=feed{Enter}",
+    );
     await user.click(within(dialog).getByRole("button", { name: "Declare a service" }));
     expect(await screen.findByRole("button", { name: "feed" })).toBeVisible();
     const body = sent.find((one) => one.method === "POST" && one.path === "/services")?.body;
@@ -73,6 +76,17 @@ describe("services", () => {
     await user.click(within(dialog).getByRole("button", { name: "Try the queries" }));
     expect(await within(dialog).findByText(/parse error/)).toBeVisible();
     expect(within(dialog).getByText("812.4")).toBeVisible();
+  });
+
+  it("is not saved while it says how to find the service but not which", async () => {
+    const user = userEvent.setup();
+    state.services = [FEED];
+    open("/services");
+    await user.click(await screen.findByRole("button", { name: "feed" }));
+    const value = await screen.findByRole("textbox", { name: "Its name or number" });
+    expect(screen.getByRole("button", { name: "Save" })).toBeEnabled();
+    await user.clear(value);
+    expect(screen.getByRole("button", { name: "Save" })).toBeDisabled();
   });
 
   it("asks twice before it removes one", async () => {

@@ -192,6 +192,22 @@ export interface ImportRow {
   reason: Sentence | null;
 }
 
+export type ScopeKind = "host" | "process" | "cgroup" | "unit" | "container" | "port";
+
+/** What a capture looks at; a whole host has the empty value. */
+export interface CaptureScope {
+  kind: ScopeKind;
+  value: string;
+}
+
+/** A value that may be given to a collector; all of it must match `pattern`. */
+export interface CollectorOption {
+  name: string;
+  pattern: string;
+  title: Bilingual;
+  default: string;
+}
+
 export interface CollectorInfo {
   id: string;
   title: Bilingual;
@@ -199,6 +215,9 @@ export interface CollectorInfo {
   tier: Tier;
   mandatory: boolean;
   exclusive: boolean;
+  /** Part of no plan but one's own. */
+  on_demand: boolean;
+  options: CollectorOption[];
   ways: { shows: string; needs: unknown }[];
   seconds_max: number;
   max_bytes: number;
@@ -285,6 +304,7 @@ export interface Capture {
   plan: string;
   seconds: number | null;
   tier?: Tier;
+  scope?: CaptureScope;
   state: RunState;
   reason: string;
   source: "manual" | "import" | "api";

@@ -3,16 +3,20 @@ import { useCallback } from "react";
 import type { Search } from "../core/search";
 import { choiceField, listField, textField, useUrlState } from "./urlState";
 
-export const DIALOG_KEYS = ["dialog", "on", "plan", "with"] as const;
+export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope"] as const;
 
 const FIELDS = {
   dialog: choiceField(["", "capture", "import", "diagnose"], ""),
   on: listField,
   plan: textField,
   with: listField,
+  scope: textField,
 };
 
-/** What the open dialog is about: the hosts that it concerns, and the plan or the collectors to begin with. */
+/**
+ * What the open dialog is about: the hosts that it concerns, the plan or the collectors to begin with, and what to
+ * look at (`kind=value`).
+ */
 export const useDialogState = () => useUrlState(FIELDS);
 
 /** Opens a dialog with these hosts chosen, and a plan or collectors of one's own. */
@@ -24,6 +28,7 @@ export function useOpenDialog() {
       on: readonly string[] = [],
       plan = "",
       collectors: readonly string[] = [],
+      scope = "",
     ) =>
       void navigate({
         to: ".",
@@ -33,6 +38,7 @@ export function useOpenDialog() {
           on: listField.format(on),
           plan: plan || undefined,
           with: listField.format(collectors),
+          scope: scope || undefined,
         })) as never,
         resetScroll: false,
       }),

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { Preview } from "../client/types";
+import type { CaptureScope, Preview } from "../client/types";
 import { post } from "./api";
 
 export interface PreviewBody {
@@ -7,6 +7,8 @@ export interface PreviewBody {
   plan: string;
   seconds?: number;
   collectors?: readonly string[];
+  scope?: CaptureScope;
+  options?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** What a capture would run, and what it would cost, before anything is sent. */

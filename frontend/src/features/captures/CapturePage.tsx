@@ -16,6 +16,7 @@ import { useCaptureStream } from "../../lib/useCaptureStream";
 import { useTimeFormat } from "../../lib/useFormat";
 import { RunBars } from "../../renderers/capture/RunBars";
 import classes from "./CapturePage.module.css";
+import { scopeText } from "./scope";
 
 export function CapturePage() {
   const { captureId = "" } = useParams({ strict: false });
@@ -67,6 +68,11 @@ function Watched({ capture, link, since }: Props) {
         <>
           <StateMark state={capture.state} />
           {capture.source === "import" && <Tag>{t("captures.imported")}</Tag>}
+          {capture.scope && capture.scope.kind !== "host" && (
+            <Tag title={t("newCapture.scope")}>
+              {t(`newCapture.scopeKinds.${capture.scope.kind}`)} {capture.scope.value}
+            </Tag>
+          )}
           {capture.reason && <span>“{capture.reason}”</span>}
           <span>
             {capture.requested_by?.name} · <span className="num">{time.iso(capture.created_at)}</span>
@@ -108,7 +114,9 @@ function Watched({ capture, link, since }: Props) {
             <Button
               variant="default"
               leftSection={<Camera size={14} />}
-              onClick={() => openDialog("capture", hostIds, capture.plan)}
+              onClick={() =>
+                openDialog("capture", hostIds, capture.plan, [], capture.scope && scopeText(capture.scope))
+              }
             >
               {t("captures.again")}
             </Button>

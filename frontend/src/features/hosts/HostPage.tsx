@@ -22,6 +22,7 @@ import { Timeline } from "../../renderers/timeline/Timeline";
 import { HostFindings } from "./HostFindings";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
+import { TracingPanel } from "./TracingPanel";
 
 const PinDialog = lazy(() => import("./PinDialog").then((m) => ({ default: m.PinDialog })));
 const EditDialog = lazy(() => import("./EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
@@ -135,6 +136,7 @@ function Known({ host }: { host: Host }) {
       <Notices host={host} onPin={() => setOpen("pin")} />
       <HostFacts host={host} />
       {host.state === "active" && <PreflightPanel host={host} />}
+      {host.state === "active" && <TracingPanel host={host} />}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
       <Panel
         flush

@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import type { Service } from "../../client/types";
+import type { Service, ServiceSource } from "../../client/types";
 import { Grid } from "../../components/Grid";
 import { Mark, Tag } from "../../components/Mark";
 import classes from "./services.module.css";
@@ -8,6 +8,13 @@ interface Props {
   services: readonly Service[];
   /** Undefined for those who may only look. */
   onEdit: ((id: string) => void) | undefined;
+}
+
+/** The address, path or port that the numbers come from. */
+function whereOf(source: ServiceSource): string {
+  if (source.kind === "prometheus") return source.url;
+  if (source.kind === "access_log") return source.path;
+  return source.kind === "accepts" ? String(source.port) : "";
 }
 
 /** One row for each service; the last column says beforehand which verdicts will be inconclusive. */
@@ -47,7 +54,7 @@ export function ServicesTable({ services, onEdit }: Props) {
               </span>
             </td>
             <td className="num right">{service.hosts}</td>
-            <td>
+            <td className={classes.value}>
               {service.locate ? (
                 t("services.locatedBy", {
                   kind: t(`services.locateKinds.${service.locate.kind}`),
@@ -57,9 +64,9 @@ export function ServicesTable({ services, onEdit }: Props) {
                 <span className="dim">–</span>
               )}
             </td>
-            <td>
+            <td className={classes.value}>
               {t(`services.sources.${service.source.kind}`)}{" "}
-              {service.source.kind === "prometheus" && <span className="mono dim">{service.source.url}</span>}
+              <span className="mono dim">{whereOf(service.source)}</span>{" "}
               {service.proxy && <Tag title={t("services.sourceText.accepts")}>{t("services.proxy")}</Tag>}
             </td>
             <td>

@@ -17,7 +17,7 @@ export function SourceCheck({ service }: { service: Service }) {
     mutationFn: () => post<{ results: QueryResult[] }>(`/services/${service.id}/check`),
   });
   return (
-    <div className={classes.stack}>
+    <div className={classes.check}>
       <div className={classes.buttons}>
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           {t("services.check")}

@@ -96,6 +96,7 @@ export function bodyOf(draft: ServiceDraft, change = false): Record<string, unkn
 export function complete(draft: ServiceDraft): boolean {
   if (!draft.name.trim() || draft.selector.length === 0) return false;
   if (!draft.selector.every((label) => parseLabel(label))) return false;
+  if (draft.locateKind !== "any" && !draft.locateValue.trim()) return false;
   if (draft.kind === "prometheus")
     return [draft.url, draft.rate, draft.errors, draft.latency].every((text) => text.trim() !== "");
   if (draft.kind === "access_log") return draft.path.trim() !== "";

@@ -1,0 +1,43 @@
+import { Switch } from "@mantine/core";
+import { useTranslation } from "react-i18next";
+import type { Host } from "../../client/types";
+import { Mark } from "../../components/Mark";
+import { Panel } from "../../components/Page";
+import { ErrorLine } from "../../components/States";
+import { keys, patch, useAction, useMay } from "../../lib/queries";
+import classes from "./HostPage.module.css";
+
+/** Whether processes of the host may be stopped with ptrace, what that means, and the switch for an admin. */
+export function TracingPanel({ host }: { host: Host }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const allow = useAction(
+    (allows_ptrace: boolean) => patch<Host>(`/hosts/${host.id}`, { allows_ptrace }),
+    [keys.hosts],
+  );
+  return (
+    <Panel
+      title={t("tracing.title")}
+      aside={
+        <Mark tone={host.allows_ptrace ? "warn" : "off"}>
+          {t(host.allows_ptrace ? "tracing.allowed" : "tracing.denied")}
+        </Mark>
+      }
+    >
+      <div className={classes.tracing}>
+        <p>
+          {t("tracing.text")} {!may("host.edit") && t("tracing.onlyAdmin")}
+        </p>
+        {may("host.edit") && (
+          <Switch
+            label={t("tracing.allow")}
+            checked={allow.isPending ? allow.variables : host.allows_ptrace}
+            disabled={allow.isPending}
+            onChange={(event) => allow.mutate(event.currentTarget.checked)}
+          />
+        )}
+        <ErrorLine error={allow.error} />
+      </div>
+    </Panel>
+  );
+}
