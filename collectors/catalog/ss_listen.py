@@ -77,7 +77,7 @@ look() {
 _COLUMNS = (
     *(Column("address"), Column("port"), Column("process"), Column("pid"), Column("queue_max", "count")),
     *(Column("queue_last", "count"), Column("backlog", "count"), Column("fill_pct", "pct")),
-    *(Column("full_looks", "count"), Column("looks", "count")),
+    *(Column("full_looks", "count"), Column("looks", "count"), Column("queue_min", "count")),
 )
 
 
@@ -132,14 +132,20 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
 
 
 def _row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Cell, ...], int]:
-    """Sockets that share an address and port (SO_REUSEPORT) are one row: the fullest of them counts."""
+    """Sockets that share an address and port (SO_REUSEPORT) are one row: the fullest of them counts.
+
+    `queue_min` is what no look fell below: a queue that stands, where a burst's would drain.
+    """
     top = max(queues, key=lambda one: (one.waiting, one.boot_ns))
     last = max(queues, key=lambda one: (one.boot_ns, one.waiting))
     full = {one.boot_ns for one in queues if one.backlog > 0 and one.waiting >= one.backlog}
+    fullest: dict[int, int] = {}
+    for one in queues:
+        fullest[one.boot_ns] = max(one.waiting, fullest.get(one.boot_ns, 0))
     cells = (
         *(top.address, top.port, owner.process if owner else "", owner.pid if owner else None),
         *(top.waiting, last.waiting, int(top.backlog) if top.backlog >= 0 else None, known(top.fill_pct)),
-        *(len(full), len({one.boot_ns for one in queues})),
+        *(len(full), len(fullest), min(fullest.values())),
     )
     return cells, top.line
 
@@ -220,4 +226,5 @@ COLLECTOR = Collector(
     yields=("tcp.accept_queue_fill_pct",),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
 )

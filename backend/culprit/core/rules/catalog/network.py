@@ -1,0 +1,285 @@
+"""Rules about what queues, firewalls and the connection table throw away, and what had to be sent again."""
+
+from __future__ import annotations
+
+from collectors.contract import Text
+from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.measures.network import (
+    AQM_DROP_PCT,
+    DEFAULT_DROP_PCT,
+    NETEM,
+    QUEUE_DROP_PCT,
+    QUEUE_DROPS,
+    RANDOM_DROPS,
+    SERVICE_DROP_PCT,
+    UNCOUNTED,
+)
+from culprit.core.rules.measures.network_loss import (
+    CONNTRACK_LOG,
+    DATA_PER_HANDSHAKE,
+    DATA_RETRANS,
+    DATA_RETRANS_PCT,
+    OWN_DROPS,
+)
+
+#: Where one of these fired the host itself threw packets away, and needs nobody else to have done it.
+OWN = (
+    "F-NET-QDISC-DROP",
+    "F-NET-FW-DROP",
+    "F-NET-FW-STATISTIC",
+    "F-NET-MTU-SMALL",
+    "F-NET-MTU-TOO-LONG",
+    "F-NET-CONNTRACK-DROP",
+    "F-SOFTNET-DROP",
+    "F-NET-LINK-ERRORS",
+)
+_FILL = Over("conntrack.fill_pct", "max")
+
+_QUEUES: tuple[Rule, ...] = (
+    Rule(
+        id="F-NET-QDISC-DROP",
+        title=Text("A queue of this host drops packets", "本机队列丢包"),
+        says=Text(
+            "The {kind} of the device dropped {drops} packets, {value} % of what it was given.",
+            "该设备的 {kind} 丢弃了 {drops} 个包，占 {value} %。",
+        ),
+        measure=QUEUE_DROP_PCT,
+        op=">",
+        levels=(
+            (
+                "warn",
+                Limit("warn", 0.1, "any drop is one too many; a shaper's TCP needs some, so not from 0"),
+            ),
+            ("critical", Limit("critical", 1.0, "TCP throughput falls with the root of the loss")),
+        ),
+        also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
+        grade=Grade.DIRECT,
+        causes=("qdisc-drop",),
+        refutes=("qdisc-drop",),
+        traps=Text(
+            "A shaper that is meant to be narrow drops what exceeds its rate.",
+            "有意限速的整形器会丢弃超出速率的流量。",
+        ),
+        source="tc-stats: dropped",
+    ),
+    Rule(
+        id="F-NET-QDISC-AQM-DROP",
+        title=Text("A managed queue drops much", "AQM 队列丢包偏多"),
+        says=Text(
+            "The {kind} of the device dropped {value} % of what it was given.",
+            "该设备的 {kind} 丢弃了 {value} % 的包。",
+        ),
+        measure=AQM_DROP_PCT,
+        op=">",
+        levels=(("warn", Limit("warn", 1.0, "below, dropping is how it signals")),),
+        also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
+        grade=Grade.CORRELATIONAL,
+        causes=("qdisc-drop",),
+        traps=Text("fq_codel and cake drop by design.", "fq_codel 与 cake 的丢包是设计行为。"),
+        source="RFC 7567; tc-stats: dropped",
+    ),
+    Rule(
+        id="F-NET-NETEM-PRESENT",
+        title=Text("A network emulator is installed", "存在网络模拟器 netem"),
+        says=Text(
+            "{value} netem: loss {loss_pct} %, delay {delay_ms} ms.",
+            "{value} 个 netem：丢包 {loss_pct} %，延迟 {delay_ms} 毫秒。",
+        ),
+        measure=NETEM,
+        op=">=",
+        levels=(("critical", Limit("critical", 1.0, "nobody needs it in production")),),
+        grade=Grade.CORRELATIONAL,
+        causes=("qdisc-drop",),
+        traps=Text("It may be a chaos test that is meant.", "可能是有意的混沌测试。"),
+        source="tc-netem(8); what it drops is judged by F-NET-QDISC-DROP",
+    ),
+)
+
+_FIREWALL: tuple[Rule, ...] = (
+    Rule(
+        id="F-NET-FW-DROP",
+        title=Text("A firewall rule drops service traffic", "防火墙规则丢弃业务流量"),
+        says=Text(
+            "The rule «{rule}» dropped {packets} packets, {value} % of all traffic.",
+            "规则「{rule}」丢弃了 {packets} 个包，占全部流量的 {value} %。",
+        ),
+        measure=SERVICE_DROP_PCT,
+        op=">",
+        levels=(
+            ("warn", Limit("warn", 0.5, "scanners are fewer than that on a host that serves")),
+            ("critical", Limit("critical", 2.0, "every fiftieth packet: most short requests are hit")),
+        ),
+        grade=Grade.DIRECT,
+        causes=("firewall-drop",),
+        refutes=("firewall-drop",),
+        traps=Text(
+            "A limit against floods drops by design while there is one.",
+            "防洪限速规则在遭受洪泛时丢包属于设计行为。",
+        ),
+        source="iptables-save -c, nft counters: rules by chance, by rate, or to a port that is listened on",
+    ),
+    Rule(
+        id="F-NET-FW-STATISTIC",
+        title=Text("A firewall rule drops at random", "防火墙规则随机丢包"),
+        says=Text(
+            "The rule «{rule}» drops with a chance of {probability}: {value} packets a second.",
+            "规则「{rule}」以 {probability} 的概率丢包：每秒 {value} 个。",
+        ),
+        measure=RANDOM_DROPS,
+        op=">",
+        levels=(("critical", Limit("critical", 0.0, "nothing in production drops by chance")),),
+        grade=Grade.DIRECT,
+        causes=("firewall-drop",),
+        traps=Text(
+            "Load balancers use chance to choose a target, never to drop.",
+            "负载均衡用概率选择目标，但不会丢弃。",
+        ),
+        source="iptables-extensions(8) statistic; nft numgen, meta random",
+    ),
+    Rule(
+        id="F-NET-FW-DEFAULT-DROP",
+        title=Text("The default of a firewall drops much", "防火墙默认规则丢包较多"),
+        says=Text(
+            "What «{rule}» did not let pass is {value} % of all traffic.",
+            "「{rule}」未放行的流量占 {value} %。",
+        ),
+        measure=DEFAULT_DROP_PCT,
+        op=">",
+        levels=(("warn", Limit("warn", 1.0, "noise of scanners is less on a host that serves")),),
+        grade=Grade.CORRELATIONAL,
+        causes=("firewall-drop",),
+        traps=Text(
+            "A default-deny policy and bans drop by design.", "默认拒绝策略与封禁规则的丢包属于设计行为。"
+        ),
+        source="iptables-save -c, nft counters",
+    ),
+    Rule(
+        id="F-NET-FW-UNCOUNTED",
+        title=Text("A firewall rule drops and does not count", "有丢弃规则但没有计数器"),
+        says=Text(
+            "Nobody can tell how much «{rule}» drops ({value}).", "无法得知「{rule}」丢弃了多少（{value}）。"
+        ),
+        measure=UNCOUNTED,
+        op=">=",
+        levels=(("info", Limit("info", 1.0, "one hides what it does")),),
+        grade=Grade.CONTEXT,
+        source="nft rules without `counter`",
+    ),
+)
+
+_CONNTRACK: tuple[Rule, ...] = (
+    Rule(
+        id="F-NET-CONNTRACK-FULL",
+        title=Text("The table of tracked connections is nearly full", "连接跟踪表将满"),
+        says=Text("{value} % of the table of tracked connections is taken.", "连接跟踪表已使用 {value} %。"),
+        measure=_FILL,
+        op=">",
+        levels=(
+            ("info", Limit("info", 75.0, "Netdata")),
+            ("warn", Limit("warn", 90.0, "Netdata")),
+            ("critical", Limit("critical", 95.0, "the next burst is refused")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("conntrack-table-full",),
+        refutes=("conntrack-table-full",),
+        traps=Text(
+            "Counted for each network namespace, limited for all together.",
+            "计数按网络命名空间，上限为全局。",
+        ),
+        source="nf_conntrack_count, nf_conntrack_max",
+    ),
+    Rule(
+        id="F-NET-CONNTRACK-DROP",
+        title=Text("New connections find no room in the table", "连接跟踪表拒绝新连接"),
+        says=Text(
+            "{value} packets a second were dropped because the table of connections was full.",
+            "每秒 {value} 个包因连接跟踪表已满而被丢弃。",
+        ),
+        measure=Over("conntrack.drops_per_s", "mean"),
+        op=">",
+        levels=(("critical", Limit("critical", 0.0, "a counter that should stand still")),),
+        also=(Condition(_FILL, ">", Limit("fill", 90.0, "else a helper dropped, not the table")),),
+        grade=Grade.DIRECT,
+        causes=("conntrack-table-full",),
+        traps=Text(
+            "Helpers drop into the same counter, whence the look at how full it is.",
+            "协议助手也计入此项，因此同时要求表已接近满。",
+        ),
+        source="/proc/net/stat/nf_conntrack: drop",
+    ),
+    Rule(
+        id="F-NET-CONNTRACK-LOG",
+        title=Text("The kernel says that the table is full", "内核日志：连接跟踪表已满"),
+        says=Text(
+            "The kernel's log says that the table of connections is full ({value}).",
+            "内核日志报告连接跟踪表已满（{value}）。",
+        ),
+        measure=CONNTRACK_LOG,
+        op=">=",
+        levels=(("critical", Limit("critical", 1.0, "the kernel says exactly this")),),
+        also=(Condition(_FILL, ">", Limit("fill", 90.0, "the log is everybody's, and may be of yesterday")),),
+        grade=Grade.DIRECT,
+        causes=("conntrack-table-full",),
+        traps=Text("All network namespaces write into one log.", "所有网络命名空间共用一份内核日志。"),
+        source="nf_conntrack: table full, dropping packet",
+    ),
+)
+
+_TCP: tuple[Rule, ...] = (
+    Rule(
+        id="F-NET-SYN-RETRANS",
+        title=Text("Handshakes are sent again", "握手报文重传"),
+        says=Text("{value} SYN or SYN-ACK a second were sent again.", "每秒重传 {value} 个 SYN 或 SYN-ACK。"),
+        measure=Over("tcp.syn_retrans_per_s", "mean"),
+        op=">",
+        levels=(("warn", Limit("warn", 0.1, "one in ten seconds")),),
+        also=(
+            AnyOf(
+                (
+                    Condition(Over("tcp.retrans_pct", "mean"), ">", Limit("share", 1.0, "of all segments")),
+                    Condition(
+                        Over("tcp.timeouts_per_s", "mean"), ">", Limit("times", 3.0, "baseline"), "baseline"
+                    ),
+                )
+            ),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("packet-loss-upstream",),
+        refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW"),
+        traps=Text(
+            "One dead or overloaded peer makes many of them.", "单个失效或过载的对端就会造成大量重传。"
+        ),
+        source="TcpExt.TCPSynRetrans, TCPTimeouts",
+    ),
+    Rule(
+        id="F-NET-LOSS-ELSEWHERE",
+        title=Text("Packets get lost, and not here", "丢包发生在本机之外"),
+        says=Text(
+            "{value} % of the segments with data had to be sent again ({per_s} a second), and no counter of this"
+            " host dropped any.",
+            "{value} % 的数据段需要重传（每秒 {per_s} 个），而本机没有任何计数器显示丢包。",
+        ),
+        measure=DATA_RETRANS_PCT,
+        op=">",
+        levels=(
+            ("warn", Limit("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
+            ("critical", Limit("critical", 3.0, "throughput and tail latency collapse")),
+        ),
+        also=(
+            Condition(DATA_RETRANS, ">", Limit("rate", 2.0, "a handful in a window are chance")),
+            Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
+            Condition(DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")),
+        ),
+        grade=Grade.MECHANISM,
+        causes=("packet-loss-upstream",),
+        refutes=("packet-loss-upstream",),
+        refuted_by=OWN,
+        traps=Text(
+            "A peer that stands still for long looks the same for a while.",
+            "长时间停顿的对端短期内表现相同。",
+        ),
+        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every counter of drops",
+    ),
+)
+
+RULES: tuple[Rule, ...] = (*_QUEUES, *_FIREWALL, *_CONNTRACK, *_TCP)

@@ -1,0 +1,269 @@
+"""What devices, queueing disciplines and firewalls of a host drop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from collectors.contract import Text
+from culprit.core.rules.contract import Measure, Measured, Subject
+from culprit.core.rules.view import Row, View
+
+#: They drop to tell senders to slow down; that is their work (RFC 7567), up to a point.
+AQM = frozenset({"fq_codel", "codel", "cake", "fq_pie", "pie", "red", "sfb", "choke", "dualpi2"})
+#: Devices that wrap packets in others have a smaller MTU by design.
+TUNNELS = frozenset(
+    {"ipip", "sit", "gre", "gretap", "vxlan", "geneve", "wireguard", "ip6tnl", "ip6gre", "vti", "tun", "xfrm"}
+)
+FULL_MTU = 1500
+#: Speeds of links are in millions of bits, rates of devices in units of 2^20 bytes.
+MIB_BITS = 8 * 2**20
+_DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
+_PORT = re.compile(r"(?:--dport|--dports|dport) \{? ?(\d{1,5})\b")
+_LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct count over")
+#: What singles out senders or states: a rule with one of these was written against somebody.
+_AIMED = re.compile(r"saddr|(?:^| )-s |--match-set|--ctstate INVALID|ct state invalid|--src-")
+
+
+def _about(row: Row) -> Subject:
+    return (("dev", row.text("dev")),)
+
+
+def cell(row: Row, name: str) -> float:
+    """A number of a row; 0 where it has none."""
+    return row.number(name) or 0.0
+
+
+def worst(found: Iterable[Measured]) -> list[Measured]:
+    """The greatest for each subject."""
+    best: dict[Subject, Measured] = {}
+    for one in found:
+        if one.subject not in best or one.value > best[one.subject].value:
+            best[one.subject] = one
+    return list(best.values())
+
+
+def _queue_drops(view: View, aqm: bool) -> Sequence[Measured]:
+    """Of each device the discipline that drops most; classes have disciplines of their own below the root's."""
+    return worst(
+        Measured(
+            cell(row, "drop_pct"),
+            _about(row),
+            (row.cite,),
+            int(cell(row, "drops")),
+            detail={
+                "kind": row.text("kind"),
+                "drops": int(cell(row, "drops")),
+                "options": row.text("options"),
+            },
+        )
+        for row in view.rows("qdiscs")
+        if (row.text("kind") in AQM) is aqm
+    )
+
+
+def _queue_rates(view: View) -> Sequence[Measured]:
+    return worst(
+        Measured(cell(row, "drops_per_s"), _about(row), (row.cite,), int(cell(row, "drops")))
+        for row in view.rows("qdiscs")
+    )
+
+
+def _netem(view: View) -> Iterator[Measured]:
+    for row in view.rows("qdiscs"):
+        if row.text("kind") == "netem":
+            told = {"loss_pct": cell(row, "netem_loss_pct"), "delay_ms": cell(row, "netem_delay_ms")}
+            yield Measured(1.0, _about(row), (row.cite,), 1, detail=told)
+
+
+def _packets_per_s(view: View) -> float:
+    """Packets that devices other than the loopback received and sent."""
+    lanes = (
+        lane
+        for metric in ("net.rx_pps", "net.tx_pps")
+        for lane in view.of(metric)
+        if lane.labels.get("dev") != "lo"
+    )
+    return sum(float(np.nanmean(lane.values)) for lane in lanes if np.isfinite(lane.values).any())
+
+
+def _share(view: View, row: Row) -> Measured:
+    dropped = cell(row, "packets_per_s")
+    everything = _packets_per_s(view) + dropped
+    return Measured(
+        100.0 * dropped / everything if everything > 0 else 0.0,
+        (("chain", f"{row.text('table')}/{row.text('chain')}"),),
+        (row.cite,),
+        int(cell(row, "packets")),
+        detail={"rule": row.text("matches")[:120], "packets": int(cell(row, "packets"))},
+    )
+
+
+def _hits_service(row: Row, ports: frozenset[int]) -> bool:
+    """Whether a rule throws away what others of its kind let pass: by chance, beyond a rate, or to a service of ours.
+
+    A rule that drops all that came so far is a default, and one that names senders or broken states was meant.
+    """
+    matches = row.text("matches")
+    if row.number("random_probability") is not None or _LIMITED.search(matches):
+        return True
+    return not _AIMED.search(matches) and any(int(port) in ports for port in _PORT.findall(matches))
+
+
+def _drop_rules(view: View, serving: bool) -> Sequence[Measured]:
+    ports = frozenset(int(cell(row, "port")) for row in view.rows("listeners"))
+    return worst(
+        _share(view, row)
+        for row in view.rows("firewall_rules")
+        if row.text("verdict") in _DROPS and _hits_service(row, ports) is serving
+    )
+
+
+def _random_drops(view: View) -> Sequence[Measured]:
+    return worst(
+        Measured(
+            cell(row, "packets_per_s"),
+            (("chain", f"{row.text('table')}/{row.text('chain')}"),),
+            (row.cite,),
+            int(cell(row, "packets")),
+            detail={"rule": row.text("matches")[:120], "probability": cell(row, "random_probability")},
+        )
+        for row in view.rows("firewall_rules")
+        if row.text("verdict") in _DROPS and row.number("random_probability") is not None
+    )
+
+
+def _uncounted(view: View) -> Iterator[Measured]:
+    for row in view.rows("firewall_rules"):
+        if row.text("verdict") in _DROPS and row.number("packets_total") is None:
+            about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
+            yield Measured(1.0, about, (row.cite,), 1, detail={"rule": row.text("matches")[:120]})
+
+
+def _devices(view: View) -> Iterator[Row]:
+    for row in view.rows("links"):
+        kind = row.text("kind")
+        if kind != "loopback" and kind not in TUNNELS and not row.text("dev").startswith("lo"):
+            yield row
+
+
+def _mtu(view: View) -> Iterator[Measured]:
+    """Only of devices that carry anything."""
+    for row in _devices(view):
+        packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
+        if row.number("mtu") is not None and packets > 0:
+            yield Measured(cell(row, "mtu"), _about(row), (row.cite,), 1)
+
+
+def _mtu_gap(view: View) -> Iterator[Measured]:
+    for row in _devices(view):
+        mtu, peer = row.number("mtu"), row.number("peer_mtu")
+        if mtu is not None and peer is not None:
+            yield Measured(
+                peer - mtu, _about(row), (row.cite,), 1, detail={"mtu": int(mtu), "peer": int(peer)}
+            )
+
+
+def _too_long(view: View) -> Iterator[Measured]:
+    """What a device below the usual MTU refuses on arrival; nothing else makes it refuse good packets so early."""
+    for row in _devices(view):
+        mtu = row.number("mtu")
+        if mtu is not None and mtu < FULL_MTU:
+            refused = cell(row, "rx_dropped_per_s") + cell(row, "rx_length_errors_per_s")
+            yield Measured(refused, _about(row), (row.cite,), int(refused), detail={"mtu": int(mtu)})
+
+
+_LINK_ERRORS = (
+    *("rx_crc_errors_per_s", "rx_frame_errors_per_s", "rx_length_errors_per_s"),
+    *("tx_carrier_errors_per_s",),
+)
+
+
+def _link_errors(view: View) -> Iterator[Measured]:
+    for row in _devices(view):
+        kinds = {name: cell(row, name) for name in _LINK_ERRORS}
+        packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
+        bad = sum(kinds.values())
+        share = 1000.0 * bad / (bad + packets) if bad + packets > 0 else 0.0
+        most = max(kinds, key=lambda name: kinds[name]).removesuffix("_per_s")
+        yield Measured(share, _about(row), (row.cite,), int(bad), detail={"kind": most, "per_s": bad})
+
+
+def _flaps(view: View) -> Iterator[Measured]:
+    for row in _devices(view):
+        if row.number("carrier_changes") is not None:
+            yield Measured(cell(row, "carrier_changes"), _about(row), (row.cite,), 1)
+
+
+def _half_duplex(view: View) -> Iterator[Measured]:
+    for row in _devices(view):
+        if row.text("duplex") in {"half", "full"}:
+            yield Measured(float(row.text("duplex") == "half"), _about(row), (row.cite,), 1)
+
+
+def _use(view: View) -> Iterator[Measured]:
+    """The busier direction of each device as a share of its speed; virtual devices have none worth the name."""
+    speed = {row.text("dev"): row for row in view.rows("links") if cell(row, "speed") > 0}
+    for metric in ("net.rx_mb_s", "net.tx_mb_s"):
+        for lane in view.of(metric):
+            row = speed.get(lane.labels.get("dev", ""))
+            if row is not None and np.isfinite(lane.values).any():
+                used = MIB_BITS * float(np.nanmean(lane.values[:, 0])) / 1e6 / cell(row, "speed")
+                yield Measured(100.0 * used, _about(row), (row.cite,), len(lane.values))
+
+
+def _link_use(view: View) -> Sequence[Measured]:
+    return worst(_use(view))
+
+
+def _measure(name: str, unit: str, en: str, zh: str, *needs: str) -> Measure:
+    return Measure(name, unit, Text(en, zh), tuple((one,) for one in needs), _READERS[name])
+
+
+_READERS = {
+    "qdisc.drop_pct": lambda view: _queue_drops(view, aqm=False),
+    "qdisc.aqm_drop_pct": lambda view: _queue_drops(view, aqm=True),
+    "qdisc.drops_per_s": _queue_rates,
+    "qdisc.netem": lambda view: list(_netem(view)),
+    "firewall.service_drop_pct": lambda view: _drop_rules(view, serving=True),
+    "firewall.default_drop_pct": lambda view: _drop_rules(view, serving=False),
+    "firewall.random_drops_per_s": _random_drops,
+    "firewall.uncounted": lambda view: list(_uncounted(view)),
+    "links.mtu_bytes": lambda view: list(_mtu(view)),
+    "links.mtu_below_peer_bytes": lambda view: list(_mtu_gap(view)),
+    "links.too_long_per_s": lambda view: list(_too_long(view)),
+    "links.errors_per_1000": lambda view: list(_link_errors(view)),
+    "links.carrier_changes": lambda view: list(_flaps(view)),
+    "links.half_duplex": lambda view: list(_half_duplex(view)),
+    "links.use_pct": _link_use,
+}
+
+QUEUE_DROP_PCT = _measure("qdisc.drop_pct", "pct", "Dropped by a queue", "队列丢弃比例", "qdisc")
+AQM_DROP_PCT = _measure("qdisc.aqm_drop_pct", "pct", "Dropped by a managed queue", "AQM 丢弃比例", "qdisc")
+QUEUE_DROPS = _measure("qdisc.drops_per_s", "per_s", "Dropped by a queue", "队列丢弃速率", "qdisc")
+NETEM = _measure("qdisc.netem", "count", "netem disciplines", "netem 队列规则", "qdisc")
+SERVICE_DROP_PCT = _measure(
+    "firewall.service_drop_pct", "pct", "Traffic that rules drop", "规则丢弃的流量比例", "firewall", "net_dev"
+)
+DEFAULT_DROP_PCT = _measure(
+    "firewall.default_drop_pct", "pct", "Dropped by default", "默认策略丢弃比例", "firewall", "net_dev"
+)
+RANDOM_DROPS = _measure(
+    "firewall.random_drops_per_s", "packets_per_s", "Dropped at random", "随机丢弃", "firewall"
+)
+UNCOUNTED = _measure("firewall.uncounted", "count", "Rules that count nothing", "无计数器的规则", "firewall")
+MTU = _measure("links.mtu_bytes", "bytes", "MTU", "MTU", "links")
+MTU_GAP = _measure(
+    "links.mtu_below_peer_bytes", "bytes", "MTU below the other end's", "MTU 低于对端", "links"
+)
+TOO_LONG = _measure(
+    "links.too_long_per_s", "packets_per_s", "Refused for their length", "因过长被拒的包", "links"
+)
+LINK_ERRORS = _measure(
+    "links.errors_per_1000", "count", "Damaged packets of a thousand", "每千包损坏数", "links"
+)
+FLAPS = _measure("links.carrier_changes", "count", "Carrier changes", "链路状态变化", "links")
+HALF_DUPLEX = _measure("links.half_duplex", "count", "Half duplex", "半双工", "links")
+LINK_USE = _measure("links.use_pct", "pct", "Use of the link", "链路利用率", "links", "net_dev")
