@@ -27,7 +27,8 @@ _WAITS = (
 #: Who spoke last is told by the kernel: how long ago data was sent and received, in steps of a jiffy (hence 8 ms
 #: between the two), and how many segments of data there were each way. A question is unanswered where ours was the
 #: last word and the other side has acknowledged all of it. Only connections that spoke within a minute count: what
-#: is silent for longer is a stream or is forgotten. Nothing is counted before a connection waits for 20 ms.
+#: is silent for longer is a stream or is forgotten. A client that has hung up meanwhile (CLOSE_WAIT, where the end of
+#: its stream counts as one byte) has its request worked on all the same. Nothing is counted before a connection waits for 20 ms.
 #: With a target, its processes' connections only. A look walks over the descriptors of all processes; the next one comes after 10 times as long.
 _SH = (
     PRELUDE
@@ -41,7 +42,7 @@ n=0
 while [ "$c" -lt "$end" ] && [ -z "$over" ] && [ $n -lt 60 ]; do
     a=$c n=$((n + 1))
     echo "look"
-    $ns ss -Htinp state established 2> .err | head -n 20000
+    $ns ss -Htinp state established state close-wait 2> .err | head -n 20000
     now
     took=$(((c - a) * 10))
     [ $took -ge 40 ] || took=40
@@ -51,14 +52,15 @@ done | awk -v mine="$(echo $mine)" -v only=" ${TARGET_PIDS-} " '
     BEGIN { k = split(mine, l, " "); for (i = 1; i <= k; i++) own[l[i]] = 1 }
     function field(name) { return match($0, " " name ":[0-9]+") ? substr($0, RSTART + length(name) + 2, RLENGTH - length(name) - 2) + 0 : -1 }
     $1 == "look" { looks++; next }
-    /^[0-9]/ {
-        unread = $1; unsent = $2; p = $3; sub(/.*:/, "", p); pid = 0; comm = ""
+    /^[A-Z]/ {
+        gone = $1 == "CLOSE-WAIT"; unread = $2 - gone; unsent = $3; p = $4; sub(/.*:/, "", p); pid = 0; comm = ""
         if (match($0, /\(\("[^"]*",pid=[0-9]+/)) { s = substr($0, RSTART + 3, RLENGTH - 3); split(s, w, "\",pid="); comm = w[1]; pid = w[2] }
-        else if (p in own) next
+        else if (p in own) { g = ""; next }
         gsub(/[\t=]/, "_", comm)
         inbound = p in own
+        if (gone && !inbound) { g = ""; next }
         if (only ~ /[0-9]/ && !index(only, " " pid " ")) { g = ""; next }
-        g = pid "\t" comm "\t" (inbound ? "in" : "out") "\t" (inbound ? p : $4)
+        g = pid "\t" comm "\t" (inbound ? "in" : "out") "\t" (inbound ? p : $5)
         next
     }
     / rto:/ && g != "" {
@@ -69,7 +71,7 @@ done | awk -v mine="$(echo $mine)" -v only=" ${TARGET_PIDS-} " '
         if (unsent > 0) held[g]++
         if (/ retrans:[1-9]/) again[g]++
         age = -1
-        if (unread == 0 && unsent == 0) {
+        if (unread <= 0 && unsent == 0) {
             if (inbound) { if (come > 0 && (out <= 0 || sent - got >= 8)) age = got }
             else if (out > 0 && (come <= 0 || got - sent >= 8)) age = sent
         }
@@ -116,7 +118,7 @@ COLLECTOR = Collector(
             "ss",
             Needs(tools=("ss", "awk"), root=True, mend="iproute2, and root for the owners of sockets"),
             sh=lean(_SH),
-            shows="ss -Htinp state established, up to twice a second for {seconds} s, counted on the host",
+            shows="ss -Htinp state established state close-wait, up to twice a second for {seconds} s, counted on the host",
             version="ss -V",
             stop="TERM",
         ),

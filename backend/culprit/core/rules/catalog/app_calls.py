@@ -25,9 +25,8 @@ RULES: tuple[Rule, ...] = (
         ),
         grade=Grade.MECHANISM,
         also=(
-            Condition(
-                calls.KERNEL_CPU, ">=", Limit("kernel", 10.0, "percent of one CPU that the calls cost")
-            ),
+            Condition(calls.CPU, ">=", Limit("cpu", 10.0, "percent of one CPU: less hurts nobody")),
+            Condition(calls.CPU_PER_READ, "<=", Limit("each", 20.0, "us: a call costs one, so 5 % at least")),
         ),
         causes=("small-read-pattern",),
         refutes=("small-read-pattern",),
@@ -95,10 +94,7 @@ RULES: tuple[Rule, ...] = (
         says=Text("{value} broken pipes a second.", "每秒 {value} 次管道断开。"),
         measure=calls.BROKEN_PIPES,
         op=">",
-        levels=(
-            ("info", Limit("info", 0.0, "each is an answer that nobody waited for")),
-            ("warn", Limit("warn", 1.0, "a second")),
-        ),
+        levels=(("info", Limit("info", 0.0, "each is an answer that nobody waited for")),),
         grade=Grade.CORRELATIONAL,
         traps=Text(
             "It is a consequence: clients gave up before. Those on mobile networks hang up by nature.",

@@ -114,10 +114,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=services.REDIS_SLOWEST,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 10.0, "one thread serves all; the log's own default is 10 ms")),
-            ("critical", Limit("critical", 1000.0, "near the usual time limits of clients")),
-        ),
+        levels=(("warn", Limit("warn", 10.0, "one thread serves all; the log's own default is 10 ms")),),
         grade=Grade.CORRELATIONAL,
         causes=("slow-dependency",),
         traps=Text("The log leaves out the time spent in the queue.", "慢日志不含排队时间。"),
@@ -129,10 +126,7 @@ RULES: tuple[Rule, ...] = (
         says=Text("hz is {value}; 10 is the default.", "hz 为 {value}，默认值为 10。"),
         measure=services.REDIS_HZ,
         op=">",
-        levels=(
-            ("info", Limit("info", 20.0, "the default is 10")),
-            ("warn", Limit("warn", 100.0, "redis.conf advises against more")),
-        ),
+        levels=(("info", Limit("info", 20.0, "the default is 10, and more than 100 is never advised")),),
         grade=Grade.CONTEXT,
         traps=Text("A lower value makes single rounds of expiry longer.", "调低会让单次过期清理更久。"),
         source="CONFIG GET hz",

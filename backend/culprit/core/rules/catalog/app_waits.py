@@ -115,10 +115,7 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=waits.CLOSE_WAIT,
         op=">=",
-        levels=(
-            ("warn", Limit("warn", 30.0, "one in hand for each thread is normal")),
-            ("critical", Limit("critical", 1000.0, "near the usual limit of open files")),
-        ),
+        levels=(("warn", Limit("warn", 30.0, "one in hand for each thread is normal")),),
         grade=Grade.DIRECT,
         also=(
             AnyOf(

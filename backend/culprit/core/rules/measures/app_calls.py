@@ -36,11 +36,22 @@ def _tiny_reads(view: View) -> Iterator[Measured]:
         yield Measured(reads if tiny else 0.0, (("pid", pid),), (row.cite,), int(reads), (), detail)
 
 
-def _kernel_cpu(view: View) -> Iterator[Measured]:
+def _cpu(view: View) -> Iterator[Measured]:
     for row in view.rows("processes"):
-        cpu, pid = row.number("cpu_system"), row.number("pid")
+        cpu, pid = row.number("cpu"), row.number("pid")
         if cpu is not None and pid is not None:
             yield Measured(cpu, (("pid", str(int(pid))),), (row.cite,))
+
+
+def _cpu_per_read(view: View) -> Iterator[Measured]:
+    """All that the process computes, by its reads: kernels differ in whether a short call counts as theirs."""
+    reads = {row.number("pid"): row for row in view.rows("proc_io")}
+    for row in view.rows("processes"):
+        cpu, pid = row.number("cpu"), row.number("pid")
+        mine = reads.get(pid)
+        rate = mine.number("syscr_per_s") if mine else None
+        if cpu is not None and pid is not None and mine is not None and rate:
+            yield Measured(1e4 * cpu / rate, (("pid", str(int(pid))),), (row.cite, mine.cite), int(rate))
 
 
 def _repeated_lines(view: View) -> Iterator[Measured]:
@@ -130,8 +141,15 @@ def _archive_time(view: View) -> Iterator[Measured]:
 _STRACE = (("strace",),)
 TINY_READS = Measure("io.tiny_reads_per_s", "per_s", Text("Reads of a page or less", "不超过一页的读"),
                      (("proc_io",),), lambda view: list(_tiny_reads(view)))  # fmt: skip
-KERNEL_CPU = Measure("proc.system_pct", "pct", Text("CPU in the kernel", "内核态 CPU"),
-                     (("proc_top",),), lambda view: list(_kernel_cpu(view)))  # fmt: skip
+CPU = Measure(
+    "proc.cpu_total_pct",
+    "pct",
+    Text("CPU of the process", "进程 CPU"),
+    (("proc_top",),),
+    lambda view: list(_cpu(view)),
+)
+CPU_PER_READ = Measure("io.cpu_us_per_read", "us", Text("CPU for each read", "每次读的 CPU"),
+                       (("proc_top",), ("proc_io",)), lambda view: list(_cpu_per_read(view)))  # fmt: skip
 REPEATED_LINES = Measure("log.repeated_pct", "pct", Text("Lines in both files", "两个文件中都有的行"),
                          (("log_repeats",),), lambda view: list(_repeated_lines(view)))  # fmt: skip
 REPEATED_COUNT = Measure("log.repeated_count", "count", Text("Lines in both files", "两个文件中都有的行数"),
