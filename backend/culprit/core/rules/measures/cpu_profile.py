@@ -35,7 +35,7 @@ OFF_CPU_SECONDS = 4.0
 
 
 def serving(view: View) -> dict[int, tuple[int, ...]]:
-    """Processes that listen → themselves and their children, of those that used any CPU."""
+    """Processes that listen → themselves, their children, and where the parent is the same program, its family."""
     used = {
         int(row.number("pid") or 0): row for row in view.rows("processes") if not row.number("kernel_thread")
     }
@@ -43,8 +43,10 @@ def serving(view: View) -> dict[int, tuple[int, ...]]:
     for row in view.rows("listeners"):
         pid = int(row.number("pid") or 0)
         if pid and row.text("process") not in ("sshd", "systemd"):
-            children = [one for one, each in used.items() if each.number("ppid") == pid]
-            found[pid] = tuple(sorted({pid, *children}))
+            parent = int(used[pid].number("ppid") or 0) if pid in used else 0
+            same = parent in used and used[parent].text("comm") == used[pid].text("comm")
+            heads = {pid, parent} if same else {pid}
+            found[pid] = tuple(sorted(heads | {one for one in used if used[one].number("ppid") in heads}))
     return found
 
 
