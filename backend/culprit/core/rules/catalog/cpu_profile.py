@@ -101,6 +101,29 @@ RULES: tuple[Rule, ...] = (
         source="time off the CPU below functions that take locks, waits on conditions left out",
     ),
     Rule(
+        id="F-LOCK-JAVA-MONITOR",
+        title=Text("Java threads wait for one monitor", "Java 线程等待同一监视器"),
+        says=Text(
+            "{value} threads wait for a {lock} that {owner} holds.",
+            "{value} 个线程在等待 {owner} 持有的 {lock}。",
+        ),
+        measure=profile.JAVA_LOCKS,
+        op=">=",
+        levels=(
+            ("warn", Limit("warn", 4.0, "own: a handful of workers behind one")),
+            ("critical", Limit("critical", 16.0, "own: a whole pool")),
+        ),
+        grade=Grade.DIRECT,
+        causes=("lock-contention",),
+        refutes=("lock-contention",),
+        refuted_by=("F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING"),
+        traps=Text(
+            "One dump is one moment; the safepoint itself may gather waiters.",
+            "一次转储仅是一个瞬间，安全点也可能聚集等待者。",
+        ),
+        source="`waiting to lock` and the owner of the monitor in a thread dump",
+    ),
+    Rule(
         id="F-PERF-LOST",
         title=Text("Samples were lost", "采样丢失"),
         says=Text("{value} % of the samples of {kind} were lost.", "{kind} 有 {value}% 的采样丢失。"),

@@ -187,8 +187,8 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("listen-queue-overflow",),
         suspected_by=("F-LOCK-FUTEX-BUSY",),
-        tested_by=("offcpu",),
-        proven_by=("lock", "slow-dependency-lookalike"),
+        tested_by=("offcpu", "jstack"),
+        proven_by=("lock", "lock-blind"),
     ),
     Cause(
         id="cpu-frequency-limited",

@@ -193,6 +193,15 @@ def _parked(view: View) -> Iterator[Measured]:
             yield Measured(len(mine), (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
 
 
+def _java_locks(view: View) -> Iterator[Measured]:
+    """Java threads that wait for a monitor which another thread holds, by monitor, in the last dump."""
+    for row in view.rows("java_locks"):
+        if row.text("owner"):
+            detail = {"lock": row.text("lock_class"), "owner": row.text("owner")}
+            subject = (("lock", row.text("lock")),)
+            yield Measured(row.number("waiters") or 0.0, subject, (row.cite,), detail=detail)
+
+
 SERVING_CPU = Measure(
     id="proc.serving_cpu_pct",
     unit="pct",
@@ -255,4 +264,11 @@ PARKED = Measure(
     title=Text("Threads in and out of a futex", "频繁进出 futex 的线程数"),
     needs=(("proc_threads",), ("ss_listen",)),
     read=lambda view: list(_parked(view)),
+)
+JAVA_LOCKS = Measure(
+    id="lock.java_waiters",
+    unit="count",
+    title=Text("Java threads that wait for one monitor", "等待同一监视器的 Java 线程数"),
+    needs=(("jstack",),),
+    read=lambda view: list(_java_locks(view)),
 )
