@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from culprit.core.rules.contract import Finding
 from culprit.core.rules.evaluate import evaluate
-from culprit.core.rules.measures import cpu_profile, cpu_wait
+from culprit.core.rules.measures import cpu_crowds, cpu_profile, cpu_wait
 from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.core.rules.view import Outcome, View
@@ -74,7 +74,7 @@ def test_groups_are_summed_and_processes_without_one_stand_alone() -> None:
         "3\t1\t1\t1\t1\t/\tc",
         "4\t1\t1\t1\t1\t/\td",
     )
-    found = {one.subject: one.run_s for one in cpu_wait.crowds(view)}
+    found = {one.subject: one.run_s for one in cpu_crowds.crowds(view)}
     assert found[("cgroup", "/app"),] == 3.0
     assert {(("cgroup", "/"), ("pid", "3")), (("cgroup", "/"), ("pid", "4"))} < found.keys()
 
@@ -82,13 +82,13 @@ def test_groups_are_summed_and_processes_without_one_stand_alone() -> None:
 def test_what_asked_to_wait_and_the_capture_are_left_out() -> None:
     top = processes((10, "sha256sum", 900, {"nice": 19}))
     view = waiting(STARVED, STARVED.replace("10\t9", "11\t9").replace("/app", "/culprit-1"), top=top)
-    assert cpu_wait.crowds(view) == []
+    assert cpu_crowds.crowds(view) == []
 
 
 def test_the_limit_above_counts() -> None:
     view = waiting(STARVED.replace("/app", "/pod/app"), limit=limits("/pod", "50000", 90))
-    crowd = cpu_wait.crowds(view)[0]
-    assert cpu_wait.allowed_cpus(view, crowd) == 0.5
+    crowd = cpu_crowds.crowds(view)[0]
+    assert cpu_crowds.allowed_cpus(view, crowd) == 0.5
     assert cpu_wait.THROTTLED_CROWD.read(view)[0].value == 90
     assert cpu_wait.OTHERS_CORES.read(view) == []
 
