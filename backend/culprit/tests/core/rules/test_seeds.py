@@ -69,8 +69,10 @@ def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callab
             if source.part in parts and source.reader != "perf_sched":
                 reader = perf_script if source.reader == "perf_script" else folded
                 profiles[source.kind] = Profile(reader.read(parts[source.part].open()))
-    before = {**step, "parts": step.get("baseline"), "fixture": {}, "baseline": None}
-    baseline = view(before) if step.get("baseline") else None
+    before = step.get("baseline")
+    baseline = (
+        view({"parts": before, "facts": facts, "seconds": step.get("seconds", 30.0)}) if before else None
+    )
     return view_of(parsed, profiles=profiles, facts=facts, baseline=baseline)
 
 
