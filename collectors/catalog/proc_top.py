@@ -138,6 +138,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
+    parser_version=2,
     cost=Cost(
         0.05,
         10_000,
@@ -149,5 +150,4 @@ COLLECTOR = Collector(
     yields=("proc.d_state_count", "proc.r_state_count"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
-    parser_version=2,
 )
