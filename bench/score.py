@@ -23,8 +23,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from culprit.core.rules.registry import RULES
+from culprit.core.rules.registry import CAUSES, RULES
 from culprit.launch.paths import ROOT
 
 from bench.platforms import purge, running, stop_on_term
@@ -89,6 +90,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
+    parser.add_argument("--proven", action="store_true", help="only faults that a cause names as its proof")
+    parser.add_argument("--junit", type=Path, help="every round as a test of a JUnit file")
     parser.add_argument("--home", type=Path, help="of a platform that is running already")
     options = parser.parse_args()
     stop_on_term()
@@ -105,6 +108,8 @@ def main() -> int:
                 options.save.write_text(
                     json.dumps({"seed": seed, "rounds": [asdict(r) for r in rounds]}, indent=1)
                 )
+    if options.junit:
+        options.junit.write_text(junit(rounds, seed))
     text = markdown([_record(one) for one in rounds], seed)
     print(text)
     if options.save:
@@ -120,13 +125,15 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
     chosen = [
         one
         for name, one in known.items()
-        if one.kind in options.kinds and (not options.only or name in options.only)
+        if one.kind in options.kinds
+        and (not options.only or name in options.only)
+        and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
     todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
     rng.shuffle(todo)
     if options.sample:
         todo = todo[: options.sample]
-    faults = [one for one in known.values() if one.kind == "fault"]
+    faults = [one for one in known.values() if one.kind == "fault" and not one.own_host]
     for _ in range(options.stacked):
         first, second = rng.sample(faults, 2)
         while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
@@ -174,7 +181,11 @@ def _diagnosed(
         name: value for live in lives for name, value in live.parameters.items() if name != "healthy"
     }
     began = time.monotonic()
-    host_id = platform.enrol(lives[0].host, f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}")
+    name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
+    host_id = platform.enrol(lives[0].host, name)
+    for live in lives[:1]:
+        if live.access_log:
+            platform.declare(name, live.access_log)
     stack.callback(platform.retire, host_id)
     time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
@@ -199,6 +210,22 @@ def _line(one: Round) -> str:
         f"{mark} {one.scenario:34} {one.seconds:5.1f} s  truth {' '.join(one.truth) or '-':28} named {named}"
         f"  null {one.null or '-'}  cited {one.grounded}/{one.cited}{bad} {one.error}"
     )
+
+
+def junit(rounds: Sequence[Round], seed: int) -> str:
+    """Every round as a test: failed where the first cause is wrong, a wrong one is likely, or nothing was grounded."""
+    suite = ElementTree.Element("testsuite", name=f"score, seed {seed}", tests=str(len(rounds)))
+    for one in rounds:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname="bench.score",
+            name=f"{one.scenario}[seed {one.seed}]",
+            time=f"{one.seconds}",
+        )
+        if not one.top1 or one.wrong or one.error or one.ungrounded:
+            ElementTree.SubElement(case, "failure", message=_line(one))
+    return ElementTree.tostring(suite, encoding="unicode")
 
 
 def _record(one: Round) -> Json:

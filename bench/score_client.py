@@ -27,7 +27,13 @@ from collectors.samples import SampleTable
 from e2e.lab.hosts import LabHost
 
 Json = dict[str, Any]
-SCOPES = {"pid": "process", "cgroup": "cgroup", "container": "container", "service": "unit", "port": "port"}
+SCOPES = {
+    "pid": "process",
+    "cgroup": "cgroup",
+    "container": "container",
+    "service": "service",
+    "port": "port",
+}
 TIMEOUT_S = 240.0
 #: Two ways to the same number (stored float32 chunks, and float64 straight from the parser) differ by rounding only.
 TOLERANCE = 1e-4
@@ -73,6 +79,11 @@ class Platform:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
+    def declare(self, name: str, path: str) -> None:
+        """The service of a host of the lab: its access log, under the host's own label."""
+        source = {"kind": "access_log", "path": path, "format": "lab"}
+        self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+
     def enrol(self, host: LabHost, name: str) -> str:
         """A host of the lab, under its address and pinned key."""
         network = f"{host.address}/32"
@@ -82,7 +93,7 @@ class Platform:
         body = {
             "name": name, "address": host.address, "port": host.port, "username": host.user,
             "credential": {"kind": "key", "private_key": host.key.read_text()},
-            "host_key_fingerprint": host.fingerprint,
+            "host_key_fingerprint": host.fingerprint, "labels": {"lab": name},
         }  # fmt: skip
         return str(self.post("/hosts", body)["id"])
 

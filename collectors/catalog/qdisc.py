@@ -178,7 +178,7 @@ _UNIT = {b"": 1, b"K": 1 << 10, b"M": 1 << 20, b"G": 1 << 30}
 def _from_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
     lines = snapshot.lines()
     heads = [at for at, line in enumerate(lines) if line.startswith(b"qdisc ")][:_MAX_QDISCS]
-    for at, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+    for at, end in zip(heads, [*heads[1:], len(lines)], strict=False):
         head = _HEAD.match(lines[at][:2000])
         if head is None:
             continue

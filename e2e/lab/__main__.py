@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shlex
 import signal
+import subprocess
 import sys
 import time
 from types import FrameType
@@ -56,6 +58,8 @@ def _run(options: argparse.Namespace) -> int:
         began = time.monotonic()
         with scenario.run(site, random.Random(options.seed)) as live:
             healthy = live.parameters.pop("healthy", {})
+            if scenario.own_host:
+                print(f"{shlex.join(live.host.ssh())}   # its own host", flush=True)
             print(
                 f"in place after {time.monotonic() - began:.1f} s: {json.dumps(live.parameters, default=str)}"
             )
@@ -66,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
             time.sleep(seconds)
             print(f"sick    {_text(live.stats())}", flush=True)
             if options.show:
-                print(site.ssh(options.show), flush=True)
+                subprocess.run([*live.host.ssh(), options.show], timeout=60, check=False)
     return 0
 
 

@@ -149,7 +149,7 @@ class Lab:
         directory.mkdir(parents=True, exist_ok=True)
         self.key = directory / "client_key"
         if not self.key.exists():
-            _keygen(self.key)
+            keygen(self.key)
 
     def __enter__(self) -> Lab:
         return self
@@ -171,11 +171,11 @@ class Lab:
         Raises RuntimeError with sshd's own words when it does not come up.
         """
         private = os.geteuid() == 0 if private is None else private
-        port = port or _free_port(address)
+        port = port or free_port(address)
         home = self.directory / name
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (home / "host_key").exists():
-            _keygen(home / "host_key")
+            keygen(home / "host_key")
         shutil.copy(self.key.with_suffix(".pub"), home / "authorized_keys")
         config = home / "sshd_config"
         config.write_text(CONFIG.format(port=port, address=address, directory=home, extra=sshd_config))
@@ -184,7 +184,7 @@ class Lab:
         (home / "known_hosts").write_text(f"{where} {public[0]} {public[1]}\n")
         process = _launch(home, config, tmp_size, setup, private=private, inside=inside)
         host = LabHost(
-            name, address, port, home, self.key, _fingerprint(home / "host_key.pub"),
+            name, address, port, home, self.key, fingerprint_of(home / "host_key.pub"),
             pwd.getpwuid(os.geteuid()).pw_name, private, process,
         )  # fmt: skip
         self.hosts.append(host)
@@ -222,16 +222,16 @@ def _await(host: LabHost) -> None:
     raise RuntimeError(f"{host.name}: {(host.directory / 'log').read_text()[-500:]}")
 
 
-def _keygen(path: Path) -> None:
+def keygen(path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", str(path)], check=True)
 
 
-def _fingerprint(public: Path) -> str:
+def fingerprint_of(public: Path) -> str:
     done = subprocess.run(["ssh-keygen", "-lf", str(public)], check=True, capture_output=True, text=True)
     return done.stdout.split()[1]
 
 
-def _free_port(address: str) -> int:
+def free_port(address: str) -> int:
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])

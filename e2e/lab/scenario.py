@@ -82,6 +82,7 @@ class Scenario:
     needs: programs it cannot do without; where one is missing the scenario is skipped and says so.
     seconds: how long the fault must have lasted before it shows.
     global_effect: what it does to the whole machine; never two scenarios with one effect at a time.
+    own_host: it brings a host of its own and leaves the site alone, so that no other illness can be added to it.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Scenario:
     needs: tuple[str, ...] = ()
     seconds: float = 5.0
     global_effect: tuple[str, ...] = ()
+    own_host: bool = False
 
     def __post_init__(self) -> None:
         unknown = set(self.causes) - CAUSES

@@ -1,5 +1,7 @@
 import type * as T from "../src/client/types.ts";
 import { COLLECTORS, METRICS, PLANS } from "./catalogue.ts";
+import { allDiagnoses, ask, cancelDiagnosis, hostFindings, readDiagnosis, runFindings } from "./findings.ts";
+import { CAUSES, RULES, THRESHOLDS } from "./knowledge.ts";
 import * as live from "./live.ts";
 import { hash, id } from "./noise.ts";
 import { preflight } from "./preflight.ts";
@@ -99,6 +101,7 @@ export const state = {
       created_at: "2026-03-01T08:00:00Z",
     },
   ] as T.NetworkRule[],
+  thresholds: [...THRESHOLDS],
   tokens: [
     {
       id: id("token", 0),
@@ -113,7 +116,7 @@ export const state = {
 };
 
 const MAY: Record<T.Role, string[]> = {
-  viewer: ["host.read", "capture.read", "profile.read", "token.own"],
+  viewer: ["host.read", "capture.read", "profile.read", "finding.read", "token.own"],
   investigator: [
     "artifact.read",
     "capture.light",
@@ -135,6 +138,7 @@ const MAY: Record<T.Role, string[]> = {
     "network.manage",
     "user.manage",
     "audit.read",
+    "threshold.manage",
   ],
 };
 const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];
@@ -521,6 +525,41 @@ route("GET", "/artifacts/:id/lines", ({ query }, artifactId) => {
     }),
   });
 });
+route("GET", "/runs/:id/findings", (_, runId) => ok(runFindings(runId ?? "")));
+route("GET", "/hosts/:id/findings", (_, hostId) => ok(hostFindings(hostId ?? "")));
+route("GET", "/rules", () => ok(RULES));
+route("GET", "/causes", () => ok(CAUSES));
+route("GET", "/thresholds", () => ok(state.thresholds));
+route("PUT", "/thresholds", ({ body }) => {
+  const made = {
+    label_name: null,
+    label_value: null,
+    host_id: null,
+    ...body,
+    id: id("threshold", Math.random()),
+    default: 1,
+    created_at: new Date().toISOString(),
+  } as T.Threshold;
+  state.thresholds.push(made);
+  return ok(made);
+});
+route("DELETE", "/thresholds/:id", (_, thresholdId) => {
+  state.thresholds = state.thresholds.filter((one) => one.id !== thresholdId);
+  return { status: 204 };
+});
+route("POST", "/diagnoses", ({ body }) => {
+  const made = ask(body);
+  return made ? ok(made, 201) : problem(404, "host.not_found", "No such host.");
+});
+route("GET", "/diagnoses", ({ query }) => {
+  const host = query.get("host");
+  return list(state.empty ? [] : allDiagnoses().filter((one) => !host || one.host.id === host));
+});
+route("GET", "/diagnoses/:id", (_, diagnosisId) => {
+  const found = readDiagnosis(diagnosisId ?? "");
+  return found ? ok(found) : problem(404, "diagnosis.not_found", "No such diagnosis.");
+});
+route("POST", "/diagnoses/:id/cancel", (_, diagnosisId) => ok(cancelDiagnosis(diagnosisId ?? "")));
 route("GET", "/profiles", ({ query }) =>
   list(state.empty ? [] : profilesOf(query.get("host") ?? HOSTS[1]!.id)),
 );

@@ -46,6 +46,7 @@ export const HOSTS: Host[] = Array.from({ length: 500 }, (_, i) => {
       pinned_at: iso(now_s - DAY_S * 40),
     },
     max_silence_s: 90,
+    allows_ptrace: false,
     facts: checked
       ? {
           kernel: pick(

@@ -16,7 +16,13 @@ from culprit.cli.terminal import AsJson, print_json, say_to
 
 POLL_S = 0.3
 SHOWN_NUMBERS = 5
-SCOPES = {"pid": "process", "cgroup": "cgroup", "container": "container", "service": "unit", "port": "port"}
+SCOPES = {
+    "pid": "process",
+    "cgroup": "cgroup",
+    "container": "container",
+    "service": "service",
+    "port": "port",
+}
 Json = dict[str, Any]
 
 

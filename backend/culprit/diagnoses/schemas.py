@@ -16,7 +16,8 @@ MAX_TWINS = 20
 class DiagnosisCreate(BaseModel):
     """Which host, what on it, for how long the first look lasts, and what to compare with.
 
-    `scope` is {"kind", "value"} as in a capture. `baseline` is `auto`, `none`, or the id of a run on the same host.
+    `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a declared service (else of a
+    systemd unit). `baseline` is `auto`, `none`, or the id of a run on the same host.
     """
 
     model_config = ConfigDict(extra="forbid")

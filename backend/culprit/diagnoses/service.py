@@ -69,10 +69,18 @@ def _scope(wanted: DiagnosisCreate) -> dict[str, str]:
     if not wanted.scope:
         return {}
     try:
+        if wanted.scope.get("kind") == "service":
+            return _service(wanted.scope)
         return Scope.from_json(wanted.scope).to_json()
     except ValueError as error:
         kind, value = (str(wanted.scope.get(name, ""))[:200] for name in ("kind", "value"))
         raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
+
+
+def _service(scope: dict[str, str]) -> dict[str, str]:
+    """A declared service, or a unit of that name; which one is found out when the stage begins."""
+    Scope("unit", scope.get("value", ""))
+    return {"kind": "service", "value": scope["value"]}
 
 
 def cancel(session: Session, actor: Actor, diagnosis_id: UUID) -> Diagnosis:

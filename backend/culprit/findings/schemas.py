@@ -145,10 +145,11 @@ class HostFindingsRead(RunFindingsRead):
 
 
 class LimitRead(BaseModel):
-    """One threshold of a rule."""
+    """One threshold of a rule. `title` says what is measured, where that is no plain metric."""
 
     name: str
     measure: str
+    title: TextRead | None
     op: str
     value: float
     unit: str

@@ -12,7 +12,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.core.rules.cause import Cause
-from culprit.core.rules.contract import AnyOf, Condition, Limit, Read, Rule
+from culprit.core.rules.contract import AnyOf, Condition, Limit, Measure, Read, Rule
 from culprit.core.rules.read import needs_of, unit_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.findings import queries
@@ -115,6 +115,7 @@ def _limit(read: Read, op: str, limit: Limit, severity: Severity | None) -> Limi
     return LimitRead(
         name=limit.name,
         measure=read.id,
+        title=_text(read.title) if isinstance(read, Measure) else None,
         op=op,
         value=limit.value,
         unit=unit_of(read),

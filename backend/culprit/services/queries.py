@@ -60,13 +60,22 @@ def host_counts(session: Session, actor: Actor, rows: Sequence[Service]) -> dict
     return {row[0]: row[1] for row in session.execute(query)}
 
 
-def measured(session: Session, host: Host) -> Service | None:
-    """The service on a host whose Prometheus is asked: of several, the one that names most labels."""
+def measured(session: Session, host: Host, source_kind: str = "prometheus") -> Service | None:
+    """The service on a host that is measured that way: of several, the one that names most labels."""
     query = select(Service).where(
-        Service.source_kind == "prometheus", literal(host.labels, Host.labels.type).contains(Service.selector)
+        Service.source_kind == source_kind, literal(host.labels, Host.labels.type).contains(Service.selector)
     )
     found = session.scalars(query).all()
     return min(found, key=lambda one: (-len(one.selector), one.name), default=None)
+
+
+def on_host(session: Session, host: Host, name: str) -> Service | None:
+    """The service of that name, where it runs on the host."""
+    return session.scalar(
+        select(Service).where(
+            Service.name == name, literal(host.labels, Host.labels.type).contains(Service.selector)
+        )
+    )
 
 
 def rules(session: Session) -> tuple[Rule, ...]:

@@ -39,12 +39,15 @@ from culprit.infra.progress import publisher
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Diagnosis, Evaluation, Host, Run
+from culprit.services import queries as services
 from culprit.workflows.baselines import baseline_run
 from culprit.workflows.evaluate_run import READ, being_built
 from culprit.workflows.read_view import read_view
 
 Json = dict[str, Any]
 TRIAGE = "triage"
+LOG = "app_metrics"
+SERVICE = "service"
 
 
 def advance_diagnosis(diagnosis_id: UUID) -> str | None:
@@ -114,12 +117,17 @@ def _start(  # noqa: PLR0917
 ) -> None:
     """The capture of the next stage."""
     number = len(diagnosis.stages) + 1
+    host = session.get_one(Host, diagnosis.host_id)
+    options = _log_of(session, host)
+    if options:
+        seconds = {**seconds, LOG: max(seconds.values())}
     wanted = CaptureCreate(
         host_ids=list(hosts),
         plan=TRIAGE,
         seconds=max(seconds.values()),
         collectors=list(seconds),
-        scope=ScopeGiven.model_validate(scope or {}),
+        scope=ScopeGiven.model_validate(_located(session, host, scope)),
+        options={LOG: options} if options else {},
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
     capture = captures.create(session, actor, store, wanted, source="manual")
@@ -143,6 +151,20 @@ def _start(  # noqa: PLR0917
             "cpu_pct": round(sum(COLLECTORS[one].cost.cpu_pct for one in seconds), 2),
         },
     ]
+
+
+def _located(session: Session, host: Host, scope: Json) -> Json:
+    """A declared service as what it is on the host; a unit where nobody declared one of that name."""
+    if scope.get("kind") != SERVICE:
+        return scope
+    declared = services.on_host(session, host, scope["value"])
+    return (declared.locate if declared else None) or {"kind": "unit", "value": scope["value"]}
+
+
+def _log_of(session: Session, host: Host) -> dict[str, str]:
+    """The options with which the access log of the host's declared service is read; none where there is none."""
+    declared = services.measured(session, host, "access_log")
+    return {"path": declared.source["path"], "format": declared.source["format"]} if declared else {}
 
 
 def _scope_of(about: Subject) -> Json:

@@ -98,7 +98,7 @@ def test_scripts_are_data(text: str) -> None:
         check=True,
         env={"LC_ALL": "C"},
     )
-    assert done.stdout.decode() == text + "."
+    assert done.stdout.decode() == bundle.travelling(text) + "."
     assert not done.stderr
 
 

@@ -34,7 +34,8 @@ static long osync = 0;         /* 1: the request log is opened with O_SYNC, 2: w
 static long log_bytes = 0;     /* a line is padded to this length */
 static long locked = 0;        /* 1: hold_cpu_us and hold_wait_us are spent inside one mutex */
 static long hold_cpu_us = 0, hold_wait_us = 0;
-static long touch = 0;         /* random pages of `map` read per request */
+static long touch = 0;         /* random pages of `map`, or of the heap, read per request */
+static long heap_mb = 0;       /* anonymous memory that is written once, at the start */
 static long scan_bytes = 0, scan_chunk = 65536, scan_seek = 0; /* `scan` is read again on every request */
 static long leak_kb = 0;       /* memory that a request never gives back */
 static long cache_kb = 0;      /* memory that a request replaces (same size for ever) */
@@ -51,7 +52,7 @@ static const struct { const char *name; long *number; const char **text; } KNOBS
     {"scan_chunk", &scan_chunk, 0}, {"scan_seek", &scan_seek, 0}, {"leak_kb", &leak_kb, 0},
     {"cache_kb", &cache_kb, 0}, {"leak_fd_every", &leak_fd_every, 0}, {"log", 0, &log_path},
     {"log2", 0, &log2_path}, {"map", 0, &map_path}, {"scan", 0, &scan_path}, {"upstream", 0, &upstream},
-    {"lookups", &lookups, 0}, {"pool", &pool, 0}, {"table", 0, &table_path},
+    {"heap_mb", &heap_mb, 0}, {"lookups", &lookups, 0}, {"pool", &pool, 0}, {"table", 0, &table_path},
 };
 
 typedef struct { unsigned long seed; int peer; char reply[REPLY]; } Worker;
@@ -301,6 +302,15 @@ static void read_knobs(int count, char **words) {
     }
 }
 
+static void fill_heap(void) {
+    size_t bytes = (size_t)heap_mb << 20;
+    void *heap = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (heap == MAP_FAILED) die("mmap");
+    madvise(heap, bytes, MADV_NOHUGEPAGE); /* a swapped page is one page */
+    mapped = memset(heap, 1, bytes);
+    mapped_pages = bytes / PAGE;
+}
+
 static void open_files(void) {
     int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
     if (log_path) log_fd = open(log_path, flags | (osync == 1 ? O_SYNC : osync == 2 ? O_DSYNC : 0), 0644);
@@ -309,6 +319,7 @@ static void open_files(void) {
     struct stat about;
     if (table_path && ((table_fd = open(table_path, O_RDONLY | O_DIRECT | O_CLOEXEC)) < 0 || fstat(table_fd, &about) < 0)) die(table_path);
     if (table_path) table_pages = (size_t)about.st_size / PAGE;
+    if (heap_mb) fill_heap();
     if (!map_path) return;
     int fd = open(map_path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) < 0) die(map_path);

@@ -46,6 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--baskets", type=int, default=0, help="how many are kept; 0 = all")
     parser.add_argument("--spool", default="", help="directory that gets a file per request, for ever")
     parser.add_argument("--catalogue", default="", help="file of products")
+    parser.add_argument("--memory-mb", type=int, default=0, help="products are this much memory, not a file")
     parser.add_argument("--lookups", type=int, default=0, help="random products per request, through mmap")
     parser.add_argument("--read-block", type=int, default=0, help="the catalogue is read in such blocks")
     parser.add_argument("--read-bytes", type=int, default=1 << 20, help="so much of it per request")
@@ -67,7 +68,11 @@ class Shop:
         self.log = os.open(knobs.log, flags, 0o644) if knobs.log and not knobs.handlers else -1
         self.journal = os.open(knobs.journal, flags, 0o644) if knobs.journal else -1
         self.products: mmap.mmap | None = None
-        if knobs.lookups:
+        if knobs.memory_mb:
+            self.products = mmap.mmap(-1, knobs.memory_mb << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            while self.products.tell() < len(self.products):
+                self.products.write(b"product " * 8192)
+        elif knobs.lookups:
             with Path(knobs.catalogue).open("rb") as file:
                 self.products = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         self.logger = logging.getLogger("shop")

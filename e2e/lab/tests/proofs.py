@@ -15,5 +15,8 @@ PROOFS: dict[str, Callable[[Stats], bool]] = {
     "memory-leak-lookalike": lambda sick: sick["grown_mb"] < 5,
     "duplicate-logging": lambda sick: sick["bytes.console.log"] > 10_000,
     "duplicate-logging-blind": lambda sick: sick["bytes.access.log.0"] == sick["bytes.access.log.1"] > 1000,
+    "numa-remote": lambda sick: sick["counted_per_s"] > 1000,
+    "numa-remote-blind": lambda sick: sick["counted_per_s"] > 200,
+    "swap-thrash-lookalike": lambda sick: sick["counted_per_s"] < 20,
     "memcg-oom-lookalike": lambda sick: sick["killed"] > 1,
 }

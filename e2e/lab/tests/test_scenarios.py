@@ -107,7 +107,14 @@ def test_it_hurts_only_where_it_is_sick(scenario: Scenario, site: Site) -> None:
         assert isinstance(healthy, dict)
         time.sleep(scenario.seconds)
         sick = live.stats()
-        assert site.ssh("hostname").strip() == site.name, "the host cannot be reached"
+        named = subprocess.run(
+            [*live.host.ssh(), "hostname"], capture_output=True, text=True, timeout=30, check=False
+        )
+        assert named.stdout.strip() == live.host.name, "the host cannot be reached"
+    if scenario.own_host:
+        assert live.host.process.poll() is not None
+        assert not live.host.directory.exists()
+        assert not _groups(live.host.name)
     assert healthy["ok"] / healthy["requests"] > 0.98, healthy
     if scenario.id in PROOFS:
         assert PROOFS[scenario.id](sick), sick

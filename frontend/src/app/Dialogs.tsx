@@ -10,6 +10,10 @@ const Import = lazy(() =>
   import("../features/imports/ImportDialog").then((m) => ({ default: m.ImportDialog })),
 );
 
+const Diagnose = lazy(() =>
+  import("../features/diagnoses/DiagnoseDialog").then((m) => ({ default: m.DiagnoseDialog })),
+);
+
 /** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
 export function Dialogs() {
   const search = useSearch({ strict: false }) as Search;
@@ -27,6 +31,7 @@ export function Dialogs() {
   return (
     <Suspense>
       {search.dialog === "capture" && <NewCapture onClose={close} />}
+      {search.dialog === "diagnose" && <Diagnose onClose={close} />}
       {search.dialog === "import" && <Import onClose={close} />}
     </Suspense>
   );

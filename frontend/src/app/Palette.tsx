@@ -12,9 +12,11 @@ import {
   Flame,
   Languages,
   Plus,
+  Ruler,
   Search as SearchIcon,
   Server,
   Settings,
+  Stethoscope,
   SunMoon,
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -142,11 +144,20 @@ function useCommands(): Command[] {
     out.push({ id, label, icon, run });
   if (may("capture.light"))
     add("capture", t("nav.newCapture"), <Camera size={SIZE} />, () => openDialog("capture"));
+  if (may("capture.light"))
+    add("diagnose", t("diagnose.title"), <Stethoscope size={SIZE} />, () => openDialog("diagnose"));
   if (may("host.enrol"))
     add("add", t("nav.addHost"), <Plus size={SIZE} />, () => void navigate({ to: "/hosts/new" }));
   if (may("capture.import"))
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
+  add(
+    "diagnoses",
+    t("nav.diagnoses"),
+    <Stethoscope size={SIZE} />,
+    () => void navigate({ to: "/diagnoses" }),
+  );
+  add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add("profiles", t("nav.profiles"), <Flame size={SIZE} />, () => void navigate({ to: "/profiles" }));

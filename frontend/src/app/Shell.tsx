@@ -15,9 +15,11 @@ import {
   CircleHelp,
   Flame,
   Moon,
+  Ruler,
   Search as SearchIcon,
   Server,
   Settings,
+  Stethoscope,
   Sun,
   UserRound,
 } from "lucide-react";
@@ -39,9 +41,11 @@ const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 const PLACES = [
   { to: "/hosts", key: "nav.hosts", icon: Server },
+  { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
   { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
+  { to: "/rules", key: "nav.rules", icon: Ruler },
   { to: "/settings", key: "nav.settings", icon: Settings },
 ] as const;
 

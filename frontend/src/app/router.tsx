@@ -66,6 +66,13 @@ const artifact = screen(
   () => import("../features/runs/ArtifactPage"),
   "ArtifactPage",
 );
+const diagnoses = screen("/diagnoses", () => import("../features/diagnoses/DiagnosesPage"), "DiagnosesPage");
+const diagnosis = screen(
+  "/diagnoses/$diagnosisId",
+  () => import("../features/diagnoses/DiagnosisPage"),
+  "DiagnosisPage",
+);
+const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
 const profile = screen(
   "/profiles/$profileId",
@@ -97,6 +104,9 @@ const routeTree = root.addChildren([
     capture,
     run,
     artifact,
+    diagnoses,
+    diagnosis,
+    rules,
     profiles,
     profile,
     compare,

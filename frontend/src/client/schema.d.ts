@@ -2714,7 +2714,7 @@ export interface components {
         };
         /**
          * LimitRead
-         * @description One threshold of a rule.
+         * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
          */
         LimitRead: {
             /**
@@ -2732,6 +2732,7 @@ export interface components {
             severity: ("info" | "warn" | "critical") | null;
             /** Source */
             source: string;
+            title: components["schemas"]["TextRead"] | null;
             /** Unit */
             unit: string;
             /** Value */

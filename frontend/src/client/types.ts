@@ -477,6 +477,204 @@ export interface SchedLanes {
   tasks: ({ task: string; pid: number } | string)[];
 }
 
+export type Grade = "direct" | "mechanism" | "correlational" | "context";
+export type Confidence = "confirmed" | "likely" | "possible";
+/** What a number is about, as names and values: cgroup, pid, dev. Empty is the whole host. */
+export type Subject = Record<string, string>;
+
+/** Where a number was read: lines of a part of an artifact, or a frame of a profile. */
+export interface Cited {
+  run?: string;
+  collector?: string;
+  artifact?: string;
+  part?: string;
+  lines?: number[];
+  profile?: string;
+  frame?: string;
+}
+
+export interface FindingNumber {
+  measure: string;
+  value: number;
+  unit: string;
+  op: string;
+  threshold: number;
+  baseline: number | null;
+  n: number;
+  citations: Cited[];
+}
+
+export interface Finding {
+  rule: string;
+  state: "fired" | "quiet" | "inconclusive" | "not_evaluated";
+  severity: Severity;
+  grade: Grade;
+  subject: Subject;
+  numbers: FindingNumber[];
+  reason: Sentence | null;
+  detail: Record<string, unknown>;
+}
+
+/** One number that speaks for or against a cause. */
+export interface Evidence {
+  finding: string;
+  grade: Grade;
+  severity: Severity;
+  subject: Subject;
+  metric: string;
+  value: number;
+  unit: string;
+  op: string;
+  threshold: number;
+  baseline: number | null;
+  n: number;
+  artifact: string | null;
+  locator: Cited;
+  detail: Record<string, unknown>;
+}
+
+export interface CauseNamed {
+  id: string;
+  scope: Subject;
+  confidence: Confidence;
+  evidence: Evidence[];
+  explains: string[];
+}
+
+export interface Ranking {
+  causes: CauseNamed[];
+  ruled_out: { id: string; by: Evidence[] }[];
+  not_looked_at: string[];
+  open: string[];
+  not_collected: { finding: string; reason: Sentence | null }[];
+  inconclusive: Finding[];
+  set_aside: Finding[];
+  context: Finding[];
+}
+
+export interface RunFindings {
+  run_id: string;
+  evaluated_at: string | null;
+  elapsed_ms: number | null;
+  findings: Finding[];
+  quiet: Finding[];
+  not_evaluated: Finding[];
+  ranking: Ranking;
+}
+
+export interface HostFindings extends RunFindings {
+  run_ended_at: string | null;
+  plan: string;
+}
+
+export interface RuleLimit {
+  name: string;
+  measure: string;
+  /** What is measured, where that is no plain metric. */
+  title: Bilingual | null;
+  op: string;
+  value: number;
+  unit: string;
+  source: string;
+  severity: Severity | null;
+  against: "limit" | "baseline";
+}
+
+export interface Rule {
+  id: string;
+  title: Bilingual;
+  says: Bilingual;
+  traps: Bilingual | null;
+  grade: Grade;
+  measure: string;
+  unit: string;
+  /** One of each inner list is needed. */
+  collectors: string[][];
+  limits: RuleLimit[];
+  causes: string[];
+  refutes: string[];
+  refuted_by: string[];
+  source: string;
+}
+
+export interface Cause {
+  id: string;
+  title: Bilingual;
+  what: Bilingual;
+  fix: Bilingual;
+  risk: Bilingual;
+  verify: Bilingual;
+  explains: string[];
+  suspected_by: string[];
+  tested_by: string[];
+  proven: boolean;
+  rules: string[];
+}
+
+export interface Threshold {
+  id: string;
+  name: string;
+  value: number;
+  default: number | null;
+  label_name: string | null;
+  label_value: string | null;
+  host_id: string | null;
+  why: string;
+  created_at: string;
+}
+
+export interface DiagnosisStage {
+  capture_id: string;
+  run_id: string | null;
+  state: RunState;
+  tier: Tier;
+  seconds: number;
+  /** The collectors of this stage with their seconds. */
+  collectors: Record<string, number>;
+  hypotheses: string[];
+  refused: string[];
+  scope: { kind?: string; value?: string };
+  cpu_pct: number;
+  host_cpu_ms: number | null;
+}
+
+/** Something in which a host is unlike its twins; `there` holds their values by name. */
+export interface Difference {
+  kind: "fact" | "setting" | "metric" | "stack";
+  name: string;
+  here: string | number | boolean | null;
+  there: Record<string, string | number | boolean | null>;
+  surprise: number;
+  agree: number;
+}
+
+export interface DiagnosisResult extends Ranking {
+  refused: string[];
+  runs: string[];
+  baseline_run: string | null;
+  differences: Difference[];
+  seconds: number;
+}
+
+export interface Diagnosis {
+  id: string;
+  number: number;
+  host: Named;
+  scope: { kind?: string; value?: string };
+  seconds: number;
+  baseline: string;
+  baseline_run_id: string | null;
+  twins: Named[];
+  reason: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  stages: DiagnosisStage[];
+  result: DiagnosisResult | null;
+  failure: Sentence | null;
+  created_at: string;
+  ended_at: string | null;
+  elapsed_s: number;
+}
+
 export type ServiceSource =
   | { kind: "none" }
   | {

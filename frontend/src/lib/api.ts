@@ -46,7 +46,7 @@ client.use({
   },
 });
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Options {
   query?: Record<string, unknown>;
@@ -59,7 +59,7 @@ export interface Options {
 /** One call to `/api/v1`; throws `ApiError` or `Unreachable`. */
 export async function call<T>(
   method: Method,
-  path: ApiPath<"get"> | ApiPath<"post"> | ApiPath<"patch"> | ApiPath<"delete">,
+  path: ApiPath<"get"> | ApiPath<"post"> | ApiPath<"put"> | ApiPath<"patch"> | ApiPath<"delete">,
   options: Options = {},
 ): Promise<T> {
   const headers: Record<string, string> = options.once ? { "Idempotency-Key": options.once } : {};
@@ -124,4 +124,5 @@ export const post = <T>(path: ApiPath<"post">, body?: unknown, once?: string): P
   call<T>("POST", path, { body, ...(once ? { once } : {}) });
 export const patch = <T>(path: ApiPath<"patch">, body: unknown): Promise<T> =>
   call<T>("PATCH", path, { body });
+export const put = <T>(path: ApiPath<"put">, body: unknown): Promise<T> => call<T>("PUT", path, { body });
 export const remove = <T = void>(path: ApiPath<"delete">): Promise<T> => call<T>("DELETE", path);

@@ -3,18 +3,28 @@ import { useCallback } from "react";
 import type { Search } from "../core/search";
 import { choiceField, listField, textField, useUrlState } from "./urlState";
 
-export const DIALOG_KEYS = ["dialog", "on", "plan"] as const;
+export const DIALOG_KEYS = ["dialog", "on", "plan", "with"] as const;
 
-const FIELDS = { dialog: choiceField(["", "capture", "import"], ""), on: listField, plan: textField };
+const FIELDS = {
+  dialog: choiceField(["", "capture", "import", "diagnose"], ""),
+  on: listField,
+  plan: textField,
+  with: listField,
+};
 
-/** What the open dialog is about: the hosts that it concerns and the plan to begin with. */
+/** What the open dialog is about: the hosts that it concerns, and the plan or the collectors to begin with. */
 export const useDialogState = () => useUrlState(FIELDS);
 
-/** Opens the dialog for a new capture, with these hosts chosen. */
+/** Opens a dialog with these hosts chosen, and a plan or collectors of one's own. */
 export function useOpenDialog() {
   const navigate = useNavigate();
   return useCallback(
-    (dialog: "capture" | "import", on: readonly string[] = [], plan = "") =>
+    (
+      dialog: "capture" | "import" | "diagnose",
+      on: readonly string[] = [],
+      plan = "",
+      collectors: readonly string[] = [],
+    ) =>
       void navigate({
         to: ".",
         search: ((before: Search) => ({
@@ -22,6 +32,7 @@ export function useOpenDialog() {
           dialog,
           on: listField.format(on),
           plan: plan || undefined,
+          with: listField.format(collectors),
         })) as never,
         resetScroll: false,
       }),

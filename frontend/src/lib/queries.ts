@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiPath } from "../client/paths";
 import type * as T from "../client/types";
-import { ApiError, call, get, patch, post, rememberCsrf, remove } from "./api";
+import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
 
 /** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
 export const keys = {
@@ -12,6 +12,9 @@ export const keys = {
   capture: (id: string) => ["captures", id] as const,
   run: (id: string) => ["runs", id] as const,
   profiles: ["profiles"] as const,
+  diagnoses: ["diagnoses"] as const,
+  diagnosis: (id: string) => ["diagnoses", id] as const,
+  thresholds: ["thresholds"] as const,
   services: ["services"] as const,
 };
 
@@ -50,6 +53,21 @@ export const useMetrics = () =>
   useQuery({
     queryKey: ["metric-catalogue"],
     queryFn: () => get<T.Metric[] | T.List<T.Metric>>("/metric-catalogue").then(items),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** Every rule, by id. */
+export const useRules = () =>
+  useQuery({
+    queryKey: ["rules"],
+    queryFn: () => get<T.Rule[]>("/rules").then((rules) => new Map(rules.map((one) => [one.id, one]))),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+/** Every cause that may be named, by id. */
+export const useCauses = () =>
+  useQuery({
+    queryKey: ["causes"],
+    queryFn: () => get<T.Cause[]>("/causes").then((causes) => new Map(causes.map((one) => [one.id, one]))),
     staleTime: Number.POSITIVE_INFINITY,
   });
 
@@ -147,6 +165,35 @@ export const useProfiles = (filter: { host?: string | undefined; run?: string | 
       query.state.data?.some((p) => p.state === "queued" || p.state === "running") ? 2000 : false,
   });
 
+/** What rules said about a run; asked again until they were asked. */
+export const useRunFindings = (id: string, waits: boolean) =>
+  useQuery({
+    queryKey: [...keys.run(id), "findings"],
+    queryFn: () => get<T.RunFindings>(`/runs/${id}/findings`),
+    refetchInterval: (query) => (waits && !query.state.data?.evaluated_at ? 2000 : false),
+  });
+
+export const useHostFindings = (id: string) =>
+  useQuery({
+    queryKey: [...keys.host(id), "findings"],
+    queryFn: () => get<T.HostFindings | null>(`/hosts/${id}/findings`),
+  });
+
+export const useDiagnoses = (host: string | undefined, limit = 100) =>
+  useQuery({
+    queryKey: [...keys.diagnoses, "list", host, limit],
+    queryFn: () => get<T.List<T.Diagnosis>>("/diagnoses", { host, limit }),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.data?.items.some((d) => d.state === "running") ? 2000 : false),
+  });
+
+export const useDiagnosis = (id: string) =>
+  useQuery({
+    queryKey: keys.diagnosis(id),
+    queryFn: () => get<T.Diagnosis>(`/diagnoses/${id}`),
+    refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
+  });
+
 /** A mutation that refreshes the nouns it touches. */
 export function useAction<In, Out>(
   run: (input: In) => Promise<Out>,
@@ -163,4 +210,4 @@ export function useAction<In, Out>(
   });
 }
 
-export { call, get, patch, post, remove };
+export { call, get, patch, post, put, remove };

@@ -24,17 +24,26 @@ PACKAGES = {
     "ksh93": "ksh",
     "chromium": "chromium",
     "debootstrap": "debootstrap",
+    "iptables": "iptables",
+    "nft": "nftables",
+    "redis-server": "redis-server",
+    "gcc": "gcc libc6-dev",
+    "tcpdump": "tcpdump",
+    "strace": "strace",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
 # What hosts may have as login shell, awk and way to root.
 VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
+# What faults of the lab are made of.
+LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace")
 INSTALL_TIMEOUT_S = 900
 
 
 def lacking(programs: tuple[str, ...]) -> list[str]:
     """Packages of those of `programs` that this machine does not have."""
     path = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
-    return [PACKAGES[program] for program in programs if shutil.which(program, path=path) is None]
+    missing = [PACKAGES[program] for program in programs if shutil.which(program, path=path) is None]
+    return [package for packages in missing for package in packages.split()]
 
 
 def provide(programs: tuple[str, ...]) -> str:

@@ -79,6 +79,32 @@ def run_tests(files: list[str], round_: Round) -> Outcome:
     return round_.runner("server", junit, [*command, *files], timeout_s=3600.0 if round_.full else 1200.0)
 
 
+def lab(round_: Round) -> Outcome:
+    """The fault lab itself, then faults of it, diagnosed: six drawn at random, or each one in the full round."""
+    mend = needs.provide((*needs.HOST_TOOLS, *needs.LAB))
+    if mend:
+        return Outcome(failed=1, refused=mend)
+    junit = round_.results / "lab.xml"
+    marks = [] if round_.full else ["-m", "not slow"]
+    pytest = [tool("python"), "-m", "pytest", f"--junitxml={junit}", *marks, "e2e/lab/tests"]
+    total = round_.runner("lab", junit, pytest, timeout_s=2400.0 if round_.full else 600.0)
+    junit = round_.results / "score.xml"
+    drawn = [] if round_.full else ["--sample", "6"]
+    score = [
+        tool("python"),
+        "-m",
+        "bench.score",
+        "--kinds",
+        "fault",
+        "--proven",
+        *drawn,
+        "--junit",
+        str(junit),
+    ]
+    total.add(round_.runner("score", junit, score, timeout_s=2400.0 if round_.full else 600.0))
+    return total
+
+
 def containers(round_: Round) -> Outcome:
     """hadolint on the Dockerfile; the compose file against its schema and against our own rules."""
     install.node_modules(COMPOSE, round_.progress, dev=True)
@@ -105,6 +131,7 @@ PHASES: dict[str, Callable[[Round], Outcome]] = {
     "containers": containers,
     "frontend": frontend,
     "server": server,
+    "lab": lab,
     "e2e": journeys.run,
 }
 

@@ -1,22 +1,21 @@
 import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { Camera, Square } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Capture } from "../../client/types";
 import { Link } from "../../components/Link";
 import { Mark, StateMark, Tag } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
 import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
-import { bytes, duration, milliseconds } from "../../core/format";
-import { barsOf, elapsedOf, offsetOf } from "../../core/live";
+import { bytes, milliseconds } from "../../core/format";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePick } from "../../lib/i18n";
 import { isActive, keys, post, useAction, useMay, usePlans } from "../../lib/queries";
 import { useCaptureStream } from "../../lib/useCaptureStream";
 import { useTimeFormat } from "../../lib/useFormat";
+import { RunBars } from "../../renderers/capture/RunBars";
 import classes from "./CapturePage.module.css";
-import { RunRow } from "./RunRow";
 
 export function CapturePage() {
   const { captureId = "" } = useParams({ strict: false });
@@ -42,12 +41,6 @@ interface Props {
   since: (runId: string, now?: number) => number;
 }
 
-/** Ticks on the axis of seconds: at most eight, at round numbers. */
-export function secondTicks(total: number): number[] {
-  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((s) => total / s <= 8) ?? 1200;
-  return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
-}
-
 function Watched({ capture, link, since }: Props) {
   const { t } = useTranslation();
   const may = useMay();
@@ -56,27 +49,8 @@ function Watched({ capture, link, since }: Props) {
   const plans = usePlans();
   const openDialog = useOpenDialog();
   const active = isActive(capture.state);
-  const [, tick] = useState(0);
-  const seen = useRef(new Map<string, number>());
-  useEffect(() => {
-    if (!active) return;
-    const timer = setInterval(() => tick((n) => n + 1), capture.runs.length > 40 ? 1000 : 400);
-    return () => clearInterval(timer);
-  }, [active, capture.runs.length]);
   const cancel = useAction(() => post(`/captures/${capture.id}/cancel`), [keys.capture(capture.id)]);
 
-  const created = Date.parse(capture.created_at);
-  const now = performance.now();
-  const rows = capture.runs.map((run) => {
-    const age = isActive(run.state) ? since(run.id, now) : 0;
-    return { run, bars: barsOf(run, created, age, seen.current), age };
-  });
-  const ends = rows.flatMap(({ run, bars, age }) => [
-    ...bars.map((bar) => Math.max(bar.to, bar.planned ?? 0)),
-    (offsetOf(run, created) ?? 0) + elapsedOf(run, age),
-  ]);
-  const total = Math.max(5, active ? (capture.seconds ?? 0) + 2 : 0, ...ends) * 1.02;
-  const ticks = secondTicks(total);
   const sum = (get: (run: Capture["runs"][number]) => number | null) =>
     capture.runs.reduce((all, run) => all + (get(run) ?? 0), 0);
   const counts = useMemo(() => {
@@ -145,31 +119,7 @@ function Watched({ capture, link, since }: Props) {
         {capture.runs.length === 0 ? (
           <Empty title={t("captures.noRuns")} />
         ) : (
-          <>
-            <div className={classes.axis} aria-hidden>
-              <span />
-              <span className={classes.axisPlot}>
-                {ticks.map((s) => (
-                  <span key={s} className={classes.tick} style={{ left: `${(s / total) * 100}%` }}>
-                    {s === 0 ? "0" : duration(s * 1e9)}
-                  </span>
-                ))}
-              </span>
-              <span />
-            </div>
-            {rows.map(({ run, bars, age }) => (
-              <RunRow
-                key={run.id}
-                run={run}
-                bars={bars}
-                total={total}
-                now={
-                  run.state === "running" ? (offsetOf(run, created) ?? 0) + elapsedOf(run, age) : undefined
-                }
-                dense={capture.runs.length > 6}
-              />
-            ))}
-          </>
+          <RunBars capture={capture} since={since} />
         )}
       </Panel>
     </Page>

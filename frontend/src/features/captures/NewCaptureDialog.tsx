@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Capture, Preview } from "../../client/types";
+import type { Capture } from "../../client/types";
 import { Dialog } from "../../components/Dialog";
 import { Mark, TierTag } from "../../components/Mark";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
@@ -13,21 +13,10 @@ import { useDialogState } from "../../lib/dialogs";
 import { usePick, useSentence } from "../../lib/i18n";
 import { keys, post, useAction, useCollectors, useHosts, usePlans } from "../../lib/queries";
 import { usePreview } from "../../lib/usePreview";
+import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
 import classes from "./NewCapture.module.css";
-import { PreviewTable } from "./PreviewTable";
 
 const CUSTOM = "custom";
-
-/** What one capture costs a host: percent of one core while all run, and bytes over their durations. */
-export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
-  let cpu = 0;
-  let size = 0;
-  for (const one of preview.collectors) {
-    cpu += one.cost.cpu_pct;
-    size += one.cost.bytes_per_s * one.seconds;
-  }
-  return { cpu_pct: cpu, bytes: size };
-}
 
 /** Before anything runs: which commands, on which hosts, at what tier and cost, for how long. */
 export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
@@ -40,9 +29,9 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
   const plans = usePlans();
   const about = useCollectors();
   const [chosen, setChosen] = useState<string[]>([...asked.on]);
-  const [plan, setPlan] = useState(asked.plan || "triage");
+  const [plan, setPlan] = useState(asked.with.length > 0 ? CUSTOM : asked.plan || "triage");
   const [seconds, setSeconds] = useState<number | string>("");
-  const [collectors, setCollectors] = useState<string[]>([]);
+  const [collectors, setCollectors] = useState<string[]>([...asked.with]);
   const [reason, setReason] = useState("");
   const [once] = useState(() => crypto.randomUUID());
 

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Camera, EllipsisVertical, Gauge } from "lucide-react";
+import { Camera, EllipsisVertical, Gauge, Stethoscope } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Facts, Host } from "../../client/types";
@@ -19,6 +19,7 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
+import { HostFindings } from "./HostFindings";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
 
@@ -60,6 +61,7 @@ function Known({ host }: { host: Host }) {
   const here = me.data?.this_host === host.id;
   const capturable = host.state === "active" && may("capture.light");
   const capture = () => openDialog("capture", [host.id]);
+  const diagnose = () => openDialog("diagnose", [host.id]);
   return (
     <Page
       title={host.name}
@@ -94,6 +96,16 @@ function Known({ host }: { host: Host }) {
             </Button>
           )}
           {capturable && (
+            <Button
+              variant="default"
+              leftSection={<Stethoscope size={14} />}
+              onClick={diagnose}
+              title={t("diagnose.says")}
+            >
+              {t("diagnose.button")}
+            </Button>
+          )}
+          {capturable && (
             <Button leftSection={<Camera size={14} />} onClick={capture}>
               {t("host.capture")}
             </Button>
@@ -123,6 +135,7 @@ function Known({ host }: { host: Host }) {
       <Notices host={host} onPin={() => setOpen("pin")} />
       <HostFacts host={host} />
       {host.state === "active" && <PreflightPanel host={host} />}
+      <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
       <Panel
         flush
         title={t("timeline.title")}

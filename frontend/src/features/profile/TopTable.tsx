@@ -4,7 +4,7 @@ import { Grid } from "../../components/Grid";
 import { percent } from "../../core/format";
 import { weightText } from "./Detail";
 import classes from "./Profile.module.css";
-import type { TopRow } from "./queries";
+import { patternOf, type TopRow } from "./queries";
 
 const SHOWN = 200;
 
@@ -16,12 +16,26 @@ interface Props {
   onPick(frame: string): void;
 }
 
+/** Whether a frame is one that is searched for. A pattern that this browser cannot read leaves nothing out. */
+function matcher(q: string): (row: TopRow) => boolean {
+  const pattern = patternOf(q);
+  if (pattern === undefined) {
+    const needle = q.toLowerCase();
+    return (row) => row.frame.toLowerCase().includes(needle);
+  }
+  try {
+    const read = new RegExp(pattern);
+    return (row) => read.test(row.frame);
+  } catch {
+    return () => true;
+  }
+}
+
 /** Frames by weight; recursion is counted once. */
 export function TopTable({ rows, total, unit, q, onPick }: Props) {
   const { t } = useTranslation();
   const [by, setBy] = useState<"self" | "total">("self");
-  const needle = q.toLowerCase();
-  const matching = needle ? rows.filter((row) => row.frame.toLowerCase().includes(needle)) : rows;
+  const matching = rows.filter(matcher(q));
   const shown = [...matching].sort((x, y) => y[by] - x[by]).slice(0, SHOWN);
   const heading = (column: "self" | "total") => (
     <th className="right" aria-sort={by === column ? "descending" : "none"}>

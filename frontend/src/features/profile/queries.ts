@@ -89,13 +89,16 @@ export const useTop = (id: string, filter: Filter, enabled: boolean) =>
     placeholderData: keepPreviousData,
   });
 
+/** A search between slashes is a pattern; anything else is a part of a name. */
+export const patternOf = (q: string): string | undefined => /^\/(.+)\/$/.exec(q)?.[1];
+
 export const useFound = (id: string, filter: Filter, q: string, enabled: boolean) =>
   useQuery({
     queryKey: [...keys.profiles, id, "search", filter, q],
     queryFn: ({ signal }) =>
       get<{ weight: number; share: number; nodes: (number | string)[] }>(
         `/profiles/${id}/search`,
-        { ...filter, q },
+        { ...filter, q: patternOf(q) ?? q, regex: patternOf(q) ? true : undefined },
         signal,
       ),
     enabled: enabled && q.length > 0,

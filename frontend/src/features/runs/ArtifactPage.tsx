@@ -2,26 +2,31 @@ import { Button, NumberInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation, useParams } from "@tanstack/react-router";
 import { Download } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Lines } from "../../client/types";
 import { Page, Panel } from "../../components/Page";
 import { Empty, Loaded } from "../../components/States";
 import { get } from "../../lib/queries";
-import { intField, useUrlState } from "../../lib/urlState";
+import { intField, listField, useUrlState } from "../../lib/urlState";
 import classes from "./Run.module.css";
 
 const WINDOW = 400;
 const BEFORE = 40;
-const FIELDS = { line: intField, from: intField };
+const FIELDS = { line: intField, lines: listField, from: intField };
+const SHOWN_CITED = 30;
 
-/** The lines of an artifact as they came from the host; a cited one is marked and in view. */
+/** The lines of an artifact as they came from the host; cited ones are marked, the first in view. */
 export function ArtifactPage() {
   const { artifactId } = useParams({ strict: false }) as { artifactId: string };
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const { hash } = useLocation();
   const cited = state.line ?? (/^L(\d{1,9})$/.test(hash) ? Number(hash.slice(1)) : undefined);
+  const marked = useMemo(
+    () => new Set([...(cited ? [cited] : []), ...state.lines.map(Number).filter((line) => line >= 1)]),
+    [cited, state.lines],
+  );
   const from = Math.max(1, state.from ?? (cited ? cited - BEFORE : 1));
   const query = useQuery({
     queryKey: ["artifacts", artifactId, from],
@@ -80,6 +85,25 @@ export function ArtifactPage() {
           </>
         }
       >
+        {marked.size > 1 && (
+          <p className={classes.citedLines}>
+            <span className="dim">{t("artifact.cited")}</span>
+            {[...marked]
+              .sort((x, y) => x - y)
+              .slice(0, SHOWN_CITED)
+              .map((line) => (
+                <Button
+                  key={line}
+                  size="compact-xs"
+                  variant={line === cited ? "light" : "default"}
+                  aria-current={line === cited || undefined}
+                  onClick={() => set({ line, from: undefined })}
+                >
+                  {line}
+                </Button>
+              ))}
+          </p>
+        )}
         <Loaded query={query}>
           {(data) =>
             data.lines.length === 0 ? (
@@ -93,7 +117,7 @@ export function ArtifactPage() {
                       key={number}
                       id={`L${number}`}
                       className={classes.line}
-                      {...(number === cited ? { "data-cited": "" } : {})}
+                      {...(marked.has(number) ? { "data-cited": "" } : {})}
                     >
                       <a href={`#L${number}`}>{number}</a>
                       <span>{line}</span>

@@ -13,6 +13,7 @@ import { isActive, useRun } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Artifacts } from "./Artifacts";
 import { Collectors } from "./Collectors";
+import { Findings } from "./Findings";
 import { Profiles } from "./Profiles";
 import { SchedPanel } from "./SchedPanel";
 import { SeriesPanel } from "./SeriesPanel";
@@ -74,6 +75,7 @@ function Parts({ run }: { run: Run }) {
           ]}
         />
       </Panel>
+      {!isActive(run.state) && <Findings run={run} />}
       <Profiles profiles={run.profiles} />
       <Panel title={t("run.collectors")} flush>
         <Collectors run={run} />

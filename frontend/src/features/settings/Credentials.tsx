@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { Credential, List } from "../../client/types";
 import { CopyButton } from "../../components/Copy";
+import { Drop } from "../../components/Drop";
 import { ButtonLink } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { Empty, ErrorLine } from "../../components/States";
 import { get, remove, useAction } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
-import { Drop, Rows } from "./Rows";
+import { Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["credentials"];

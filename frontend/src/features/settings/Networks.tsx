@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { List, NetworkRule } from "../../client/types";
+import { Drop } from "../../components/Drop";
 import { Panel } from "../../components/Page";
 import { Empty, ErrorLine } from "../../components/States";
 import { get, post, remove, useAction } from "../../lib/queries";
-import { Drop, Rows } from "./Rows";
+import { Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["network-rules"];

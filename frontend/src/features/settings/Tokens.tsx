@@ -5,11 +5,12 @@ import { useTranslation } from "react-i18next";
 import type { ApiToken, List, Role } from "../../client/types";
 import { Ago } from "../../components/Ago";
 import { CommandLine } from "../../components/Copy";
+import { Drop } from "../../components/Drop";
 import { Panel } from "../../components/Page";
 import { Empty, ErrorLine } from "../../components/States";
 import { get, post, remove, useAction, useMe } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
-import { Drop, Rows } from "./Rows";
+import { Rows } from "./Rows";
 import classes from "./Settings.module.css";
 
 const KEY = ["tokens"];

@@ -11,7 +11,7 @@ import { bytes, milliseconds, seconds } from "../../core/format";
 import type { Bar } from "../../core/live";
 import { usePick, useSentence } from "../../lib/i18n";
 import { isActive, useCollectors, useRun } from "../../lib/queries";
-import classes from "./CapturePage.module.css";
+import classes from "./RunBars.module.css";
 
 interface Props {
   run: RunSummary;

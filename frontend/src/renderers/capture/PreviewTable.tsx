@@ -7,7 +7,18 @@ import { Mend } from "../../components/Mend";
 import { bytes, number } from "../../core/format";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useCollectors } from "../../lib/queries";
-import classes from "./NewCapture.module.css";
+import classes from "./PreviewTable.module.css";
+
+/** What one capture costs a host: percent of one core while all run, and bytes over their durations. */
+export function expectedCost(preview: Preview): { cpu_pct: number; bytes: number } {
+  let cpu = 0;
+  let size = 0;
+  for (const one of preview.collectors) {
+    cpu += one.cost.cpu_pct;
+    size += one.cost.bytes_per_s * one.seconds;
+  }
+  return { cpu_pct: cpu, bytes: size };
+}
 
 const STATES = ["works", "degrades", "does_not_work", "unknown"] as const;
 

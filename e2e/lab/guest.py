@@ -1,0 +1,311 @@
+"""A host with a kernel of its own: two memory nodes, cgroup v2 alone, swap. For faults that a namespace cannot have.
+
+It is a virtual machine under qemu's emulation (TCG), with a CPU and half of the memory in each node, and without a
+service manager: its first process mounts what is needed and becomes sshd, which is up in half a minute. It writes
+to snapshots, and reaches nothing; reached it is on two ports of 127.0.0.1, ssh and the application's. The
+emulation knows no slower memory: remote nodes show in placement and counters, not in latency.
+
+    with Guest() as guest:
+        guest.limit("api", {"cpu.max": "20000 100000"})
+        guest.serve(["python3", guest.program("shop.py"), ...], "api")
+
+Everything goes when it is closed; the janitor sees to it when that never happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from e2e.lab.cgroups import Group
+from e2e.lab.guest_image import archive, image
+from e2e.lab.hosts import CONFIG, LabHost, fingerprint_of, free_port, keygen
+from e2e.lab.janitor import Janitor
+from e2e.lab.load import Load
+from e2e.lab.site import LAB_SHARES, PROGRAMS, python
+
+NODE_MB = 512
+BOOT_S = 150.0
+MAX_S = 420.0
+COMMAND_S = 60.0
+APP_PORT = 8080
+HANDOVER = "/run/lab"
+DATA = "/srv/data"
+LOG = "/run/access.log"
+GROUPS = "/sys/fs/cgroup/services"
+# sshd gets a group of its own: no limit of the services starves it.
+INIT = """#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t tracefs tracefs /sys/kernel/tracing
+mkdir -p /dev/pts /dev/shm /run/sshd /run/lock {data}
+mount -t devpts devpts /dev/pts
+mount -t tmpfs tmpfs /dev/shm
+hostname {name}
+ip link set lo up
+ip addr add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+ip route add default via 10.0.2.2
+cd /sys/fs/cgroup
+echo "+cpu +cpuset +io +memory +pids" >cgroup.subtree_control
+mkdir system services
+echo "+cpu +cpuset +io +memory +pids" >services/cgroup.subtree_control
+echo $$ >system/cgroup.procs
+swapon /dev/vdb
+[ ! -b /dev/vdc ] || mount -t ext4 -o noatime /dev/vdc {data}
+cd /
+exec /usr/sbin/sshd -D -e -f {handover}/sshd_config
+"""
+# Joins a group, becomes the command in a session of its own, and says its pid.
+START = """
+echo $$ >/sys/fs/cgroup/services/{group}/cgroup.procs
+{command} </dev/null >>/run/programs.log 2>&1 &
+echo $!
+"""
+AWAIT = """
+for turn in $(seq 300); do
+    ss -Hltn sport = :{port} | grep -q . && exit
+    sleep 0.1
+done
+tail -c 600 /run/programs.log >&2
+exit 1
+"""
+
+
+class Guest:
+    """See the module. `host` is there once it is entered."""
+
+    def __init__(
+        self, *, swap_mb: int = 256, swap_iops: int = 0, disk_files: Mapping[str, int] | None = None,
+        disk_iops: int = 0, max_s: float = MAX_S,
+    ) -> None:  # fmt: skip
+        """`disk_files`: sizes in MiB of the random files on a disk of its own at DATA. 0 iops is no limit."""
+        self.name = f"{random.choice(('vm', 'db', 'batch'))}-{random.randrange(1000, 9999)}"
+        self.swap_mb, self.swap_iops = swap_mb, swap_iops
+        self.disk_files, self.disk_iops = dict(disk_files or {}), disk_iops
+        self.max_s = max_s
+        self.pid = 0
+        self._log_number = 0
+        self._programs: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Guest:
+        built = image()  # before the watchdog's time begins
+        self.janitor = Janitor(self.max_s)
+        try:
+            self.directory = Path(tempfile.mkdtemp(prefix="culprit-guest-"))
+            self.machine = Group(f"/lab/{self.name}")
+            self.clients = Group(f"/lab/{self.name}-clients")
+            groups = (*self.machine.directories, *self.clients.directories)
+            self.janitor.remove([*groups, self.directory])
+            self.machine.create()
+            self.clients.create()
+            Group("/lab").weigh(LAB_SHARES)
+            self.app_port = free_port("127.0.0.1")
+            self.host = self._boot(built.kernel, built.initrd, built.root)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.host.process.terminate()  # qemu closes its disks, which nobody will read again
+        self._close()
+
+    def _close(self) -> None:
+        self.janitor.close()
+        for program in self._programs:
+            program.wait()
+
+    # -- the machine -------------------------------------------------------------------------------------------
+
+    def _boot(self, kernel: Path, initrd: Path, root: Path) -> LabHost:
+        port = free_port("127.0.0.1")
+        key, own_key = self.directory / "client_key", self.directory / "host_key"
+        keygen(key)
+        keygen(own_key)
+        public = own_key.with_suffix(".pub")
+        known = public.read_text().split()
+        (self.directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {known[0]} {known[1]}\n")
+        handed = self.directory / "initrd"
+        handed.write_bytes(initrd.read_bytes() + archive(self._handover(key, own_key)))
+        console = self.directory / "console"
+        process = self._start(
+            [*self.machine.join_command(), *self._qemu(kernel, handed, root, console, port)]
+        )
+        host = LabHost(
+            self.name, "127.0.0.1", port, self.directory, key, fingerprint_of(public), "root", False, process
+        )
+        end = time.monotonic() + BOOT_S
+        while time.monotonic() < end and process.poll() is None:
+            if _answers(port):
+                return host
+            time.sleep(0.1)
+        said = "".join(
+            file.read_text(errors="replace")[-3000:] for file in (console, self._log) if file.exists()
+        )
+        raise RuntimeError(f"the guest does not come up: {said}")
+
+    def _handover(self, key: Path, own_key: Path) -> dict[str, bytes]:
+        """What only this guest has; its programs as well."""
+        config = CONFIG.format(port=22, address="0.0.0.0", directory=HANDOVER, extra="")
+        init = INIT.format(name=self.name, data=DATA, handover=HANDOVER)
+        command = ["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-inline", "-pthread", "-static"]
+        items = self.directory / "items"
+        subprocess.run(
+            [*command, "-o", items, PROGRAMS / "items.c"], check=True, capture_output=True, timeout=60
+        )
+        files = {
+            "init": init.encode(),
+            "sshd_config": config.encode(),
+            "host_key": own_key.read_bytes(),
+            "authorized_keys": key.with_suffix(".pub").read_bytes(),
+            "items": items.read_bytes(),
+            "shop.py": (PROGRAMS / "shop.py").read_bytes(),
+        }
+        return {f"handover/{name}": content for name, content in files.items()}
+
+    def _qemu(self, kernel: Path, initrd: Path, root: Path, console: Path, port: int) -> list[str]:
+        nodes = [
+            word
+            for node in (0, 1)
+            for word in (
+                "-object", f"memory-backend-ram,id=memory{node},size={NODE_MB}M",
+                "-numa", f"node,nodeid={node},cpus={node},memdev=memory{node}",
+            )
+        ]  # fmt: skip
+        drives = [f"file={root},snapshot=on", f"file={self._swap()}{_limit(self.swap_iops)}"]
+        if self.disk_files:
+            drives.append(f"file={self._disk()}{_limit(self.disk_iops)}")
+        ports = f"hostfwd=tcp:127.0.0.1:{port}-:22,hostfwd=tcp:127.0.0.1:{self.app_port}-:{APP_PORT}"
+        return [
+            "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-accel", "tcg,thread=multi", "-machine", "pc", "-smp", "2,sockets=2", "-m", f"{2 * NODE_MB}M", *nodes,
+            "-kernel", str(kernel), "-initrd", str(initrd), "-serial", f"file:{console}",
+            "-append", "console=ttyS0 quiet panic=-1 psi=1 mitigations=off net.ifnames=0",
+            "-nic", f"user,restrict=on,model=virtio-net-pci,{ports}",
+            *(word for drive in drives for word in ("-drive", f"{drive},if=virtio,format=raw,cache=unsafe")),
+        ]  # fmt: skip
+
+    def _swap(self) -> Path:
+        file = self.directory / "swap"
+        with file.open("wb") as sparse:
+            sparse.truncate(self.swap_mb << 20)
+        file.chmod(0o600)
+        subprocess.run(["mkswap", str(file)], check=True, capture_output=True, timeout=60)
+        return file
+
+    def _disk(self) -> Path:
+        folder, file = self.directory / "files", self.directory / "disk"
+        folder.mkdir()
+        for name, size_mb in self.disk_files.items():
+            (folder / name).write_bytes(random.randbytes(1 << 20) * size_mb)
+        size_mb = sum(self.disk_files.values()) + 40
+        subprocess.run(
+            ["mkfs.ext4", "-q", "-d", str(folder), str(file), f"{size_mb}M"],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+        return file
+
+    # -- what an engineer would do on it -----------------------------------------------------------------------
+
+    def sh(self, script: str, timeout_s: float = COMMAND_S) -> str:
+        """What `script` printed, over ssh. Raises RuntimeError where it fails."""
+        done = subprocess.run(
+            [*self.host.ssh(), f"sh -ec {shlex.quote(script)}"],
+            capture_output=True, text=True, timeout=timeout_s, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{script}: {done.stderr.strip()}")
+        return done.stdout
+
+    def program(self, name: str) -> str:
+        """Where a program of the lab is in the guest: items (compiled) and shop.py."""
+        return f"{HANDOVER}/{name}"
+
+    def limit(self, group: str, files: Mapping[str, str]) -> None:
+        """Creates the group of a service and writes control files of it."""
+        place = f"{GROUPS}/{group}"
+        writes = [f"echo {shlex.quote(value)} >{place}/{name}" for name, value in files.items()]
+        self.sh("\n".join([f"mkdir -p {place}", *writes]))
+
+    def serve(self, command: Sequence[str], group: str, *, supervised: bool = False) -> int:
+        """Puts a service on APP_PORT in place of the one before; its pid, once it listens.
+
+        A supervised one is started again when it dies; how it died is noted in /run/exits.
+        """
+        if self.pid:
+            self.sh(f"kill -9 -{self.pid}; while kill -0 -{self.pid} 2>/dev/null; do sleep 0.1; done")
+        if supervised:
+            loop = f"while :; do {shlex.join(command)}; echo exit=$? >>/run/exits; sleep 0.5; done"
+            command = ["sh", "-c", loop]
+        self.pid = self.start(command, group)
+        self.listens(APP_PORT)
+        return self.pid
+
+    def start(self, command: Sequence[str], group: str) -> int:
+        """Starts a program in the group of a service; its pid, which is its session as well."""
+        script = START.format(group=group, command=f"setsid {shlex.join(command)}")
+        return int(self.sh(f"mkdir -p {GROUPS}/{group}\n{script}"))
+
+    def listens(self, port: int) -> None:
+        """Waits until somebody does. Raises RuntimeError with the programs' own words when nobody will."""
+        self.sh(AWAIT.format(port=port))
+
+    def load(self, rate: float, *options: object, timeout_s: float = 4.0) -> Load:
+        """Clients, which live outside of the guest."""
+        self._log_number += 1
+        log = self.directory / f"clients{self._log_number}.log"
+        to = f"127.0.0.1:{self.app_port}"
+        words = python(
+            "clients.py", "--to", to, "--rate", rate, "--timeout-s", timeout_s, *options, "--log", log
+        )
+        return Load(self._start([*self.clients.join_command(), *words]), log)
+
+    @property
+    def _log(self) -> Path:
+        return self.directory / "programs.log"
+
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            program = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        self._programs.append(program)
+        return program
+
+
+def _limit(iops: int) -> str:
+    return f",throttling.iops-total={iops}" if iops else ""
+
+
+def _answers(port: int) -> bool:
+    """Whether sshd greets: qemu accepts connections long before anybody listens in the guest."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as peer:
+        return peer.recv(4) == b"SSH-"
+    return False
+
+
+def main() -> int:
+    """Boots one, says how to log in, and waits for the end of its input."""
+    began = time.monotonic()
+    with Guest() as guest:
+        print(f"{shlex.join(guest.host.ssh())}   # up in {time.monotonic() - began:.1f} s", flush=True)
+        sys.stdin.read()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

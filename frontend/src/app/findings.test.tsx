@@ -1,0 +1,182 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { THRESHOLDS } from "../../mock/knowledge";
+import { answerInstead, sent } from "../../mock/msw";
+import { CAPTURES, HOSTS } from "../../mock/world";
+import { open } from "../testing/screen";
+
+const [, SICK, WELL, UNASKED] = HOSTS as [unknown, ...(typeof HOSTS)[number][]];
+const RUN = CAPTURES.find((one) => one.state === "done")?.runs[0]?.id ?? "";
+
+afterEach(() => {
+  state.role = "admin";
+  state.thresholds = [...THRESHOLDS];
+});
+
+describe("the findings of a host", () => {
+  it("begin with the causes, then what stands out by severity, each number at its line", async () => {
+    open(`/hosts/${SICK?.id}?fold=fired`);
+    expect(await screen.findByRole("heading", { name: "A listen queue overflows" })).toBeVisible();
+    expect(screen.getByText("Possible")).toBeVisible();
+    expect(
+      await screen.findByText("1,586 connections a second found their accept queue full and were not taken."),
+    ).toBeVisible();
+    const first = screen.getAllByText(/^critical$|^warning$/).map((one) => one.textContent);
+    expect(first).toEqual(["critical", "critical", "warning"]);
+    expect(
+      screen.getAllByRole("link", { name: /Listen queue overflows.*open samples:10, 59/ })[0],
+    ).toHaveAttribute("href", expect.stringContaining("line=10"));
+  });
+
+  it("show what is inconclusive with its reason, and context only as context", async () => {
+    const user = userEvent.setup();
+    open(`/hosts/${SICK?.id}?fold=inconclusive`);
+    expect(
+      await screen.findByText("Only 31 samples; at least 200 are needed before shares mean anything."),
+    ).toBeVisible();
+    expect(screen.queryByText("The load is 287.")).toBeNull();
+    await user.click(screen.getByRole("button", { name: /^Context/ }));
+    expect(await screen.findByText("The load is 287.")).toBeVisible();
+  });
+
+  it("offer to collect what is missing", async () => {
+    const user = userEvent.setup();
+    const router = open(`/hosts/${WELL?.id}?fold=missing`);
+    expect(await screen.findByText("No cause found")).toBeVisible();
+    await user.click(await screen.findByRole("button", { name: "Collect NUMA allocation" }));
+    await waitFor(() =>
+      expect(router.state.location.search).toMatchObject({
+        dialog: "capture",
+        on: WELL?.id,
+        with: "numastat",
+      }),
+    );
+    expect(await screen.findByRole("checkbox", { name: "NUMA allocation" })).toBeChecked();
+  });
+
+  it("invite to a diagnosis where nothing was looked at", async () => {
+    open(`/hosts/${UNASKED?.id}`);
+    expect(await screen.findByText(/No run on this host has been looked at yet/)).toBeVisible();
+    expect(screen.getAllByRole("button", { name: "Diagnose" }).length).toBe(2);
+  });
+
+  it("are no links for those who may not read raw artifacts", async () => {
+    state.role = "viewer";
+    open(`/hosts/${SICK?.id}`);
+    expect((await screen.findAllByText("1,586/s"))[0]?.closest("a")).toBeNull();
+  });
+});
+
+describe("the findings of a run", () => {
+  it("stand above its parts", async () => {
+    open(`/runs/${RUN}`);
+    expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
+    expect(screen.getByText("8 rules looked")).toBeVisible();
+  });
+
+  it("say so where no rule has looked", async () => {
+    answerInstead(({ path }) =>
+      path === `/runs/${RUN}/findings`
+        ? {
+            status: 200,
+            body: {
+              run_id: RUN,
+              evaluated_at: null,
+              elapsed_ms: null,
+              findings: [],
+              quiet: [],
+              not_evaluated: [],
+              ranking: {
+                causes: [],
+                ruled_out: [],
+                not_looked_at: [],
+                open: [],
+                not_collected: [],
+                inconclusive: [],
+                set_aside: [],
+                context: [],
+              },
+            },
+          }
+        : undefined,
+    );
+    open(`/runs/${RUN}`);
+    expect(await screen.findByText("No rule has looked at this run")).toBeVisible();
+  });
+});
+
+describe("a cited line", () => {
+  it("is marked in its artifact, with the others that belong to it", async () => {
+    open("/artifacts/0193?line=59&lines=10,59");
+    await waitFor(() => expect(document.querySelectorAll("[data-cited]").length).toBe(1));
+    expect(document.getElementById("L59")).toHaveAttribute("data-cited");
+    await userEvent.setup().click(screen.getByRole("button", { name: "10" }));
+    await waitFor(() => expect(document.getElementById("L10")).toHaveAttribute("data-cited"));
+  });
+});
+
+describe("the rules", () => {
+  it("show their thresholds with where those are from, and what was changed", async () => {
+    open("/rules?rule=F-CPU-RUNQ-DELAY");
+    const table = await screen.findByRole("region", { name: "Thresholds" });
+    expect(within(table).getByText("what a person notices in one request")).toBeVisible();
+    expect(within(table).getAllByText("> 3 ms")[0]).toBeVisible();
+    expect(await within(table).findByText("8 ms")).toBeVisible();
+    expect(screen.getByText(/A cpuset that is too small looks the same/)).toBeVisible();
+  });
+
+  it("let an admin change a threshold for hosts with a label, and never without a reason", async () => {
+    const user = userEvent.setup();
+    open("/rules?rule=F-MEM-RECLAIM");
+    await user.click(await screen.findByRole("button", { name: "Change the threshold warn" }));
+    const dialog = await screen.findByRole("dialog");
+    const value = within(dialog).getByRole("textbox", { name: /^New value/ });
+    await user.clear(value);
+    await user.type(value, "20");
+    await user.click(within(dialog).getByRole("radio", { name: "Hosts with a label" }));
+    await user.type(await within(dialog).findByRole("combobox", { name: "Label" }), "role=db");
+    expect(within(dialog).getByRole("button", { name: "Set the threshold" })).toBeDisabled();
+    await user.type(within(dialog).getByRole("textbox", { name: /^Why/ }), "reclaim is normal there");
+    await user.click(within(dialog).getByRole("button", { name: "Set the threshold" }));
+    await waitFor(() =>
+      expect(sent.find((one) => one.method === "PUT")?.body).toEqual({
+        name: "F-MEM-RECLAIM.warn",
+        value: 20,
+        label_name: "role",
+        label_value: "db",
+        why: "reclaim is normal there",
+      }),
+    );
+  });
+
+  it("list what was changed, and take it back at the second press", async () => {
+    const user = userEvent.setup();
+    open("/rules?view=changed");
+    expect(await screen.findByText(/Archive disks of the databases/)).toBeVisible();
+    expect(screen.getByText("role=db")).toBeVisible();
+    const row = screen.getByText("role=db").closest("tr") as HTMLElement;
+    await user.click(within(row).getByRole("button", { name: "Take back" }));
+    expect(sent.some((one) => one.method === "DELETE")).toBe(false);
+    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Take back" }));
+    await waitFor(() => expect(sent.some((one) => one.method === "DELETE")).toBe(true));
+    await waitFor(() => expect(screen.queryByText("role=db")).toBeNull());
+  });
+
+  it("are changed by admins only", async () => {
+    state.role = "oncall";
+    open("/rules?rule=F-MEM-RECLAIM");
+    await screen.findByRole("region", { name: "Thresholds" });
+    expect(screen.queryByRole("button", { name: /^Change/ })).toBeNull();
+  });
+
+  it("tell of a cause how far its name may be trusted", async () => {
+    open("/rules?view=causes&cause=listen-queue-overflow");
+    expect(await screen.findByText(/never more than possible/)).toBeVisible();
+    expect(screen.getByRole("link", { name: "A listen queue overflows" })).toHaveAttribute(
+      "href",
+      expect.stringContaining("rule=F-NET-LISTEN-OVERFLOW"),
+    );
+  });
+});

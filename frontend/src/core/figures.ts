@@ -1,0 +1,170 @@
+/** The compared numbers of findings: what they say, where they stand beside their threshold. */
+import { NO_VALUE, number, quantity } from "./format";
+
+export interface Place {
+  readonly run?: string;
+  readonly collector?: string;
+  readonly artifact?: string;
+  readonly part?: string;
+  readonly lines?: readonly number[];
+  readonly profile?: string;
+  readonly frame?: string;
+}
+
+/** One number with all that stands beside it, whether it came as evidence or within a finding. */
+export interface Figure {
+  readonly rule: string;
+  readonly measure: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly op: string;
+  readonly threshold: number;
+  readonly baseline: number | null;
+  readonly n: number;
+  readonly subject: Readonly<Record<string, string>>;
+  readonly places: readonly Place[];
+}
+
+type Compared = Pick<Figure, "value" | "unit" | "op" | "threshold" | "baseline" | "n">;
+
+interface EvidenceLike extends Compared {
+  readonly finding: string;
+  readonly metric: string;
+  readonly subject: Readonly<Record<string, string>>;
+  readonly artifact: string | null;
+  readonly locator: Place;
+}
+
+interface FindingLike {
+  readonly rule: string;
+  readonly subject: Readonly<Record<string, string>>;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly numbers: readonly (Compared & {
+    readonly measure: string;
+    readonly citations: readonly Place[];
+  })[];
+}
+
+const compared = ({ value, unit, op, threshold, baseline, n }: Compared): Compared => ({
+  value,
+  unit,
+  op,
+  threshold,
+  baseline,
+  n,
+});
+
+export const figureOf = (one: EvidenceLike): Figure => ({
+  ...compared(one),
+  rule: one.finding,
+  measure: one.metric,
+  subject: one.subject,
+  places: [{ ...one.locator, ...(one.artifact ? { artifact: one.artifact } : {}) }],
+});
+
+export const figuresOf = (one: FindingLike): Figure[] =>
+  one.numbers.map((each) => ({
+    ...compared(each),
+    rule: one.rule,
+    measure: each.measure,
+    subject: one.subject,
+    places: each.citations,
+  }));
+
+const HOWS = ["mean", "max", "min", "held", "held_below", "sum", "first", "last", "growth", "p95"] as const;
+export type How = (typeof HOWS)[number];
+
+/** A measure taken apart: `disk.await_ms{dev=sda}[7].held` is a metric, its labels, a column, a reduction. */
+export interface MeasureParts {
+  readonly metric: string;
+  readonly labels: string;
+  readonly axis: string;
+  readonly how: How | undefined;
+}
+
+export function measureParts(id: string): MeasureParts {
+  const found = /^([\w.]+?)(?:\{([^}]*)\})?(?:\[([^\]]*)\])?(?:\.([a-z0-9_]+))?$/.exec(id);
+  const how = HOWS.find((one) => one === found?.[4]);
+  if (!found || !how) return { metric: id, labels: "", axis: "", how: undefined };
+  return { metric: found[1] ?? id, labels: found[2] ?? "", axis: found[3] ?? "", how };
+}
+
+export const subjectText = (subject: Readonly<Record<string, string>>): string =>
+  Object.entries(subject)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+
+/** Words of a sentence that already name the unit, so that the number before them stands alone. */
+const NAMED =
+  /^\s*(%|‰|[µnm]?s\b|us\b|min\b|[KMGT]?i?B\b|bytes?\b|(milli|micro|nano)?seconds?\b|毫秒|微秒|纳秒|秒|字节)/;
+const BARE = new Set(["per_s", "1/s", "/s", "count", "", "1", "packets_per_s", "pages_per_s"]);
+
+/** A number for running text: with its unit, unless the words after it name the unit. */
+function inText(value: number, unit: string, after: string): string {
+  return BARE.has(unit) || NAMED.test(after) ? number(value) : quantity(value, unit);
+}
+
+/** What a rule says about a finding: its template with the number, the threshold, the subject and the details. */
+export function saying(template: string, one: FindingLike): string {
+  const own = one.numbers[0];
+  return template.replace(/\{(\w+)\}/g, (place, name: string, at: number) => {
+    const after = template.slice(at + place.length);
+    if (name === "value" || name === "threshold") return own ? inText(own[name], own.unit, after) : NO_VALUE;
+    if (name === "baseline") return own?.baseline == null ? NO_VALUE : inText(own.baseline, own.unit, after);
+    const known = one.detail[name] ?? one.subject[name];
+    if (known === undefined || known === null) return place;
+    return typeof known === "number" ? number(known) : String(known);
+  });
+}
+
+/** Beyond this ratio a linear bar would show one of two numbers as nothing. */
+const FAR = 12;
+
+export interface Scale {
+  readonly log: boolean;
+  /** 0…1 for every value that was given. */
+  readonly at: (value: number) => number;
+}
+
+/** An axis on which a value, its threshold and its baseline can all be seen. */
+export function scaleOf(values: readonly number[], share = false): Scale {
+  const sizes = values.filter(Number.isFinite).map(Math.abs);
+  const most = Math.max(...sizes, 0);
+  const seen = sizes.filter((one) => one > 0);
+  const least = seen.length > 0 ? Math.min(...seen) : 0;
+  const clamp = (x: number) => Math.min(1, Math.max(0, x));
+  if (most === 0) return { log: false, at: () => 0 };
+  if (least > 0 && most / least > FAR) {
+    const from = Math.log10(least) - 0.5;
+    const span = Math.log10(most) + 0.15 - from;
+    return { log: true, at: (v) => (v === 0 ? 0 : clamp((Math.log10(Math.abs(v)) - from) / span)) };
+  }
+  const top = share && most <= 100 ? Math.max(100, most) : most * 1.15;
+  return { log: false, at: (v) => clamp(Math.abs(v) / top) };
+}
+
+/** How many times a value is beyond its threshold, where that says something. */
+export function timesBeyond(value: number, threshold: number, op: string): number | undefined {
+  if (threshold === 0 || value === 0 || Math.sign(value) !== Math.sign(threshold)) return undefined;
+  const ratio = op.startsWith("<") ? threshold / value : value / threshold;
+  return ratio > 1 ? ratio : undefined;
+}
+
+const RANK = { critical: 0, warn: 1, info: 2 } as const;
+
+/** The gravest first; within one severity the strongest evidence first. */
+export function bySeverity<T extends { severity: keyof typeof RANK; grade: string }>(
+  found: readonly T[],
+): T[] {
+  const grades = ["direct", "mechanism", "correlational", "context"];
+  return [...found].sort(
+    (x, y) => RANK[x.severity] - RANK[y.severity] || grades.indexOf(x.grade) - grades.indexOf(y.grade),
+  );
+}
+
+/** Rules that lack the same thing stand together: one reason, one thing to do. */
+export function groupedBy<T>(items: readonly T[], key: (item: T) => string): [string, T[]][] {
+  const out = new Map<string, T[]>();
+  for (const item of items) out.set(key(item), [...(out.get(key(item)) ?? []), item]);
+  return [...out].sort(([, x], [, y]) => y.length - x.length);
+}

@@ -1,0 +1,267 @@
+import { Button, MultiSelect, NumberInput, Select, TextInput } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { Stethoscope } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Diagnosis } from "../../client/types";
+import { Dialog } from "../../components/Dialog";
+import { Mark, TierTag } from "../../components/Mark";
+import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
+import { cx } from "../../core/cx";
+import { bytes, number } from "../../core/format";
+import { useDialogState } from "../../lib/dialogs";
+import { useSentence } from "../../lib/i18n";
+import { keys, post, useAction, useCaptures, useHosts, useMay } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import { usePreview } from "../../lib/usePreview";
+import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
+import classes from "./Diagnoses.module.css";
+import { EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "./scope";
+
+const SECONDS = 8;
+const MAX_TWINS = 20;
+const READ = new Set(["done", "partial"]);
+
+/** Before a host is asked what is wrong with it: what runs at once, what may follow, what it is compared with. */
+export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const [asked] = useDialogState();
+  const hosts = useHosts({ state: "active" });
+  const [host, setHost] = useState<string | null>(asked.on[0] ?? null);
+  const [kind, setKind] = useState<ScopeKind>("host");
+  const [value, setValue] = useState("");
+  const [seconds, setSeconds] = useState<number | string>(SECONDS);
+  const [baseline, setBaseline] = useState("auto");
+  const [twins, setTwins] = useState<string[]>([]);
+  const [reason, setReason] = useState("");
+  const [once] = useState(() => crypto.randomUUID());
+  const choices =
+    hosts.data?.map((one) => ({ value: one.id, label: one.name })) ??
+    asked.on.slice(0, 1).map((id) => ({ value: id, label: "…" }));
+  const scope = value.trim();
+  const fits = kind === "host" || scopeFits(kind, scope);
+  const length = Number(seconds) || SECONDS;
+  const ready = host !== null && fits;
+  const preview = usePreview(
+    { host_ids: host ? [host, ...twins] : [], plan: "triage", seconds: length },
+    host !== null,
+  );
+  const allowed = preview.data?.allowed ?? false;
+  const start = useAction(
+    () =>
+      post<Diagnosis>(
+        "/diagnoses",
+        {
+          host_id: host,
+          ...(kind === "host" ? {} : { scope: { kind, value: scope } }),
+          seconds: length,
+          baseline,
+          twin_ids: twins,
+          reason: reason.trim(),
+        },
+        once,
+      ),
+    [keys.diagnoses, keys.captures],
+    (made) => void navigate({ to: "/diagnoses/$diagnosisId", params: { diagnosisId: made.id } }),
+  );
+  return (
+    <Dialog onClose={onClose} title={t("diagnose.title")} size="64rem">
+      <form
+        className={classes.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (ready && allowed) start.mutate(undefined);
+        }}
+      >
+        <div className={classes.first}>
+          <Select
+            label={t("diagnose.host")}
+            placeholder={t("diagnose.chooseHost")}
+            data={choices}
+            value={host}
+            onChange={(next) => {
+              setHost(next);
+              setTwins(twins.filter((one) => one !== next));
+              setBaseline("auto");
+            }}
+            searchable
+            limit={80}
+            data-autofocus={asked.on.length === 0 || undefined}
+          />
+          <Select
+            label={t("diagnose.scope")}
+            data={SCOPE_KINDS.map((one) => ({ value: one, label: t(`diagnose.scopes.${one}`) }))}
+            value={kind}
+            allowDeselect={false}
+            onChange={(next) => setKind((next ?? "host") as ScopeKind)}
+          />
+          <TextInput
+            label={t(`diagnose.scopeValue.${kind}`)}
+            placeholder={EXAMPLES[kind]}
+            disabled={kind === "host"}
+            className={cx(classes.value, kind === "host" && classes.whole)}
+            required={kind !== "host"}
+            value={kind === "host" ? "" : value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+            error={scope && !fits ? t("diagnose.scopeWrong", { example: EXAMPLES[kind] }) : undefined}
+            classNames={{ input: "mono" }}
+          />
+          <NumberInput
+            label={t("diagnose.seconds")}
+            min={5}
+            max={60}
+            clampBehavior="blur"
+            suffix=" s"
+            value={seconds}
+            onChange={setSeconds}
+          />
+        </div>
+        <div className={classes.second}>
+          <Baseline host={host} value={baseline} onChange={setBaseline} />
+          <MultiSelect
+            label={t("diagnose.twins")}
+            placeholder={twins.length === 0 ? t("diagnose.twinsHint") : ""}
+            data={choices.filter((one) => one.value !== host)}
+            value={twins}
+            onChange={setTwins}
+            searchable
+            clearable
+            limit={80}
+            maxValues={MAX_TWINS}
+            hidePickedOptions
+          />
+        </div>
+        <TextInput
+          label={t("captures.reason")}
+          placeholder={t("diagnose.reasonHint")}
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          data-autofocus={asked.on.length > 0 || undefined}
+        />
+        <Plan preview={preview} hosts={hosts.data ?? []} chosen={host !== null} seconds={length} />
+        <div className={classes.bottom}>
+          <Refusal preview={preview} />
+          <ErrorLine error={start.error} />
+          <Button variant="default" size="sm" onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          <Button
+            type="submit"
+            size="sm"
+            leftSection={<Stethoscope size={14} />}
+            disabled={!ready || !allowed}
+            loading={start.isPending}
+          >
+            {t("diagnose.start")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the numbers are held against: found by itself, nothing, or a run that was healthy. */
+function Baseline(props: { host: string | null; value: string; onChange: (value: string) => void }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const captures = useCaptures({ host: props.host ?? undefined }, 50);
+  const runs = (props.host ? (captures.data?.items ?? []) : []).flatMap((capture) =>
+    capture.runs
+      .filter((run) => run.host?.id === props.host && READ.has(run.state))
+      .map((run) => ({
+        value: run.id,
+        label: `#${capture.number} ${capture.plan} · ${time.iso(capture.created_at)}`,
+      })),
+  );
+  return (
+    <Select
+      label={t("diagnose.baseline")}
+      data={[
+        { value: "auto", label: t("diagnose.baselineAuto") },
+        { value: "none", label: t("diagnose.baselineNone") },
+        ...runs,
+      ]}
+      value={props.value}
+      allowDeselect={false}
+      onChange={(next) => props.onChange(next ?? "auto")}
+    />
+  );
+}
+
+interface PlanProps {
+  preview: ReturnType<typeof usePreview>;
+  hosts: Parameters<typeof PreviewTable>[0]["hosts"];
+  chosen: boolean;
+  seconds: number;
+}
+
+/** What will run, stage by stage: the first for certain, the others only as far as questions stay open. */
+function Plan({ preview, hosts, chosen, seconds }: PlanProps) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const [open, setOpen] = useState(false);
+  const data = chosen ? preview.data : undefined;
+  const cost = data && expectedCost(data);
+  const later = (["standard", "deep"] as const).filter((tier) => may(`capture.${tier}`));
+  return (
+    <ol className={classes.plan} aria-label={t("newCapture.preview")}>
+      <li className={classes.planned}>
+        <span className={classes.step}>1</span>
+        <div>
+          <div className={classes.planHead}>
+            <strong>{t("diagnose.stageOne")}</strong>
+            <TierTag tier={data?.tier ?? "light"} />
+            <span className="num">{t("newCapture.takes", { seconds })}</span>
+            {data && cost && (
+              <span className="dim">
+                {t("newCapture.cost", { cpu: number(cost.cpu_pct), bytes: bytes(cost.bytes) })}
+              </span>
+            )}
+          </div>
+          <p className={classes.planText}>
+            {data && t("diagnose.stageOneText", { count: data.collectors.length })}
+            {data && (
+              <Button size="compact-xs" variant="subtle" aria-expanded={open} onClick={() => setOpen(!open)}>
+                {open ? t("diagnose.hideCommands") : t("diagnose.showCommands")}
+              </Button>
+            )}
+          </p>
+        </div>
+      </li>
+      {chosen && preview.error && <ErrorState error={preview.error} retry={() => void preview.refetch()} />}
+      {chosen && !data && !preview.error && <RowSkeleton rows={1} />}
+      {open && data && (
+        <li className={classes.commands}>
+          <PreviewTable preview={data} hosts={hosts} />
+        </li>
+      )}
+      <li className={classes.planned} data-later="">
+        <span className={classes.step}>2–3</span>
+        <div>
+          <div className={classes.planHead}>
+            <strong>{t("diagnose.stageLater")}</strong>
+            {later.map((tier) => (
+              <TierTag key={tier} tier={tier} />
+            ))}
+          </div>
+          <p className={classes.planText}>
+            {later.length > 0 ? t("diagnose.stageLaterText") : t("diagnose.stageLaterNone")}
+          </p>
+        </div>
+      </li>
+    </ol>
+  );
+}
+
+function Refusal({ preview }: { preview: ReturnType<typeof usePreview> }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const refused = preview.data && !preview.data.allowed;
+  return (
+    <span className={classes.refusal}>
+      {refused && <Mark tone="bad">{sentence(preview.data?.refusal) || t("error.forbidden")}</Mark>}
+    </span>
+  );
+}

@@ -1,0 +1,217 @@
+import { Button } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { CircleAlert, Square, Stethoscope } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Diagnosis } from "../../client/types";
+import { ButtonLink, Link } from "../../components/Link";
+import { StateMark } from "../../components/Mark";
+import { Page, Panel } from "../../components/Page";
+import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
+import { milliseconds, seconds } from "../../core/format";
+import { useOpenDialog } from "../../lib/dialogs";
+import { useSentence } from "../../lib/i18n";
+import { keys, post, useAction, useDiagnosis, useMay } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
+import { Answer } from "../../renderers/findings/Answer";
+import { NoCause } from "../../renderers/findings/FindingsPanel";
+import classes from "./Diagnoses.module.css";
+import { ScopeTag } from "./DiagnosesPage";
+import { Differences } from "./Differences";
+import { Stages } from "./Stages";
+
+/** One question to a host: its stages as they run, and in the same place the answer. */
+export function DiagnosisPage() {
+  const { diagnosisId = "" } = useParams({ strict: false });
+  const { t } = useTranslation();
+  const query = useDiagnosis(diagnosisId);
+  if (query.data) return <Known diagnosis={query.data} since={query.dataUpdatedAt} />;
+  return (
+    <Page title={t("diagnosis.title")}>
+      <Panel flush>
+        {query.error ? (
+          <ErrorState error={query.error} retry={() => void query.refetch()} />
+        ) : (
+          <BlockSkeleton height={420} />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+/** Seconds since it was asked for: the server's figure, plus what went by since that came. */
+function useElapsed(diagnosis: Diagnosis, since: number): number {
+  const running = diagnosis.state === "running";
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [running]);
+  return diagnosis.elapsed_s + (running ? Math.max(0, now - since) / 1000 : 0);
+}
+
+function Known({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const { host, state, stages, twins } = diagnosis;
+  return (
+    <Page
+      title={`#${diagnosis.number} ${host.name}`}
+      above={
+        <>
+          <Link to="/diagnoses">{t("nav.diagnoses")}</Link>
+          {" / "}
+          <Link to="/hosts/$hostId" params={{ hostId: host.id }}>
+            {host.name}
+          </Link>
+        </>
+      }
+      meta={
+        <>
+          <StateMark state={state} />
+          <ScopeTag scope={diagnosis.scope} />
+          {diagnosis.reason && <span>“{diagnosis.reason}”</span>}
+          <span className="num">{time.iso(diagnosis.created_at)}</span>
+          <Against diagnosis={diagnosis} />
+          {twins.length > 0 && (
+            <span>{t("diagnosis.beside", { names: twins.map((one) => one.name).join(", ") })}</span>
+          )}
+        </>
+      }
+    >
+      <Bar diagnosis={diagnosis} since={since} />
+      <Panel flush title={t("diagnosis.stages")}>
+        <Stages diagnosis={diagnosis} />
+      </Panel>
+      <Panel flush title={t("diagnosis.answer")} id="answer">
+        <Outcome diagnosis={diagnosis} />
+      </Panel>
+      {diagnosis.result && stages.length > 0 && twins.length > 0 && (
+        <Differences items={diagnosis.result.differences} twins={twins} />
+      )}
+    </Page>
+  );
+}
+
+/** What the numbers were held against. */
+function Against({ diagnosis }: { diagnosis: Diagnosis }) {
+  const { t } = useTranslation();
+  if (diagnosis.baseline_run_id)
+    return (
+      <Link to="/runs/$runId" params={{ runId: diagnosis.baseline_run_id }}>
+        {t("diagnosis.baseline")}
+      </Link>
+    );
+  return diagnosis.state === "done" ? <span>{t("diagnosis.noBaseline")}</span> : null;
+}
+
+/** How long, how much, and the ways out: always in reach. */
+function Bar({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const openDialog = useOpenDialog();
+  const elapsed = useElapsed(diagnosis, since);
+  const running = diagnosis.state === "running";
+  const cancel = useAction(() => post(`/diagnoses/${diagnosis.id}/cancel`), [keys.diagnoses, keys.captures]);
+  const told = diagnosis.stages.flatMap((one) => one.host_cpu_ms ?? []);
+  const cpu = told.length > 0 ? told.reduce((all, ms) => all + ms, 0) : null;
+  return (
+    <div className={classes.bar}>
+      <span>
+        <span className="dim">{t("diagnosis.elapsed")}</span>{" "}
+        <span className="num" role="timer">
+          {seconds(running ? Math.floor(elapsed) : elapsed)}
+        </span>
+      </span>
+      <span>
+        <span className="dim">{t("diagnoses.stages")}</span>{" "}
+        <span className="num">{diagnosis.stages.length}</span>
+      </span>
+      <span>
+        <span className="dim">{t("captures.cpu")}</span> <span className="num">{milliseconds(cpu)}</span>
+      </span>
+      <span className={classes.barActions}>
+        <ErrorLine error={cancel.error} />
+        {running && may("capture.cancel") && (
+          <Button
+            color="red"
+            variant="outline"
+            leftSection={<Square size={12} />}
+            loading={cancel.isPending}
+            onClick={() => cancel.mutate(undefined)}
+          >
+            {t("diagnosis.cancel")}
+          </Button>
+        )}
+        {!running && may("capture.light") && (
+          <Button
+            variant="default"
+            leftSection={<Stethoscope size={14} />}
+            onClick={() => openDialog("diagnose", [diagnosis.host.id])}
+          >
+            {t("diagnosis.again")}
+          </Button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** The answer, or in its place why there is none. */
+function Outcome({ diagnosis }: { diagnosis: Diagnosis }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const names = useNames();
+  const { state, result, failure, stages, host } = diagnosis;
+  if (state === "running") return <p className={classes.pending}>{t("diagnosis.pending")}</p>;
+  if (state === "cancelled")
+    return (
+      <Empty title={t("diagnosis.cancelled")}>
+        {stages.some((one) => one.run_id) ? t("diagnosis.cancelledText") : t("diagnosis.cancelledEarly")}
+      </Empty>
+    );
+  if (state === "failed" || !result)
+    return (
+      <div role="alert">
+        <Empty
+          title={
+            <>
+              <CircleAlert size={16} className={classes.bad ?? ""} aria-hidden /> {t("diagnosis.failed")}
+            </>
+          }
+          action={
+            <ButtonLink variant="default" to="/hosts/$hostId" params={{ hostId: host.id }}>
+              {t("diagnosis.lookAtHost")}
+            </ButtonLink>
+          }
+        >
+          {sentence(failure)}
+        </Empty>
+      </div>
+    );
+  return (
+    <>
+      <Answer
+        ranking={result}
+        tried={[...new Set(stages.flatMap((one) => Object.keys(one.collectors)))]}
+        hostId={host.id}
+        none={
+          <NoCause>
+            {t("diagnosis.noCause", {
+              out: result.ruled_out.length,
+              missing: result.not_collected.length,
+              open: result.inconclusive.length,
+            })}
+          </NoCause>
+        }
+      />
+      {result.refused.length > 0 && (
+        <p className={classes.refused}>
+          {t("diagnosis.refused", { what: result.refused.map(names.collector).join(", ") })}
+        </p>
+      )}
+    </>
+  );
+}

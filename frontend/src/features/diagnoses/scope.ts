@@ -1,0 +1,23 @@
+export const SCOPE_KINDS = ["host", "process", "cgroup", "container", "unit", "port"] as const;
+export type ScopeKind = (typeof SCOPE_KINDS)[number];
+
+/** What the value of each kind must look like; the same patterns as the server's. */
+const PATTERNS: Record<ScopeKind, RegExp> = {
+  host: /^$/,
+  process: /^[1-9][0-9]{0,6}$/,
+  cgroup: /^\/[A-Za-z0-9_.@:/\\-]{0,1022}$/,
+  unit: /^[A-Za-z0-9_@:\\][A-Za-z0-9_.@:\\-]{0,254}$/,
+  container: /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/,
+  port: /^[1-9][0-9]{0,4}$/,
+};
+
+export const EXAMPLES: Record<ScopeKind, string> = {
+  host: "",
+  process: "4711",
+  cgroup: "/system.slice/feed.service",
+  unit: "feed.service",
+  container: "feed-7",
+  port: "8080",
+};
+
+export const scopeFits = (kind: ScopeKind, value: string): boolean => PATTERNS[kind].test(value);

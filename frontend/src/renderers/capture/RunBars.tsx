@@ -1,0 +1,73 @@
+import { useEffect, useRef, useState } from "react";
+import type { Capture } from "../../client/types";
+import { duration } from "../../core/format";
+import { barsOf, elapsedOf, offsetOf } from "../../core/live";
+import { isActive } from "../../lib/queries";
+import classes from "./RunBars.module.css";
+import { RunRow } from "./RunRow";
+
+/** Above so many hosts each is one line until it is opened. */
+const DENSE = 6;
+
+/** Ticks on the axis of seconds: at most eight, at round numbers. */
+export function secondTicks(total: number): number[] {
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((s) => total / s <= 8) ?? 1200;
+  return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
+}
+
+interface Props {
+  capture: Capture;
+  /** Seconds since a run was last heard of. */
+  since: (runId: string, now?: number) => number;
+  /** One line for each host, whatever their number. */
+  dense?: boolean;
+}
+
+/** A capture on one axis of seconds: a row for each host, a bar for each collector, moving while it runs. */
+export function RunBars({ capture, since, dense }: Props) {
+  const active = isActive(capture.state);
+  const [, tick] = useState(0);
+  const seen = useRef(new Map<string, number>());
+  useEffect(() => {
+    if (!active) return;
+    const timer = setInterval(() => tick((n) => n + 1), capture.runs.length > 40 ? 1000 : 400);
+    return () => clearInterval(timer);
+  }, [active, capture.runs.length]);
+
+  const created = Date.parse(capture.created_at);
+  const now = performance.now();
+  const rows = capture.runs.map((run) => {
+    const age = isActive(run.state) ? since(run.id, now) : 0;
+    return { run, bars: barsOf(run, created, age, seen.current), age };
+  });
+  const ends = rows.flatMap(({ run, bars, age }) => [
+    ...bars.map((bar) => Math.max(bar.to, bar.planned ?? 0)),
+    (offsetOf(run, created) ?? 0) + elapsedOf(run, age),
+  ]);
+  const total = Math.max(5, active ? (capture.seconds ?? 0) + 2 : 0, ...ends) * 1.02;
+  return (
+    <>
+      <div className={classes.axis} aria-hidden>
+        <span />
+        <span className={classes.axisPlot}>
+          {secondTicks(total).map((s) => (
+            <span key={s} className={classes.tick} style={{ left: `${(s / total) * 100}%` }}>
+              {s === 0 ? "0" : duration(s * 1e9)}
+            </span>
+          ))}
+        </span>
+        <span />
+      </div>
+      {rows.map(({ run, bars, age }) => (
+        <RunRow
+          key={run.id}
+          run={run}
+          bars={bars}
+          total={total}
+          now={run.state === "running" ? (offsetOf(run, created) ?? 0) + elapsedOf(run, age) : undefined}
+          dense={dense ?? capture.runs.length > DENSE}
+        />
+      ))}
+    </>
+  );
+}

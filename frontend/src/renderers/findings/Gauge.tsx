@@ -1,0 +1,36 @@
+import { cx } from "../../core/cx";
+import { type Figure, scaleOf } from "../../core/figures";
+import classes from "./Findings.module.css";
+
+const SHARES = new Set(["pct", "percent", "%", "ratio"]);
+
+/**
+ * A number on a line with its threshold (a full tick) and what it was before (a hollow one). The figures stand
+ * beside it in words; this is for the eye. Logarithmic, marked so, where they are far apart.
+ */
+export function Gauge({ figure, quiet = false }: { figure: Figure; quiet?: boolean }) {
+  const { value, threshold, baseline, unit, op } = figure;
+  const seen = [value, threshold, ...(baseline === null ? [] : [baseline])];
+  const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");
+  const left = (x: number) => `${scale.at(x) * 100}%`;
+  const between = (x: number, y: number) => `${(scale.at(y) - scale.at(x)) * 100}%`;
+  const below = op.startsWith("<");
+  return (
+    <span className={classes.gauge} aria-hidden>
+      <span
+        className={classes.beyond}
+        style={below ? { left: 0, width: left(threshold) } : { left: left(threshold), right: 0 }}
+      />
+      <span
+        className={cx(classes.value, quiet && classes.within)}
+        style={{ width: value === 0 ? 2 : `max(2px, ${left(value)})` }}
+      />
+      {!below && value > threshold && (
+        <span className={classes.over} style={{ left: left(threshold), width: between(threshold, value) }} />
+      )}
+      {baseline !== null && <span className={classes.before} style={{ left: left(baseline) }} />}
+      <span className={classes.limit} style={{ left: left(threshold) }} />
+      {scale.log && <span className={classes.log}>log</span>}
+    </span>
+  );
+}

@@ -1,0 +1,86 @@
+import { FileText, Flame } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "../../components/Link";
+import type { Place as Where } from "../../core/figures";
+import { useMay } from "../../lib/queries";
+import classes from "./Findings.module.css";
+
+/** No address holds more lines than this; the first are where the reader begins. */
+const MAX_LINES = 40;
+const SHOWN_LINES = 3;
+
+/** The frames of a citation are a pattern; a plain name is searched as it stands. */
+const searchFor = (frame: string): string => (/^[\w:.~ -]+$/.test(frame) ? frame : `/${frame}/`);
+
+/** Where a number stands, in a few signs: part and lines, or the frame of a profile. */
+export function placeText({ collector = "", part = "", lines = [], frame, profile }: Where): string {
+  if (profile) return frame || collector;
+  const numbers = lines.slice(0, SHOWN_LINES).join(", ") + (lines.length > SHOWN_LINES ? ", …" : "");
+  return `${part || collector}${numbers ? `:${numbers}` : ""}`;
+}
+
+interface Props {
+  place: Where | undefined;
+  className?: string | undefined;
+  label: string;
+  children: ReactNode;
+}
+
+/** One click from a number to where it was read: the lines of the artifact, marked, or the frame in its flame graph. */
+export function Cited({ place, className, label, children }: Props) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const look = className ?? "";
+  if (place?.profile)
+    return (
+      <Link
+        to="/profiles/$profileId"
+        params={{ profileId: place.profile }}
+        search={{ q: place.frame ? searchFor(place.frame) : undefined, idle: "1" } as never}
+        className={look}
+        aria-label={t("findings.openFrame", { what: label, frame: place.frame ?? "" })}
+        title={place.frame ?? ""}
+      >
+        {children}
+      </Link>
+    );
+  if (!place?.artifact) return <span className={look}>{children}</span>;
+  if (!may("artifact.read"))
+    return (
+      <span className={look} title={t("findings.mayNotRead")}>
+        {children}
+      </span>
+    );
+  const lines = place.lines ?? [];
+  return (
+    <Link
+      to="/artifacts/$artifactId"
+      params={{ artifactId: place.artifact }}
+      search={
+        {
+          line: lines[0] ? String(lines[0]) : undefined,
+          lines: lines.length > 1 ? lines.slice(0, MAX_LINES).join(",") : undefined,
+          run: place.run || undefined,
+        } as never
+      }
+      className={look}
+      aria-label={t("findings.openLine", { what: label, place: placeText(place) })}
+      title={`${place.collector ?? ""} ${placeText(place)}`}
+    >
+      {children}
+    </Link>
+  );
+}
+
+/** The place itself, named. */
+export function PlaceLink({ place, label }: { place: Where | undefined; label: string }) {
+  if (!place) return null;
+  const Icon = place.profile ? Flame : FileText;
+  return (
+    <Cited place={place} label={label} className={classes.place}>
+      <Icon size={12} aria-hidden />
+      <span>{placeText(place)}</span>
+    </Cited>
+  );
+}
