@@ -88,7 +88,8 @@ def rank(findings: Sequence[Finding], rules: Mapping[str, Rule], causes: Mapping
     settled = {one.cause for one in ruled}
     for one in kept:
         if one.confidence == "likely":
-            settled |= {one.cause, *(name for name in causes[one.cause].explains if name not in spoken)}
+            unsaid = {name for name in causes[one.cause].explains if name not in spoken}
+            settled |= {one.cause, *one.explains, *unsaid}
     return Ranking(
         tuple(kept),
         tuple(ruled),

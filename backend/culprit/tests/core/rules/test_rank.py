@@ -80,6 +80,10 @@ def test_what_a_likely_cause_would_explain_is_not_followed_up() -> None:
     findings = [said(one) for one in rules]
     assert ranking(findings, rules, [cause("a"), suspect]).open == ("b",)
     assert ranking(findings, rules, [cause("a", explains=("b",)), suspect]).open == ()
+    rules.append(rule("R3", "b", grade=Grade.CORRELATIONAL))
+    findings.append(said(rules[2]))
+    assert ranking(findings, rules, [cause("a"), suspect]).open == ("b",)
+    assert ranking(findings, rules, [cause("a", explains=("b",)), suspect]).open == ()
 
 
 def test_causes_that_explain_each_other_leave_one() -> None:
