@@ -61,10 +61,11 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     scans = _scans(samples)
     if not scans:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
-    found_rows = _rows(scans[0], scans[-1], context) if len(scans) > 1 else []
-    found_rows.sort(key=lambda one: (-float(one[1][4] or 0), int(one[1][0] or 0)))
-    lines, rows = zip(*found_rows[:_MAX_ROWS], strict=True) if found_rows else ((), ())
-    tables = (Table("processes", _COLUMNS, rows, sampled.PART, lines),) if rows else ()
+    rows = _rows(scans[0], scans[-1], context) if len(scans) > 1 else []
+    rows.sort(key=lambda row: (-float(row[4] or 0), int(row[0] or 0)))
+    kept = tuple(rows[:_MAX_ROWS])
+    lines = tuple(scans[-1][int(row[0] or 0)][0].line for row in kept)
+    tables = (Table("processes", _COLUMNS, kept, sampled.PART, lines),) if kept else ()
     found = [
         *_count(context, "proc.d_state_count", scans, "D"),
         *_count(context, "proc.r_state_count", scans, "R"),
@@ -87,12 +88,11 @@ def _scans(samples: Samples) -> list[Scan]:
     return [by_tick[tick] for tick in sorted(by_tick)]
 
 
-def _rows(first: Scan, last: Scan, context: Context) -> list[tuple[int, Row]]:
-    """Each process with the line of its last reading."""
+def _rows(first: Scan, last: Scan, context: Context) -> list[Row]:
     page_size = context.facts.get("page_size")
     page_kb = page_size / 1024.0 if isinstance(page_size, int) and page_size > 0 else _PAGE_KB
     began_ns = min(snapshot.boot_ns for snapshot, _ in first.values())
-    rows: list[tuple[int, Row]] = []
+    rows: list[Row] = []
     for pid, (snapshot, task) in last.items():
         earlier = first.get(pid)
         same = earlier is not None and earlier[1].started == task.started
@@ -104,12 +104,13 @@ def _rows(first: Scan, last: Scan, context: Context) -> list[tuple[int, Row]]:
         user = max(0, task.utime - (before.utime if before else 0)) / _HZ / elapsed_s * 100.0
         system = max(0, task.stime - (before.stime if before else 0)) / _HZ / elapsed_s * 100.0
         faults = max(0, task.majflt - (before.majflt if before else 0)) / elapsed_s
-        row: Row = (
-            *(pid, task.comm, task.state, int(task.kernel_thread)),
-            *(user + system, user, system, task.rss_pages * page_kb, faults),
-            *(task.threads, task.nice, task.policy, task.processor, task.ppid),
+        rows.append(
+            (
+                *(pid, task.comm, task.state, int(task.kernel_thread)),
+                *(user + system, user, system, task.rss_pages * page_kb, faults),
+                *(task.threads, task.nice, task.policy, task.processor, task.ppid),
+            )
         )
-        rows.append((snapshot.line, row))
     return rows
 
 
@@ -137,6 +138,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
+    parser_version=2,
     cost=Cost(
         0.05,
         10_000,
@@ -148,5 +150,4 @@ COLLECTOR = Collector(
     yields=("proc.d_state_count", "proc.r_state_count"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
-    parser_version=2,
 )
