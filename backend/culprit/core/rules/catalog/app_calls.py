@@ -19,13 +19,13 @@ RULES: tuple[Rule, ...] = (
         levels=(
             (
                 "warn",
-                Limit("warn", 10_000.0, "a call costs near 1 us: 1 % of a CPU; readers of /proc stay below"),
+                Limit("warn", 30_000.0, "readers of /proc were seen at 23 000; a sick service at 400 000"),
             ),
             ("critical", Limit("critical", 100_000.0, "a tenth of a CPU for the calls alone")),
         ),
         grade=Grade.MECHANISM,
         also=(
-            Condition(calls.CPU, ">=", Limit("cpu", 10.0, "percent of one CPU: less hurts nobody")),
+            Condition(calls.CPU, ">=", Limit("cpu", 5.0, "percent of one CPU: less hurts nobody")),
             Condition(calls.CPU_PER_READ, "<=", Limit("each", 20.0, "us: a call costs one, so 5 % at least")),
         ),
         causes=("small-read-pattern",),

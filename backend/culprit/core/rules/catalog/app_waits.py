@@ -65,9 +65,9 @@ RULES: tuple[Rule, ...] = (
         id="F-LOCK-FUTEX-PILEUP",
         title=Text("Request threads stand before a lock", "请求线程堵在锁前"),
         says=Text(
-            "{stuck} of {threads} active threads of {name} wait in futex most of the time, while requests are in hand"
-            " and the CPU is free.",
-            "{name} 的 {threads} 个活跃线程中有 {stuck} 个大部分时间停在 futex；手头有请求，而 CPU 空闲。",
+            "{stuck} of {threads} active threads of {name} ({value} %) wait in futex most of the time, while"
+            " requests are in hand and the CPU is free.",
+            "{name} 的 {threads} 个活跃线程中有 {stuck} 个（{value} %）大部分时间停在 futex；手头有请求，而 CPU 空闲。",
         ),
         measure=waits.PILEUP,
         op=">=",

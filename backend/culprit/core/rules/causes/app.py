@@ -30,7 +30,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("listen-queue-overflow", "lock-contention"),
         suspected_by=("F-DEP-SLOW-REPLY",),
-        proven_by=("slow-dependency", "lock-lookalike"),
+        proven_by=("slow-dependency",),
     ),
     Cause(
         id="fd-leak-close-wait",
@@ -82,7 +82,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("cpu-hot-function",),
         suspected_by=("F-IO-TINY-READS", "F-IO-JAR-REREAD"),
-        proven_by=("small-reads",),
+        proven_by=(),
     ),
     Cause(
         id="duplicate-logging",
