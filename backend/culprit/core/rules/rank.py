@@ -7,11 +7,11 @@ The order, in full:
    proven the cause; it is *possible* where only correlation does, or nothing has proven it. Context never counts.
 3. Causes are ordered by: likely before possible; the strongest grade; critical before warn before info; how many
    independent rules speak for it; how far the strongest number is beyond its threshold, in octaves.
-4. Going down that order, a cause absorbs those that it explains, unless both name different control groups or
-   processes; it takes the place of one above it that it explains and that is named with the same confidence, since
-   a consequence is often written in the log while its cause is only seen at work. What was absorbed is told with
-   it. What is left is independent, and all of it is told.
-5. A cause for which nothing speaks is ruled out where a rule that would have shown it stayed quiet; otherwise
+4. A cause absorbs those that it explains and that are no more certain than itself, wherever they stand in that order:
+   what a fault leads to is often told more directly than the fault. It does not where both name different control
+   groups or processes. What was absorbed is told with it. What is left is independent, and all of it is told.
+5. A hypothesis that a likely cause would explain is not followed up.
+6. A cause for which nothing speaks is ruled out where a rule that would have shown it stayed quiet; otherwise
    it was not looked at.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from culprit.core.rules.cause import Cause
@@ -85,7 +85,11 @@ def rank(findings: Sequence[Finding], rules: Mapping[str, Rule], causes: Mapping
             ruled.append(RuledOut(cause.id, by))
         else:
             blank.append(cause.id)
-    settled = {one.cause for one in kept if one.confidence == "likely"} | {one.cause for one in ruled}
+    settled = {one.cause for one in ruled}
+    for one in kept:
+        if one.confidence == "likely":
+            unsaid = {name for name in causes[one.cause].explains if name not in spoken}
+            settled |= {one.cause, *one.explains, *unsaid}
     return Ranking(
         tuple(kept),
         tuple(ruled),
@@ -136,35 +140,36 @@ def _key(one: Named) -> tuple[int, int, int, int, float]:
 
 
 def _absorb(ordered: Sequence[Named], causes: Mapping[str, Cause]) -> list[Named]:
-    kept: list[Named] = []
-    for one in ordered:
-        owner = next(
-            (
-                at
-                for at, other in enumerate(kept)
-                if one.cause in causes[other.cause].explains and _same(other, one)
-            ),
-            None,
-        )
-        if owner is not None:
-            kept[owner] = _with(kept[owner], (one.cause,))
-            continue
-        below = [
-            other
-            for other in kept
-            if other.cause in causes[one.cause].explains
-            and other.confidence == one.confidence
-            and _same(one, other)
-        ]
-        at = kept.index(below[0]) if below else len(kept)
-        kept = [other for other in kept if other not in below]
-        kept.insert(at, _with(one, [name for other in below for name in (other.cause, *other.explains)]))
-    return kept
+    owner = {at: _owner(at, ordered, causes) for at in range(len(ordered))}
+    explained: dict[int, list[str]] = {}
+    for at, one in enumerate(ordered):
+        if (root := _root(at, owner)) != at:
+            explained.setdefault(root, []).append(one.cause)
+    return [
+        replace(one, explains=(*one.explains, *explained.get(at, ())))
+        for at, one in enumerate(ordered)
+        if _root(at, owner) == at
+    ]
 
 
-def _with(one: Named, explained: Iterable[str]) -> Named:
-    names = tuple(dict.fromkeys((*one.explains, *explained)))
-    return Named(one.cause, one.confidence, one.scope, one.evidence, names)
+def _owner(at: int, ordered: Sequence[Named], causes: Mapping[str, Cause]) -> int | None:
+    """The first cause that explains this one; of two that explain each other, the one that comes first."""
+    one = ordered[at]
+    for place, other in enumerate(ordered):
+        explains = place != at and one.cause in causes[other.cause].explains and _same(other, one)
+        mutual = other.cause in causes[one.cause].explains
+        certain = other.confidence == "likely" or one.confidence == "possible"
+        if explains and certain and (place < at or not mutual):
+            return place
+    return None
+
+
+def _root(at: int, owner: Mapping[int, int | None]) -> int:
+    """Up from one to what explains it to what explains that; a ring ends where it would begin again."""
+    seen = [at]
+    while (above := owner[seen[-1]]) is not None and above not in seen:
+        seen.append(above)
+    return min(seen[seen.index(above) :]) if above is not None else seen[-1]
 
 
 def _same(one: Named, other: Named) -> bool:

@@ -76,6 +76,35 @@ def test_a_cause_goes_before_a_consequence_that_is_better_proven() -> None:
     assert names(found) == [("b", "likely"), ("c", "likely"), ("a", "possible")]
 
 
+def test_a_cause_absorbs_what_is_told_more_directly() -> None:
+    rules = [rule("R1", "a"), rule("R2", "b", grade=Grade.MECHANISM)]
+    findings = [said(one) for one in rules]
+    found = ranking(findings, rules, [cause("a"), cause("b", explains=("a",))])
+    assert [(one.cause, one.explains) for one in found.causes] == [("b", ("a",))]
+    unproven = cause("b", explains=("a",), proven_by=())
+    assert names(ranking(findings, rules, [cause("a"), unproven])) == [("a", "likely"), ("b", "possible")]
+
+
+def test_what_a_likely_cause_would_explain_is_not_followed_up() -> None:
+    rules = [rule("R1", "a"), rule("R2", grade=Grade.CONTEXT)]
+    suspect = cause("b", suspected_by=("R2",), tested_by=("perf_record",))
+    findings = [said(one) for one in rules]
+    assert ranking(findings, rules, [cause("a"), suspect]).open == ("b",)
+    assert ranking(findings, rules, [cause("a", explains=("b",)), suspect]).open == ()
+    rules.append(rule("R3", "b", grade=Grade.CORRELATIONAL))
+    findings.append(said(rules[2]))
+    assert ranking(findings, rules, [cause("a"), suspect]).open == ("b",)
+    assert ranking(findings, rules, [cause("a", explains=("b",)), suspect]).open == ()
+
+
+def test_causes_that_explain_each_other_leave_one() -> None:
+    rules = [rule("R1", "a"), rule("R2", "b"), rule("R3", "c", grade=Grade.MECHANISM)]
+    ring = [cause("a", explains=("b",)), cause("b", explains=("c",)), cause("c", explains=("a",))]
+    found = ranking([said(one) for one in rules], rules, ring)
+    assert [one.cause for one in found.causes] == ["a"]
+    assert sorted(found.causes[0].explains) == ["b", "c"]
+
+
 def test_two_groups_are_two_illnesses() -> None:
     rules = [rule("R1", "a"), rule("R2", "b", grade=Grade.MECHANISM)]
     causes = [cause("a", explains=("b",)), cause("b")]

@@ -1,0 +1,168 @@
+"""Much ado in system calls: tiny reads, lines written twice, and what strace saw of one process."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from collectors.contract import Text
+from culprit.core.rules.contract import Measure, Measured
+from culprit.core.rules.view import Row, View
+
+Detail = dict[str, str | int | float]
+
+#: A page: who reads less at a time than the cache holds in one piece pays for calls and not for bytes.
+TINY_BYTES = 4096.0
+#: A server answers what it reads; a program that reads a file reads again and again before it says anything.
+READS_PER_WRITE = 10.0
+#: Programs that read /proc or other people's logs for a living, or whose work is to copy lines to several files.
+COPIERS = re.compile(
+    r"(rsyslogd|syslog-ng|journald?|systemd-journal|fluent|vector|filebeat|promtail|tee|auditd)"
+)
+_FILE_CALLS = re.compile(r"(read|pread64|lseek|readv)\Z")
+_IMMUTABLE = re.compile(r"\.(jar|so(\.[0-9.]+)?|war|zip|pyc|class)\Z")
+
+
+def _tiny_reads(view: View) -> Iterator[Measured]:
+    for row in view.rows("proc_io"):
+        reads, size = row.number("syscr_per_s"), row.number("bytes_per_read")
+        writes = row.number("syscw_per_s") or 0.0
+        if reads is None or size is None or row.number("kernel_thread"):
+            continue
+        tiny = size <= TINY_BYTES and reads >= READS_PER_WRITE * writes
+        detail: Detail = {"name": row.text("comm"), "bytes": round(size), "reads": round(reads)}
+        pid = str(int(row.number("pid") or 0))
+        yield Measured(reads if tiny else 0.0, (("pid", pid),), (row.cite,), int(reads), (), detail)
+
+
+def _cpu(view: View) -> Iterator[Measured]:
+    for row in view.rows("processes"):
+        cpu, pid = row.number("cpu"), row.number("pid")
+        if cpu is not None and pid is not None:
+            yield Measured(cpu, (("pid", str(int(pid))),), (row.cite,))
+
+
+def _cpu_per_read(view: View) -> Iterator[Measured]:
+    """All that the process computes, by its reads: kernels differ in whether a short call counts as theirs."""
+    reads = {row.number("pid"): row for row in view.rows("proc_io")}
+    for row in view.rows("processes"):
+        cpu, pid = row.number("cpu"), row.number("pid")
+        mine = reads.get(pid)
+        rate = mine.number("syscr_per_s") if mine else None
+        if cpu is not None and pid is not None and mine is not None and rate:
+            yield Measured(1e4 * cpu / rate, (("pid", str(int(pid))),), (row.cite, mine.cite), int(rate))
+
+
+def _repeated_lines(view: View) -> Iterator[Measured]:
+    for row in view.rows("log_repeats"):
+        share, lines = row.number("share"), row.number("twin_lines")
+        if share is not None and lines is not None and not COPIERS.search(row.text("comm")):
+            detail: Detail = {"name": row.text("comm"), "file": row.text("file"), "twin": row.text("twin")}
+            pid = str(int(row.number("pid") or 0))
+            yield Measured(
+                share, (("file", row.text("twin")), ("pid", pid)), (row.cite,), int(lines), (), detail
+            )
+
+
+def _repeated_count(view: View) -> Iterator[Measured]:
+    for row in view.rows("log_repeats"):
+        pid = str(int(row.number("pid") or 0))
+        repeated = row.number("repeated") or 0.0
+        yield Measured(repeated, (("file", row.text("twin")), ("pid", pid)), (row.cite,), int(repeated))
+
+
+def _repeated_payloads(view: View) -> Iterator[Measured]:
+    for row in view.rows("strace_repeats"):
+        share = row.number("share")
+        if share is not None:
+            detail: Detail = {"file": row.text("from"), "twin": row.text("to")}
+            count = int(row.number("of_writes") or 0)
+            yield Measured(share, (("file", row.text("to")),), (row.cite,), count, (), detail)
+
+
+def _futex_waits(view: View) -> Iterator[Measured]:
+    for row in view.rows("strace_futex"):
+        wait = row.number("max_wait")
+        if wait is not None:
+            waker = row.text("waker_tid") or "-"
+            detail: Detail = {"address": row.text("address"), "waker": waker}
+            yield Measured(
+                wait, (("tid", row.text("tid")),), (row.cite,), int(row.number("waits") or 0), (), detail
+            )
+
+
+def _futex_wakes(view: View) -> Iterator[Measured]:
+    for row in view.rows("strace_futex"):
+        yield Measured(row.number("wakes") or 0.0, (("tid", row.text("tid")),), (row.cite,))
+
+
+def _reply_waits(view: View) -> Iterator[Measured]:
+    """The longest wait of a thread on a connection: in the read itself, or in a poll with nothing else to do."""
+    for row in view.rows("strace_waits"):
+        wait, syscall = row.number("wait"), row.text("syscall")
+        on_socket = "TCP" in row.text("what") or "UNIX" in row.text("what")
+        if wait is not None and (syscall in {"poll", "ppoll"} or (syscall.startswith("recv") and on_socket)):
+            yield Measured(wait, (("tid", row.text("tid")),), (row.cite,), 1, (), {"call": syscall})
+
+
+def _broken_pipes(view: View) -> Iterator[Measured]:
+    """Of the log a second; of strace, which looks for three, the same."""
+    for row in view.rows("log_patterns"):
+        if row.text("pattern") == "epipe":
+            yield Measured(row.number("rate") or 0.0, (), (row.cite,), int(row.number("count") or 0))
+    told = view.facts.get("strace")
+    seconds = told.get("strace_seconds") if isinstance(told, dict) else None
+    for row in view.rows("strace_calls"):
+        if row.text("top_error") == "EPIPE":
+            errors = row.number("errors") or 0.0
+            rate = errors / (seconds if isinstance(seconds, int) and seconds > 0 else 3.0)
+            yield Measured(rate, (("tid", row.text("tid")),), (row.cite,), int(errors))
+
+
+def _archive_time(view: View) -> Iterator[Measured]:
+    """Of all the time that a thread spent in calls, the part on one file that never changes."""
+    spent: dict[str, float] = defaultdict(float)
+    for row in view.rows("strace_calls"):
+        spent[row.text("tid")] += row.number("total") or 0.0
+    on_file: dict[tuple[str, str], float] = defaultdict(float)
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in view.rows("strace_calls"):
+        if _FILE_CALLS.match(row.text("syscall")) and _IMMUTABLE.search(row.text("what")):
+            key = row.text("tid"), row.text("what")
+            on_file[key] += row.number("total") or 0.0
+            rows.setdefault(key, []).append(row)
+    for (tid, what), ms in on_file.items():
+        cites = tuple(row.cite for row in rows[tid, what][:4])
+        calls = int(sum(row.number("calls") or 0 for row in rows[tid, what]))
+        yield Measured(100.0 * ms / max(spent[tid], 1e-9), (("tid", tid),), cites, calls, (), {"file": what})
+
+
+_STRACE = (("strace",),)
+TINY_READS = Measure("io.tiny_reads_per_s", "per_s", Text("Reads of a page or less", "不超过一页的读"),
+                     (("proc_io",),), lambda view: list(_tiny_reads(view)))  # fmt: skip
+CPU = Measure(
+    "proc.cpu_total_pct",
+    "pct",
+    Text("CPU of the process", "进程 CPU"),
+    (("proc_top",),),
+    lambda view: list(_cpu(view)),
+)
+CPU_PER_READ = Measure("io.cpu_us_per_read", "us", Text("CPU for each read", "每次读的 CPU"),
+                       (("proc_top",), ("proc_io",)), lambda view: list(_cpu_per_read(view)))  # fmt: skip
+REPEATED_LINES = Measure("log.repeated_pct", "pct", Text("Lines in both files", "两个文件中都有的行"),
+                         (("log_repeats",),), lambda view: list(_repeated_lines(view)))  # fmt: skip
+REPEATED_COUNT = Measure("log.repeated_count", "count", Text("Lines in both files", "两个文件中都有的行数"),
+                         (("log_repeats",),), lambda view: list(_repeated_count(view)))  # fmt: skip
+REPEATED_PAYLOADS = Measure("fd.write_dup_ratio_pct", "pct", Text("Payloads written twice", "重复写入的内容"),
+                            _STRACE, lambda view: list(_repeated_payloads(view)))  # fmt: skip
+FUTEX_WAIT = Measure("futex.wait_ms", "ms", Text("Longest futex wait", "最长 futex 等待"), _STRACE,
+                     lambda view: list(_futex_waits(view)))  # fmt: skip
+FUTEX_WAKES = Measure("futex.wakes_count", "count", Text("Waits that another thread ended", "由其他线程唤醒的等待"),
+                      _STRACE, lambda view: list(_futex_wakes(view)))  # fmt: skip
+CALL_WAIT = Measure("strace.reply_wait_ms", "ms", Text("Wait for a reply", "等待应答"), _STRACE,
+                    lambda view: list(_reply_waits(view)))  # fmt: skip
+BROKEN_PIPES = Measure("app.epipe_per_s", "per_s", Text("Broken pipes", "管道断开"), (("app_log", "strace"),),
+                       lambda view: list(_broken_pipes(view)))  # fmt: skip
+ARCHIVE_TIME = Measure("strace.fd_time_share_pct", "pct", Text("Time on one archive", "单个归档文件耗时"), _STRACE,
+                       lambda view: list(_archive_time(view)))  # fmt: skip

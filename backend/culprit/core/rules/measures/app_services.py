@@ -1,0 +1,189 @@
+"""What applications, databases and caches say of themselves, and what a database's statements cost."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Measure, Measured
+from culprit.core.rules.view import Row, View
+from culprit.core.stack_search import search
+from culprit.core.stacks import Filter
+
+Detail = dict[str, str | int | float]
+
+DATABASES = re.compile(r"(postgres|postmaster|mysqld|mariadbd|mongod)\Z")
+#: Functions that work on the rows of one statement: scans, expressions, sorts, joins and matching of text.
+STATEMENT = (
+    r"^(Exec[A-Z]|heap|HeapTuple|SeqNext|Index|index_|_bt_|tts_|slot_|tuplesort|ReadBuffer|textregex|RE_"
+    r"|(longest|shortest|miss|cfind|getvacant)$|jsonb_|numeric_|row_search|rec_get|sub_select|Item_)"
+)
+MIN_SAMPLES = 60
+#: A slow command is news while it is young.
+RECENT_S = 300.0
+
+
+def _routes(view: View) -> Mapping[str, Row]:
+    return {row.text("route"): row for row in view.rows("routes")}
+
+
+def _requests(view: View) -> Iterator[Measured]:
+    for route, row in _routes(view).items():
+        count = row.number("requests")
+        if count is not None:
+            yield Measured(count, (("route", route),), (row.cite,), int(count))
+
+
+def _pattern(view: View, name: str) -> Row | None:
+    return next((row for row in view.rows("log_patterns") if row.text("pattern") == name), None)
+
+
+def _timeout_mode(view: View) -> Iterator[Measured]:
+    row = _pattern(view, "timeout")
+    count = row.number("count") if row else None
+    if row is not None and count:
+        detail: Detail = {"mode": row.number("mode") or 0.0}
+        yield Measured(
+            100.0 * (row.number("mode_count") or 0.0) / count, (), (row.cite,), int(count), (), detail
+        )
+
+
+def _timeouts(view: View) -> Iterator[Measured]:
+    row = _pattern(view, "timeout")
+    if row is not None:
+        yield Measured(row.number("count") or 0.0, (), (row.cite,))
+
+
+def _complaints(view: View) -> Iterator[Measured]:
+    """Lines of each kind a minute."""
+    for row in view.rows("log_patterns"):
+        rate = row.number("rate")
+        if rate is not None:
+            kind = row.text("pattern")
+            count = int(row.number("count") or 0)
+            yield Measured(60.0 * rate, (("pattern", kind),), (row.cite,), count, (), {"pattern": kind})
+
+
+def _bad_answers(view: View) -> Iterator[Measured]:
+    """Of a load test that was imported, else of probes."""
+    for row in view.rows("load_test"):
+        share = row.number("non2xx_pct")
+        if share is not None:
+            yield Measured(share, (), (row.cite,), int(row.number("requests") or 0))
+    for row in view.rows("probes"):
+        answered, bad = row.number("answered"), row.number("http_errors")
+        if row.text("kind") == "http" and answered and bad is not None:
+            yield Measured(100.0 * bad / answered, (), (row.cite,), int(answered))
+
+
+def _span_share(view: View) -> Iterator[Measured]:
+    for row in view.rows("spans_by_operation"):
+        share = row.number("self_share_pct")
+        if share is not None:
+            detail: Detail = {"service": row.text("service"), "operation": row.text("operation")}
+            count = int(row.number("count") or 0)
+            yield Measured(share, (("service", row.text("service")),), (row.cite,), count, (), detail)
+
+
+def _redis_slowest(view: View) -> Iterator[Measured]:
+    for row in view.rows("redis_slowlog"):
+        ms, age = row.number("duration"), row.number("age")
+        if ms is not None and (age is None or age <= RECENT_S):
+            yield Measured(ms, (), (row.cite,), 1, (), {"command": row.text("command")})
+
+
+def _redis_value(view: View, *names: str) -> Iterator[Measured]:
+    for row in view.rows("redis_info"):
+        value = row.number("number")
+        if row.text("name") in names and value is not None:
+            yield Measured(value, (), (row.cite,))
+
+
+def _statement_share(view: View) -> Iterator[Measured]:
+    """The greatest share of the time of all statements, since the server's statistics were last reset."""
+    rows = view.rows("db_statements")
+    total = sum(row.number("total") or 0.0 for row in rows)
+    if total > 0 and len(rows) > 1:
+        row = max(rows, key=lambda one: one.number("total") or 0.0)
+        calls = int(row.number("calls") or 0)
+        detail: Detail = {"query": row.text("query")[:80]}
+        yield Measured(100.0 * (row.number("total") or 0.0) / total, (), (row.cite,), calls, (), detail)
+
+
+def _servers(view: View) -> Mapping[str, Sequence[Row]]:
+    """Busy processes of databases by control group."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in view.rows("thread_groups"):
+        if DATABASES.match(row.text("comm")):
+            found[row.text("cgroup") or "/"].append(row)
+    return found
+
+
+def _database_cpu(view: View) -> Iterator[Measured]:
+    for cgroup, rows in _servers(view).items():
+        cpu = sum(row.number("cpu_pct") or 0.0 for row in rows)
+        cites = tuple(row.cite for row in rows[:6])
+        yield Measured(cpu, (("cgroup", cgroup),), cites, len(rows), (), {"name": rows[0].text("comm")})
+
+
+def _cpu_per_turn(view: View) -> Iterator[Measured]:
+    """CPU between two waits: a session waits for its client at least once a statement."""
+    threads: dict[float, list[Row]] = defaultdict(list)
+    for row in view.rows("threads"):
+        threads[row.number("pid") or 0.0].append(row)
+    for cgroup, groups in _servers(view).items():
+        rows = [row for group in groups for row in threads.get(group.number("pid") or 0.0, [])]
+        cpu_ms = sum(10.0 * (row.number("cpu_pct") or 0.0) for row in rows)
+        turns = sum(row.number("voluntary_per_s") or 0.0 for row in rows)
+        if rows:
+            value = cpu_ms / max(turns, 0.2)
+            yield Measured(value, (("cgroup", cgroup),), tuple(row.cite for row in rows[:6]), len(rows))
+
+
+def _statement_stacks(view: View) -> Iterator[Measured]:
+    """Percent of the samples of a database's processes that fall into work on rows."""
+    stacks = view.stacks.get("on_cpu")
+    if stacks is None:
+        return
+    for cgroup, rows in _servers(view).items():
+        pids = tuple(int(row.number("pid") or 0) for row in rows)
+        seen = stacks.profile.view(Filter(pid=pids, hide_idle=True))
+        found = search(seen, STATEMENT, regex=True)
+        few = Sentence("doubt.few_samples", {"samples": seen.samples, "least": MIN_SAMPLES})
+        doubts = (few,) if seen.samples < MIN_SAMPLES else ()
+        cite = replace(stacks.cite, frame=STATEMENT)
+        detail: Detail = {"frames": ", ".join(found.frames[:4]), "samples": seen.samples}
+        yield Measured(100.0 * found.share, (("cgroup", cgroup),), (cite,), seen.samples, doubts, detail)
+
+
+_LOG, _REDIS, _THREADS = (("app_log",),), (("redis_info",),), (("proc_threads",),)
+REQUESTS = Measure("app.requests_count", "count", Text("Requests", "请求数"), (("app_metrics",),),
+                   lambda view: list(_requests(view)))  # fmt: skip
+TIMEOUT_MODE = Measure("log.duration_mode_pct", "pct", Text("Timeouts of one duration", "同一时长的超时"), _LOG,
+                       lambda view: list(_timeout_mode(view)))  # fmt: skip
+TIMEOUTS = Measure("log.timeouts_count", "count", Text("Timeouts", "超时数"), _LOG,
+                   lambda view: list(_timeouts(view)))  # fmt: skip
+COMPLAINTS = Measure("log.matches_per_min", "per_min", Text("Lines a minute", "每分钟行数"), _LOG,
+                     lambda view: list(_complaints(view)))  # fmt: skip
+BAD_ANSWERS = Measure("app.non2xx_pct", "pct", Text("Answers that are errors", "错误应答"),
+                      (("load_test", "http_probe"),), lambda view: list(_bad_answers(view)))  # fmt: skip
+SPAN_SHARE = Measure("span.self_time_share_pct", "pct", Text("Own time of a segment", "分段自身耗时"),
+                     (("trace_import",),), lambda view: list(_span_share(view)))  # fmt: skip
+REDIS_SLOWEST = Measure("redis.slowlog_max_ms", "ms", Text("Slowest command", "最慢命令"), _REDIS,
+                        lambda view: list(_redis_slowest(view)))  # fmt: skip
+REDIS_HZ = Measure("redis.hz", "per_s", Text("hz", "hz"), _REDIS,
+                   lambda view: list(_redis_value(view, "hz", "config_hz")))  # fmt: skip
+STATEMENT_SHARE = Measure("db.sql_cpu_share_pct", "pct", Text("Time of one statement", "单条语句耗时占比"),
+                          (("db_sessions",),), lambda view: list(_statement_share(view)))  # fmt: skip
+DATABASE_CPU = Measure("db.cpu_pct", "pct", Text("CPU of the database", "数据库 CPU"), _THREADS,
+                       lambda view: list(_database_cpu(view)))  # fmt: skip
+CPU_PER_TURN = Measure("db.cpu_ms_per_statement", "ms", Text("CPU between two waits", "两次等待间的 CPU"), _THREADS,
+                       lambda view: list(_cpu_per_turn(view)))  # fmt: skip
+STATEMENT_STACKS = Measure("db.statement_samples_pct", "pct", Text("Samples in work on rows", "处理行数据的采样"),
+                           (("perf_record",), ("proc_threads",)),
+                           lambda view: list(_statement_stacks(view)))  # fmt: skip
+CASE_SUPPORT = Measure("case.fixes_without_evidence_count", "count", Text("Fixes without evidence", "无证据的修复"),
+                       (("casefile",),), lambda view: [])  # fmt: skip

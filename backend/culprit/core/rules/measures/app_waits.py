@@ -1,0 +1,239 @@
+"""Who makes requests wait: a peer that owes answers, a lock, or descriptors that nobody closes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from collectors.contract import Text
+from culprit.core.rules.contract import Measure, Measured, Subject
+from culprit.core.rules.view import Row, View
+
+Detail = dict[str, str | int | float]
+
+#: A thread that gave the CPU up less often than this took part in nothing: it is parked.
+ACTIVE_PER_S = 0.5
+#: Waiting most of the time: in half of the looks.
+MOSTLY_PCT = 50.0
+SESSIONS = ("sshd", "sshd-session")
+
+
+def _pid(row: Row) -> str:
+    number = row.number("pid")
+    return "" if not number else str(int(number))
+
+
+def _asked(view: View) -> Mapping[str, list[Row]]:
+    """Connections on which a process is asked, by pid; those of remote sessions are nobody's requests."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in view.rows("tcp_waits"):
+        if row.text("direction") == "in" and _pid(row) and row.text("comm") not in SESSIONS:
+            found[_pid(row)].append(row)
+    return found
+
+
+def _asking(view: View) -> Iterator[tuple[Row, Subject]]:
+    for row in view.rows("tcp_waits"):
+        if row.text("direction") == "out" and _pid(row) and row.text("comm") not in SESSIONS:
+            yield row, (("dst", row.text("peer")), ("pid", _pid(row)))
+
+
+def total(rows: Iterable[Row], name: str) -> float:
+    """The sum of a column, nothing for what is unknown."""
+    return sum(row.number(name) or 0.0 for row in rows)
+
+
+def _looks(view: View) -> int:
+    told = view.facts.get("tcp_waits")
+    looks = told.get("tcp_looks") if isinstance(told, Mapping) else None
+    if isinstance(looks, int):
+        return looks
+    return int(max((row.number("looks") or 0.0 for row in view.rows("tcp_waits")), default=0.0))
+
+
+def _reply_wait(view: View) -> Iterator[Measured]:
+    for row, subject in _asking(view):
+        oldest = row.number("oldest")
+        if oldest is not None:
+            detail: Detail = {
+                "name": row.text("comm"),
+                "peer": row.text("peer"),
+                "waiting": row.number("waiting") or 0.0,
+            }
+            yield Measured(oldest, subject, (row.cite,), _looks(view), (), detail)
+
+
+def _unanswered(view: View) -> Iterator[Measured]:
+    for row, subject in _asking(view):
+        yield Measured(row.number("waiting") or 0.0, subject, (row.cite,), _looks(view))
+
+
+def _behind_peer(view: View) -> Iterator[Measured]:
+    asked = _asked(view)
+    for row, subject in _asking(view):
+        mine = asked.get(_pid(row), [])
+        held = total(mine, "waiting")
+        if held > 0:
+            share = min(100.0, 100.0 * (row.number("waiting") or 0.0) / held)
+            yield Measured(share, subject, (row.cite, *(one.cite for one in mine[:3])), _looks(view))
+
+
+def _held(view: View) -> Iterator[Measured]:
+    """Requests that a process has taken and not answered; those that it has not yet read count too."""
+    for pid, rows in _asked(view).items():
+        value = total(rows, "waiting") + total(rows, "unread")
+        yield Measured(value, (("pid", pid),), tuple(row.cite for row in rows[:3]), _looks(view))
+
+
+def _elsewhere(view: View) -> Iterator[Measured]:
+    """Questions of a process that a peer has not answered; none asked is none unanswered."""
+    asking: dict[str, list[Row]] = defaultdict(list)
+    for row, _ in _asking(view):
+        asking[_pid(row)].append(row)
+    for pid, rows in _asked(view).items():
+        mine = asking.get(pid, [])
+        cites = tuple(row.cite for row in (mine or rows)[:3])
+        yield Measured(total(mine, "waiting"), (("pid", pid),), cites, _looks(view))
+
+
+def _threads(view: View) -> Mapping[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in view.rows("threads"):
+        found[_pid(row)].append(row)
+    return found
+
+
+def _on_futex(row: Row) -> bool:
+    wchan, share = row.text("wchan"), row.number("wchan_pct")
+    return wchan.startswith("futex") and share is not None and share >= MOSTLY_PCT
+
+
+def _pileup(view: View) -> Iterator[Measured]:
+    for pid, rows in _threads(view).items():
+        active = [row for row in rows if (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S]
+        stuck = [row for row in active if _on_futex(row)]
+        if len(active) > 2:
+            cites = tuple(row.cite for row in (stuck or active)[:6])
+            detail: Detail = {"stuck": len(stuck), "threads": len(active), "name": rows[0].text("comm")}
+            yield Measured(100.0 * len(stuck) / len(active), (("pid", pid),), cites, len(active), (), detail)
+
+
+def _stuck_per_request(view: View) -> Iterator[Measured]:
+    held = {dict(one.subject)["pid"]: one for one in _held(view)}
+    for pid, rows in _threads(view).items():
+        stuck = [
+            row for row in rows if _on_futex(row) and (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S
+        ]
+        if pid in held and held[pid].value > 0 and stuck:
+            cites = (*(row.cite for row in stuck[:3]), *held[pid].citations)
+            yield Measured(len(stuck) / held[pid].value, (("pid", pid),), cites, len(stuck))
+
+
+def _cpu_of(view: View) -> Iterator[Measured]:
+    for row in view.rows("thread_groups"):
+        cpu = row.number("cpu_pct")
+        if cpu is not None:
+            yield Measured(cpu, (("pid", _pid(row)),), (row.cite,))
+
+
+def _close_wait(view: View) -> Iterator[Measured]:
+    for row in _neglected(view):
+        first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
+        growth = last - first
+        detail: Detail = {"name": row.text("comm"), "growth": growth, "port": row.text("local_port")}
+        yield Measured(last, (("pid", _pid(row)),), (row.cite,), int(last), (), detail)
+
+
+def _close_wait_kept(view: View) -> Iterator[Measured]:
+    """Those at the beginning, of which at least so many are still there, less what was closed and came anew."""
+    for row in _neglected(view):
+        first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
+        yield Measured(100.0 * min(first, last) / max(first, last, 1.0), (("pid", _pid(row)),), (row.cite,))
+
+
+def _close_wait_growth(view: View) -> Iterator[Measured]:
+    for row in _neglected(view):
+        growth = row.number("growth_per_s")
+        if growth is not None:
+            yield Measured(growth, (("pid", _pid(row)),), (row.cite,))
+
+
+def _close_wait_of_fds(view: View) -> Iterator[Measured]:
+    counts = {_pid(row): row for row in view.rows("fd_counts")}
+    for row in _neglected(view):
+        mine = counts.get(_pid(row))
+        opened = mine.number("open_last") if mine else None
+        if mine is not None and opened:
+            share = min(100.0, 100.0 * (row.number("count_last") or 0.0) / opened)
+            yield Measured(share, (("pid", _pid(row)),), (row.cite, mine.cite))
+
+
+def _neglected(view: View) -> Sequence[Row]:
+    return [row for row in view.rows("close_wait") if _pid(row)]
+
+
+def _fd_use(view: View) -> Iterator[Measured]:
+    for row in view.rows("fd_counts"):
+        used = row.number("used_pct")
+        if used is not None:
+            detail: Detail = {"name": row.text("comm"), "open": int(row.number("open_last") or 0)}
+            yield Measured(used, (("pid", _pid(row)),), (row.cite,), 0, (), detail)
+
+
+def _fd_growth(view: View) -> Iterator[Measured]:
+    for row in view.rows("fd_counts"):
+        first, growth = row.number("open_first"), row.number("growth")
+        if first and growth is not None and growth >= 20:
+            yield Measured(100.0 * growth / first, (("pid", _pid(row)),), (row.cite,))
+
+
+def _limit_use(view: View) -> Iterator[Measured]:
+    for row in view.rows("limits"):
+        used = row.number("used_pct")
+        if used is not None and row.text("name") != "open_files_of_process":
+            place = {"cgroup": (("cgroup", row.text("where")),)}.get(row.text("scope"), ())
+            yield Measured(used, place, (row.cite,), 0, (), {"limit": row.text("name")})
+
+
+def _root_services(view: View) -> Iterator[Measured]:
+    for pid, rows in _asked(view).items():
+        uid = rows[0].number("uid")
+        if uid is not None:
+            detail: Detail = {"name": rows[0].text("comm"), "port": rows[0].text("peer")}
+            yield Measured(float(uid == 0), (("pid", pid),), (rows[0].cite,), 0, (), detail)
+
+
+_WAITS, _FDS = (("tcp_waits",),), (("fd_table",),)
+_BOTH = (("tcp_waits",), ("proc_threads",))
+REPLY_WAIT = Measure("dep.reply_wait_ms", "ms", Text("Longest wait for a peer", "等待对端最久的时间"), _WAITS,
+                     lambda view: list(_reply_wait(view)))  # fmt: skip
+UNANSWERED = Measure("dep.unanswered_count", "count", Text("Unanswered at once", "同时未获应答"), _WAITS,
+                     lambda view: list(_unanswered(view)))  # fmt: skip
+BEHIND_PEER = Measure("dep.requests_behind_pct", "pct", Text("Requests that wait for it", "因它等待的请求"), _WAITS,
+                      lambda view: list(_behind_peer(view)))  # fmt: skip
+HELD = Measure("app.requests_held_count", "count", Text("Requests in hand", "在手请求数"), _WAITS,
+               lambda view: list(_held(view)))  # fmt: skip
+ELSEWHERE = Measure("app.unanswered_count", "count", Text("Questions of its own", "自身未获应答的请求"), _WAITS,
+                    lambda view: list(_elsewhere(view)))  # fmt: skip
+PILEUP = Measure("lock.futex_threads_pct", "pct", Text("Active threads in futex", "停在 futex 的活跃线程"),
+                 (("proc_threads",),), lambda view: list(_pileup(view)))  # fmt: skip
+STUCK_PER_REQUEST = Measure("lock.stuck_per_request", "ratio", Text("Stuck threads a request", "每请求受阻线程"),
+                            _BOTH, lambda view: list(_stuck_per_request(view)))  # fmt: skip
+CPU_OF = Measure("proc.cpu_pct", "pct", Text("CPU of the process", "进程 CPU"), (("proc_threads",),),
+                 lambda view: list(_cpu_of(view)))  # fmt: skip
+CLOSE_WAIT = Measure("tcp.close_wait_count", "count", Text("Sockets not closed", "未关闭的套接字"), (("ss",),),
+                     lambda view: list(_close_wait(view)))  # fmt: skip
+CLOSE_WAIT_KEPT = Measure("tcp.close_wait_kept_pct", "pct", Text("Still there", "仍然存在"), (("ss",),),
+                          lambda view: list(_close_wait_kept(view)))  # fmt: skip
+CLOSE_WAIT_GROWTH = Measure("tcp.close_wait_growth_per_s", "per_s", Text("Growth", "增长"), (("ss",),),
+                            lambda view: list(_close_wait_growth(view)))  # fmt: skip
+CLOSE_WAIT_OF_FDS = Measure("fd.close_wait_pct", "pct", Text("Share of open files", "占打开文件比例"),
+                            (("ss",), ("fd_table",)), lambda view: list(_close_wait_of_fds(view)))  # fmt: skip
+FD_USE = Measure("fd.used_pct", "pct", Text("Open files of the limit", "打开文件占限额"), _FDS,
+                 lambda view: list(_fd_use(view)))  # fmt: skip
+FD_GROWTH = Measure("fd.growth_pct", "pct", Text("Growth of open files", "打开文件增长"), _FDS,
+                    lambda view: list(_fd_growth(view)))  # fmt: skip
+LIMIT_USE = Measure("limit.used_pct", "pct", Text("Of the limit", "占限额"), (("limits",),),
+                    lambda view: list(_limit_use(view)))  # fmt: skip
+ROOT_SERVICE = Measure("service.is_root", "bool", Text("Serves as root", "以 root 提供服务"), _WAITS,
+                       lambda view: list(_root_services(view)))  # fmt: skip

@@ -1,0 +1,274 @@
+"""What the CPU computes: hot functions of programs that serve, what changed, and whether stacks can be believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Measure, Measured
+from culprit.core.rules.view import Row, Stacks, View
+from culprit.core.stack_search import matching, top
+from culprit.core.stacks import Filter
+
+#: At 100 samples a share of one half is known to ten points either way (95 %).
+LEAST_SAMPLES = 100
+#: For a difference of five points between two profiles.
+LEAST_FOR_A_DIFFERENCE = 500
+TOP = 200
+#: Loops of interpreters and engines, and collectors of garbage: what they run is the program's own doing, and being
+#: innermost most of the time is their nature.
+ENGINES = re.compile(
+    r"PyEval|^gc_collect|^execute_ex|^zend_|^ZEND_|rb_vm_exec|vm_exec_core|^luaV_|lj_vm|^Perl_runops|Interpreter"
+    r"|^sqlite3VdbeExec|ExecInterpExpr|JOIN::exec|^runtime\.(gcBgMarkWorker|scanobject)|^G1|ParallelCompact|MarkSweep"
+    r"|^\[unknown\]$|^0x"
+)
+#: Functions in which threads wait for a lock that another holds; a worker without work waits on a condition instead.
+LOCKS = (
+    r"lll_lock_wait|pthread_mutex_(timed)?lock|pthread_rwlock_(rd|wr)lock|ObjectMonitor::[eE]nter"
+    r"|ObjectSynchronizer::enter|monitor_locking|sync\.\(\*(RW)?Mutex\)|take_gil"
+)
+OFF_CPU_SECONDS = 4.0
+
+
+def serving(view: View) -> dict[int, tuple[int, ...]]:
+    """Processes that listen → themselves, their children, and where the parent is the same program, its family."""
+    used = {
+        int(row.number("pid") or 0): row for row in view.rows("processes") if not row.number("kernel_thread")
+    }
+    found: dict[int, tuple[int, ...]] = {}
+    for row in view.rows("listeners"):
+        pid = int(row.number("pid") or 0)
+        if pid and row.text("process") not in ("sshd", "systemd"):
+            parent = int(used[pid].number("ppid") or 0) if pid in used else 0
+            same = parent in used and used[parent].text("comm") == used[pid].text("comm")
+            heads = {pid, parent} if same else {pid}
+            found[pid] = tuple(sorted(heads | {one for one in used if used[one].number("ppid") in heads}))
+    return found
+
+
+def _serving_cpu(view: View) -> Iterator[Measured]:
+    """Percent of one CPU of each program that serves, its children with it."""
+    rows = {int(row.number("pid") or 0): row for row in view.rows("processes")}
+    for pid, family in serving(view).items():
+        mine = [rows[one] for one in family if one in rows]
+        if mine:
+            cpu = sum(row.number("cpu") or 0.0 for row in mine)
+            cites = tuple(row.cite for row in mine[:4])
+            yield Measured(cpu, (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
+
+
+def _hot(view: View) -> Iterator[Measured]:
+    """Percent of a serving program's samples that end in one and the same of its functions."""
+    stacks = view.stacks.get("on_cpu")
+    if stacks is None:
+        return
+    for pid, family in serving(view).items():
+        seen = stacks.profile.view(Filter(pid=family, hide_idle=True))
+        own = [row for row in top(seen, TOP) if row.kind in ("user", "jit") and row.own > 0]
+        if not own or not seen.weight:
+            continue
+        hottest = max(own, key=lambda row: row.own)
+        if ENGINES.search(hottest.frame):
+            continue
+        yield Measured(
+            100.0 * hottest.own / seen.weight,
+            (("pid", str(pid)),),
+            (replace(stacks.cite, frame=hottest.frame),),
+            seen.samples,
+            _few(seen.samples, LEAST_SAMPLES),
+            {"function": hottest.frame, "samples": seen.samples},
+        )
+
+
+def _few(samples: int, least: int) -> tuple[Sentence, ...]:
+    if samples >= least:
+        return ()
+    return (Sentence("doubt.few_samples", {"samples": samples, "least": least}),)
+
+
+def _own_shares(stacks: Stacks | None) -> tuple[Mapping[str, float], int]:
+    """Percent of the busy samples in which each function is innermost, and how many samples."""
+    if stacks is None:
+        return {}, 0
+    seen = stacks.profile.view(Filter(hide_idle=True))
+    if not seen.weight:
+        return {}, 0
+    return {row.frame: 100.0 * row.own / seen.weight for row in top(seen, TOP) if row.own}, seen.samples
+
+
+def _changed(view: View) -> Iterator[Measured]:
+    """Points by which the share of a function grew against the baseline's profile; the most grown one."""
+    stacks = view.stacks.get("on_cpu")
+    here, samples = _own_shares(stacks)
+    before, samples_before = _own_shares(view.baseline.stacks.get("on_cpu") if view.baseline else None)
+    if stacks is None or not here:
+        return
+    grown = {name: share - before.get(name, 0.0) for name, share in here.items()}
+    name = max(grown, key=lambda each: grown[each])
+    least = min(samples, samples_before) if before else samples
+    yield Measured(
+        grown[name], (), (replace(stacks.cite, frame=name),), samples, _few(least, LEAST_FOR_A_DIFFERENCE),
+        {"function": name, "before": round(before.get(name, 0.0), 2), "share": round(here[name], 2)},
+    )  # fmt: skip
+
+
+def _samples(view: View) -> Iterator[Measured]:
+    """Busy samples of the CPU profile."""
+    stacks = view.stacks.get("on_cpu")
+    if stacks is not None:
+        samples = stacks.profile.view(Filter(hide_idle=True)).samples
+        yield Measured(samples, (), (replace(stacks.cite, frame="all"),), samples)
+
+
+def _lost(view: View) -> Iterator[Measured]:
+    """Percent of samples that were lost, by profile."""
+    for kind, stacks in view.stacks.items():
+        total = stacks.lost + stacks.profile.table.samples
+        if total:
+            cites = (replace(stacks.cite, frame="all"),)
+            yield Measured(
+                100.0 * stacks.lost / total, (("profile", kind),), cites, total, detail={"kind": kind}
+            )
+
+
+def _unknown(view: View) -> Iterator[Measured]:
+    """Percent of samples whose innermost frame has no name, by profile."""
+    for kind, stacks in view.stacks.items():
+        cites = (replace(stacks.cite, frame="[unknown]"),)
+        yield Measured(
+            100.0 * stacks.unknown_share, (("profile", kind),), cites, stacks.profile.table.samples,
+            detail={"kind": kind},
+        )  # fmt: skip
+
+
+def _capture_cost(view: View) -> Iterator[Measured]:
+    """Cores that the capture itself took; cited as the clock of the host says it, which every capture reads."""
+    if view.capture_cpu_cores is not None:
+        cites = tuple(lane.cite for lane in view.of("cpu.total_busy_pct"))[:1]
+        lines = tuple(int(lane.lines[0]) for lane in view.of("cpu.total_busy_pct") if lane.lines)[:1]
+        yield Measured(view.capture_cpu_cores, (), tuple(replace(one, lines=lines) for one in cites))
+
+
+def _lock_waiters(view: View) -> Iterator[Measured]:
+    """Threads of a program that wait at a moment for a lock that another thread holds: their time over the window's."""
+    stacks = view.stacks.get("off_cpu")
+    told = view.facts.get("offcpu")
+    value = told.get("offcpu_seconds") if isinstance(told, dict) else None
+    if stacks is None:
+        return
+    span_ns = 1e9 * (float(value) if isinstance(value, int | float) and value > 0 else OFF_CPU_SECONDS)
+    profile = stacks.profile
+    trie, seen = profile.table.trie, profile.view()
+    hit = matching(profile.names, LOCKS, regex=True)[trie.frame] & profile.outermost
+    tops = np.flatnonzero(trie.parent == 0)
+    for start in tops.tolist():
+        inside = (np.flatnonzero(hit[start : trie.end[start]]) + start).tolist()
+        waited, after = 0, -1
+        for node in inside:
+            if node >= after:
+                waited, after = waited + int(seen.total[node]), int(trie.end[node])
+        if waited:
+            comm = profile.names[int(trie.frame[start])]
+            frames = sorted({profile.names[int(trie.frame[node])] for node in inside})
+            cite = replace(stacks.cite, frame=frames[0])
+            yield Measured(
+                waited / span_ns, (("comm", comm),), (cite,), detail={"frames": ", ".join(frames[:3])}
+            )
+
+
+def _parked(view: View) -> Iterator[Measured]:
+    """Threads of a serving program that are mostly found in a futex and go in and out of it all the time."""
+    rows: dict[int, list[Row]] = {}
+    for row in view.rows("threads"):
+        mostly = row.text("wchan").startswith("futex") and (row.number("wchan_pct") or 0) >= 50
+        if mostly and (row.number("voluntary_per_s") or 0) >= 1:
+            rows.setdefault(int(row.number("pid") or 0), []).append(row)
+    for pid, mine in rows.items():
+        if pid in serving(view):
+            cites = tuple(row.cite for row in mine[:4])
+            yield Measured(len(mine), (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
+
+
+def _java_locks(view: View) -> Iterator[Measured]:
+    """Java threads that wait for a monitor which another thread holds, by monitor, in the last dump."""
+    for row in view.rows("java_locks"):
+        if row.text("owner"):
+            detail = {"lock": row.text("lock_class"), "owner": row.text("owner")}
+            subject = (("lock", row.text("lock")),)
+            yield Measured(row.number("waiters") or 0.0, subject, (row.cite,), detail=detail)
+
+
+SERVING_CPU = Measure(
+    id="proc.serving_cpu_pct",
+    unit="pct",
+    title=Text("CPU of a program that serves", "服务进程的 CPU 占用"),
+    needs=(("proc_top",), ("ss_listen",)),
+    read=lambda view: list(_serving_cpu(view)),
+)
+HOT_FUNCTION = Measure(
+    id="profile.hottest_function_pct",
+    unit="pct",
+    title=Text("Samples that end in one function", "集中于同一函数的采样占比"),
+    needs=(("perf_record",), ("ss_listen",)),
+    read=lambda view: list(_hot(view)),
+)
+CHANGED = Measure(
+    id="profile.grown_function_points",
+    unit="pct",
+    title=Text("Growth of a function's share of the samples", "函数采样占比的增长"),
+    needs=(("perf_record",),),
+    read=lambda view: list(_changed(view)),
+)
+SAMPLES = Measure(
+    id="profile.samples_count",
+    unit="count",
+    title=Text("Busy samples of the CPU profile", "CPU 采样数"),
+    needs=(("perf_record",),),
+    read=lambda view: list(_samples(view)),
+)
+LOST = Measure(
+    id="profile.lost_pct",
+    unit="pct",
+    title=Text("Samples that were lost", "丢失的采样占比"),
+    needs=(("perf_record", "offcpu"),),
+    read=lambda view: list(_lost(view)),
+)
+UNKNOWN = Measure(
+    id="profile.unknown_pct",
+    unit="pct",
+    title=Text("Samples without a function name", "没有函数名的采样占比"),
+    needs=(("perf_record", "offcpu"),),
+    read=lambda view: list(_unknown(view)),
+)
+CAPTURE_COST = Measure(
+    id="capture.own_cores",
+    unit="count",
+    title=Text("CPUs that the capture took", "采集自身占用的 CPU"),
+    needs=(("cpu_stat",),),
+    read=lambda view: list(_capture_cost(view)),
+)
+LOCK_WAITERS = Measure(
+    id="lock.waiting_threads",
+    unit="count",
+    title=Text("Threads that wait for a lock at a moment", "任一时刻等待锁的线程数"),
+    needs=(("offcpu",),),
+    read=lambda view: list(_lock_waiters(view)),
+)
+PARKED = Measure(
+    id="lock.futex_threads",
+    unit="count",
+    title=Text("Threads in and out of a futex", "频繁进出 futex 的线程数"),
+    needs=(("proc_threads",), ("ss_listen",)),
+    read=lambda view: list(_parked(view)),
+)
+JAVA_LOCKS = Measure(
+    id="lock.java_waiters",
+    unit="count",
+    title=Text("Java threads that wait for one monitor", "等待同一监视器的 Java 线程数"),
+    needs=(("jstack",),),
+    read=lambda view: list(_java_locks(view)),
+)

@@ -1,0 +1,217 @@
+"""Who waits for a CPU, and whose doing that is: their own number, their limit, or somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from collectors.contract import Text
+from collectors.parse import id_list
+from culprit.core.rules.contract import Citation, Measure, Measured
+from culprit.core.rules.measures.cpu_crowds import (
+    CAPTURE,
+    LEAST_WAITING,
+    MAX_LINES,
+    Crowd,
+    allowed_cpus,
+    crowds,
+    held_up,
+    seconds,
+    throttled,
+)
+from culprit.core.rules.view import Row, View
+
+#: Names of kernel threads whose work is the network's or the memory's; those have causes of their own.
+OTHERS_WORK = ("ksoftirqd", "kswapd", "kcompactd", "irq")
+SCHEDSTAT = ("proc_schedstat",)
+
+
+def _measured(crowd: Crowd, value: float, cites: Sequence[Citation], **detail: str | float) -> Measured:
+    return Measured(value, crowd.subject, tuple(cites), int(crowd.turns), (), {"name": crowd.name, **detail})
+
+
+def _runnable(view: View) -> Iterator[Measured]:
+    """Runnable threads (running or waiting) at a moment for each CPU allowed; less than one CPU counts as one."""
+    span = seconds(view)
+    for crowd in crowds(view):
+        allowed = allowed_cpus(view, crowd)
+        if span > 0 and allowed:
+            runnable = (crowd.run_s + crowd.wait_s) / span
+            yield _measured(
+                crowd, runnable / max(1.0, allowed), crowd.cites,
+                runnable=round(runnable, 1), cpus=round(allowed, 2), processes=crowd.processes,
+            )  # fmt: skip
+
+
+def _delay(view: View) -> Iterator[Measured]:
+    """Mean wait of a crowd before a turn, where any of it waits worth speaking of."""
+    span = seconds(view)
+    for crowd in crowds(view):
+        if span > 0 and crowd.turns and crowd.wait_s / span >= LEAST_WAITING:
+            yield _measured(crowd, crowd.delay_ms, crowd.cites)
+
+
+def _own_share(view: View) -> Iterator[Measured]:
+    """Percent of the CPUs that it may use that a crowd used itself."""
+    span = seconds(view)
+    for crowd in crowds(view):
+        allowed = allowed_cpus(view, crowd)
+        if span > 0 and allowed:
+            yield _measured(crowd, 100.0 * crowd.run_s / span / allowed, crowd.cites)
+
+
+def _throttled(view: View) -> Iterator[Measured]:
+    """Percent of periods in which a limit struck: of the groups that have one."""
+    for row in view.rows("cgroup_cpu"):
+        share = row.number("throttled_pct")
+        if share is not None and row.number("own_quota_cores") and not row.text("path").startswith(CAPTURE):
+            subject = (("cgroup", row.text("path")),)
+            detail = {"quota": round(row.number("quota_cores") or 0.0, 3)}
+            yield Measured(share, subject, (row.cite,), int(row.number("periods") or 0), (), detail)
+
+
+def _throttled_crowd(view: View) -> Iterator[Measured]:
+    """The same for each crowd, under the limit of its own or above it."""
+    for crowd in crowds(view):
+        row = throttled(view, crowd.group)
+        share = row.number("throttled_pct") if row else None
+        if row is not None and share is not None:
+            quota = round(row.number("quota_cores") or 0.0, 3)
+            yield _measured(crowd, share, [row.cite], quota=quota, limit=row.text("path"))
+
+
+def _periods(view: View) -> Iterator[Measured]:
+    """Periods of the limit in the window."""
+    for crowd in crowds(view):
+        row = throttled(view, crowd.group)
+        if row is not None:
+            yield _measured(crowd, row.number("periods") or 0.0, [row.cite])
+    for row in view.rows("cgroup_cpu"):
+        yield Measured(row.number("periods") or 0.0, (("cgroup", row.text("path")),), (row.cite,))
+
+
+def _beside(view: View, crowd: Crowd) -> list[Row]:
+    """Processes and kernel threads outside a crowd that ran last on a CPU that it may use, the busiest first."""
+    allowed = {
+        cpu
+        for row in view.rows("threads")
+        if (row.number("pid") or 0) in crowd.pids
+        for cpu in id_list.ids(row.text("cpus_allowed").encode())
+    }
+    return [
+        row
+        for row in view.rows("processes")
+        if int(row.number("pid") or 0) not in crowd.pids
+        and (not allowed or row.number("last_cpu") in allowed)
+    ]
+
+
+def _cores(rows: Sequence[Row]) -> float:
+    return sum(row.number("cpu") or 0.0 for row in rows) / 100.0
+
+
+def _others(view: View) -> Iterator[Measured]:
+    """Cores that other processes use while a crowd waits, where that is more than it and kernel threads use."""
+    span = seconds(view)
+    for crowd in held_up(view):
+        beside = _beside(view, crowd)
+        others = [row for row in beside if not row.number("kernel_thread")]
+        kernel = [row for row in beside if row.number("kernel_thread")]
+        cores, own = _cores(others), crowd.run_s / span
+        if others and cores > own and cores > _cores(kernel):
+            cites = [row.cite for row in others[:MAX_LINES]]
+            yield _measured(crowd, cores, cites, by=others[0].text("comm"), own=round(own, 3))
+
+
+def kernel_class(comm: str) -> str:
+    """`kworker/u8:3-btrfs-delalloc` and `kworker/u9:1` are both kworker, `ksmd` is ksmd."""
+    return comm.partition("/")[0].rstrip("0123456789.")
+
+
+def _kernel_thread(view: View) -> Iterator[Measured]:
+    """CPU of single kernel threads, percent of one CPU."""
+    for row in view.rows("processes"):
+        if row.number("kernel_thread"):
+            subject = (("comm", row.text("comm")),)
+            yield Measured(row.number("cpu") or 0.0, subject, (row.cite,), detail={"name": row.text("comm")})
+
+
+def _kernel_cores(view: View) -> Iterator[Measured]:
+    """Percent of one CPU that the busiest class of kernel threads uses beside a crowd that waits."""
+    for crowd in held_up(view):
+        beside = _beside(view, crowd)
+        others = [row for row in beside if not row.number("kernel_thread")]
+        classes: dict[str, list[Row]] = {}
+        for row in beside:
+            name = kernel_class(row.text("comm"))
+            if row.number("kernel_thread") and not name.startswith(OTHERS_WORK):
+                classes.setdefault(name, []).append(row)
+        if classes:
+            name = max(classes, key=lambda each: _cores(classes[each]))
+            if _cores(classes[name]) > _cores(others):
+                cites = [row.cite for row in classes[name][:MAX_LINES]]
+                yield _measured(crowd, 100.0 * _cores(classes[name]), cites, by=name)
+
+
+RUNNABLE_PER_CPU = Measure(
+    id="sched.runnable_per_allowed_cpu",
+    unit="count",
+    title=Text("Runnable threads per CPU that they may use", "每个可用 CPU 上的可运行线程数"),
+    needs=(SCHEDSTAT, ("cgroup_cpu",)),
+    read=lambda view: list(_runnable(view)),
+)
+DELAY = Measure(
+    id="sched.delay_ms_per_turn",
+    unit="ms",
+    title=Text("Mean wait before a turn on a CPU", "每次上 CPU 前的平均等待"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_delay(view)),
+)
+OWN_SHARE = Measure(
+    id="sched.own_share_of_allowed_pct",
+    unit="pct",
+    title=Text("Share of the CPUs allowed that is used", "可用 CPU 中自身使用的比例"),
+    needs=(SCHEDSTAT, ("cgroup_cpu",)),
+    read=lambda view: list(_own_share(view)),
+)
+THROTTLED = Measure(
+    id="cgroup.throttled_periods_pct",
+    unit="pct",
+    title=Text("Periods in which a CPU limit struck", "CPU 限额生效的周期占比"),
+    needs=(("cgroup_cpu",),),
+    read=lambda view: list(_throttled(view)),
+)
+THROTTLED_CROWD = Measure(
+    id="sched.throttled_periods_pct",
+    unit="pct",
+    title=Text("Periods in which the limit above these threads struck", "这些线程所受限额生效的周期占比"),
+    needs=(SCHEDSTAT, ("cgroup_cpu",)),
+    read=lambda view: list(_throttled_crowd(view)),
+)
+PERIODS = Measure(
+    id="cgroup.periods_count",
+    unit="count",
+    title=Text("Periods of the CPU limit in the window", "窗口内的限额周期数"),
+    needs=(("cgroup_cpu",),),
+    read=lambda view: list(_periods(view)),
+)
+OTHERS_CORES = Measure(
+    id="sched.others_cores",
+    unit="count",
+    title=Text("CPUs that others use while these threads wait", "这些线程等待时他人占用的 CPU"),
+    needs=(SCHEDSTAT, ("cgroup_cpu",), ("proc_top",)),
+    read=lambda view: list(_others(view)),
+)
+KERNEL_THREAD = Measure(
+    id="proc.kernel_thread_pct",
+    unit="pct",
+    title=Text("CPU of a kernel thread", "内核线程的 CPU 占用"),
+    needs=(("proc_top",),),
+    read=lambda view: list(_kernel_thread(view)),
+)
+KERNEL_CORES = Measure(
+    id="sched.kernel_threads_pct",
+    unit="pct",
+    title=Text("CPU of kernel threads while these threads wait", "这些线程等待时内核线程占用的 CPU"),
+    needs=(SCHEDSTAT, ("cgroup_cpu",), ("proc_top",)),
+    read=lambda view: list(_kernel_cores(view)),
+)

@@ -1,0 +1,113 @@
+"""What the machine under the programs says: capped clock rates, memory that errs, lockups, clocks that are off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.contract import Text
+from culprit.core.rules.contract import Measure, Measured
+from culprit.core.rules.view import Row, View
+
+
+def _row(view: View, name: str) -> Row | None:
+    return next((row for row in view.rows("hardware") if row.text("name") == name), None)
+
+
+def _cap(view: View) -> Iterator[Measured]:
+    """The clock rate that settings allow, percent of what the CPU can do."""
+    most = _row(view, "cpu0/cpufreq/cpuinfo_max_freq")
+    allowed = _row(view, "cpu0/cpufreq/scaling_max_freq")
+    if most is None or allowed is None:
+        return
+    top, cap = most.number("number"), allowed.number("number")
+    if top and cap is not None:
+        yield Measured(
+            100.0 * cap / top, (("cpu", "0"),), (allowed.cite, most.cite),
+            detail={"allowed_mhz": round(cap / 1e3), "most_mhz": round(top / 1e3)},
+        )  # fmt: skip
+
+
+def _memory_errors(view: View) -> Iterator[Measured]:
+    """Errors that memory controllers counted in the window: `ue` could not be corrected, `ce` were."""
+    for row in view.rows("hardware"):
+        controller, _, counter = row.text("name").partition("/")
+        if counter in ("ue_count", "ce_count") and (grown := row.number("delta")) is not None:
+            yield Measured(
+                grown,
+                (("controller", controller), ("counter", counter)),
+                (row.cite,),
+                detail={"counter": counter},
+            )
+
+
+def _machine_checks(view: View) -> Iterator[Measured]:
+    """Lines of the kernel's log in which the hardware reports an error."""
+    found = view.happened("machine_check")
+    yield Measured(len(found), (), tuple(one.cite for one in found[:4]), len(found))
+
+
+def _lockups(view: View) -> Iterator[Measured]:
+    """Lines of the kernel's log in which a CPU or the scheduler is told to stand still."""
+    found = view.happened("soft_lockup", "hard_lockup", "rcu_stall")
+    yield Measured(len(found), (), tuple(one.cite for one in found[:4]), len(found))
+
+
+def _offset(view: View) -> Iterator[Measured]:
+    """How far the clock is off, ms, as the best source says that knows."""
+    for row in view.rows("clock_sync"):
+        offset = row.number("offset")
+        if offset is not None and row.text("synchronised") == "yes":
+            source = row.text("source")
+            yield Measured(abs(offset), (("source", source),), (row.cite,), detail={"source": source})
+
+
+def _unsynchronised(view: View) -> Iterator[Measured]:
+    """1 where nothing keeps the clock, 0 where something does."""
+    rows = view.rows("clock_sync")
+    if rows:
+        kept = any(row.text("synchronised") == "yes" for row in rows)
+        yield Measured(0.0 if kept else 1.0, (), tuple(row.cite for row in rows[:4]))
+
+
+FREQUENCY_CAP = Measure(
+    id="platform.frequency_cap_pct",
+    unit="pct",
+    title=Text("Clock rate that settings allow", "设置允许的 CPU 频率"),
+    needs=(("hardware",),),
+    read=lambda view: list(_cap(view)),
+)
+MEMORY_ERRORS = Measure(
+    id="platform.memory_errors_count",
+    unit="count",
+    title=Text("Memory errors in the window", "窗口内的内存错误"),
+    needs=(("hardware",),),
+    read=lambda view: list(_memory_errors(view)),
+)
+MACHINE_CHECKS = Measure(
+    id="platform.machine_checks_count",
+    unit="count",
+    title=Text("Hardware errors in the kernel's log", "内核日志中的硬件错误"),
+    needs=(("kmsg",),),
+    read=lambda view: list(_machine_checks(view)),
+)
+LOCKUPS = Measure(
+    id="platform.lockups_count",
+    unit="count",
+    title=Text("Lockups in the kernel's log", "内核日志中的锁死记录"),
+    needs=(("kmsg",),),
+    read=lambda view: list(_lockups(view)),
+)
+CLOCK_OFFSET = Measure(
+    id="clock.offset_ms",
+    unit="ms",
+    title=Text("How far the clock is off", "时钟偏差"),
+    needs=(("clock_sync",),),
+    read=lambda view: list(_offset(view)),
+)
+CLOCK_UNSYNCHRONISED = Measure(
+    id="clock.unsynchronised",
+    unit="count",
+    title=Text("Nothing keeps the clock", "时钟无人校准"),
+    needs=(("clock_sync",),),
+    read=lambda view: list(_unsynchronised(view)),
+)

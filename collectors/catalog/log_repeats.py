@@ -1,0 +1,126 @@
+"""Lines that one process writes to two files at once, compared on the host. No line leaves it."""
+
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.lean import lean
+from collectors.parse import fielded
+from collectors.parse.fielded import Field
+
+_MAX_BYTES = 1 << 20
+_REPEATS = (
+    *(Field("pid"), Field("comm", number=False), Field("file", number=False), Field("twin", number=False)),
+    *(Field("lines"), Field("twin_lines"), Field("repeated"), Field("share", "pct")),
+    *(Field("grew", "bytes_per_s"), Field("twin_grew", "bytes_per_s")),
+)
+
+#: Of the target, else of the 30 processes that wrote most: regular files that are open for writing and grew, four to
+#: a process. What they grew by, 64 kB of it at most, is compared line by line; lines of fewer than eight bytes and
+#: repetitions within one file say nothing. The files are reached through the process, whatever its namespace.
+_SH = r"""
+LC_ALL=C
+export LC_ALL
+umask 077
+trap : TERM
+P=${TARGET_PIDS-}
+wrote() { grep -Hs ^wchar: /proc/[0-9]*/io; }
+[ -n "$P" ] || wrote > .before
+grown() {
+  for p in $P; do stat -L -c '%n %s %d:%i %F' /proc/$p/fd/* 2>/dev/null; done | grep 'regular file' | head -n 4000
+}
+if [ -z "$P" ]; then
+  sleep 1
+  P=$(wrote | awk -F '[/:]' 'NR == FNR { a[$3] = $NF; next } ($3 in a) && $NF > a[$3] { print $NF - a[$3], $3 }' .before - |
+    sort -nr | sed -n '1,30s/.* //p')
+  SECS=$((SECS - 1))
+fi
+[ "$SECS" -ge 1 ] || SECS=1
+grown > .first
+sleep "$SECS" &
+wait $!
+grown > .last
+echo "looked	seconds=$SECS"
+awk 'NR == FNR { size[$1] = $2; node[$1] = $3; next }
+  ($1 in size) && node[$1] == $3 && $2 > size[$1] {
+    split($1, w, "/")
+    if ((w[3], $3) in had) next
+    had[w[3], $3] = 1
+    print w[3], $2 - size[$1], $1
+  }' .first .last | sort -k1,1n -k2,2nr | awk '{ if (n[$1]++ < 4) print }' | while read -r p g f; do
+  grep -qs '^flags:.*[12]$' /proc/$p/fdinfo/${f##*/} && echo "$p $g $f"
+done > .grown
+name() { readlink "$1" | tr -d '\000-\037=' | cut -c1-200; }
+while read -r p g f; do
+  t=$g
+  [ $t -le 65536 ] || t=65536
+  tail -c $t "$f" > .a 2>/dev/null
+  while read -r q h o; do
+    [ "$q" = "$p" ] && [ "$o" != "$f" ] || continue
+    [ "$h" -lt "$g" ] || { [ "$h" = "$g" ] && [ "${o##*/}" -gt "${f##*/}" ]; } || continue
+    t=$h
+    [ $t -le 65536 ] || t=65536
+    tail -c $t "$o" > .b 2>/dev/null
+    c=
+    read -r c </proc/$p/comm
+    awk 'length < 8 { next } NR == FNR { if (!($0 in a)) n++; a[$0]; next } !($0 in b) { b[$0]; m++; r += ($0 in a) }
+      END { printf "%d %d %d", n, m, r }' .a .b > .counts
+    read -r n m r < .counts
+    [ "$m" -gt 0 ] || continue
+    printf 'twin\tpid=%s\tcomm=%s\tfile=%s\ttwin=%s\tlines=%s\ttwin_lines=%s\trepeated=%s\tshare=%s\tgrew=%s\ttwin_grew=%s\n' \
+      "$p" "$c" "$(name "$f")" "$(name "$o")" "$n" "$m" "$r" $((100 * r / m)) $((g / SECS)) $((h / SECS))
+  done < .grown
+done < .grown
+rm -f .a .b
+"""
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `log_repeats`: pairs of files that one process wrote to, the slower growing one as `twin`.
+
+    Lines are counted once each; `share` is how many of the twin's lines stand in the other file too.
+    """
+    del context
+    found = fielded.read(parts, ("looked", "twin"))
+    if found is None:
+        return fielded.missing()
+    return fielded.ended(found, tables=fielded.table("log_repeats", found["twin"], _REPEATS, 200))
+
+
+COLLECTOR = Collector(
+    id="log_repeats",
+    title=Text("Lines written twice", "重复写入的日志"),
+    why=Text(
+        "Whether a process writes the same lines to two files: twice the work for every request.",
+        "进程是否把相同的行写入两个文件：每个请求都多做一遍。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "proc",
+            Needs(
+                tools=("awk", "grep", "stat", "tail", "readlink"),
+                files=("/proc/self/fdinfo",),
+                root=True,
+                mend="coreutils; root for the files of other users",
+            ),
+            sh=lean(_SH),
+            shows="stat /proc/PID/fd/* twice in {seconds} s; what grew is compared on the host, lines are counted",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        1.0,
+        300,
+        Text(
+            "Two looks at the files of at most 30 processes, then at most 64 kB of each that grew.",
+            "两次查看至多 30 个进程的文件，再读取每个增长文件的至多 64 kB。",
+        ),
+    ),
+    seconds_max=120,
+    max_bytes=_MAX_BYTES,
+)

@@ -1,0 +1,137 @@
+"""Who waits for an answer on the host's TCP connections: this host for a peer, or a client for this host."""
+
+# ruff: noqa: E501 - a statement of the program for the host stays on one line
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.lean import lean
+from collectors.net_shell import PRELUDE
+from collectors.parse import fielded
+from collectors.parse.fielded import Field
+
+_MAX_BYTES = 1 << 20
+_WAITS = (
+    *(
+        Field("pid"),
+        Field("comm", number=False),
+        Field("direction", number=False),
+        Field("peer", number=False),
+    ),
+    *(Field("looks"), Field("connections"), Field("waiting"), Field("waiting_looks"), Field("oldest", "ms")),
+    *(Field("unread"), Field("unsent"), Field("retransmitting"), Field("uid")),
+)
+
+#: Who spoke last is told by the kernel: how long ago data was sent and received, in steps of a jiffy (hence 8 ms
+#: between the two), and how many segments of data there were each way. A question is unanswered where ours was the
+#: last word and the other side has acknowledged all of it. Only connections that spoke within a minute count: what
+#: is silent for longer is a stream or is forgotten. A client that has hung up meanwhile (CLOSE_WAIT, where the end of
+#: its stream counts as one byte) has its request worked on all the same. Nothing is counted before a connection waits for 20 ms.
+#: With a target, its processes' connections only. A look walks over the descriptors of all processes; the next one comes after 10 times as long.
+_SH = (
+    PRELUDE
+    + r"""
+command -v ss > .err || exit 69
+mine=$($ns ss -Htln 2> .err | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | head -n 2000)
+now() { read -r u x < /proc/uptime; c=${u%.*}${u#*.}; }
+now
+end=$((c + SECS * 100))
+n=0
+while [ "$c" -lt "$end" ] && [ -z "$over" ] && [ $n -lt 60 ]; do
+    a=$c n=$((n + 1))
+    echo "look"
+    $ns ss -Htinp state established state close-wait 2> .err | head -n 20000
+    now
+    took=$(((c - a) * 10))
+    [ $took -ge 40 ] || took=40
+    nap $((took / 100)).$(printf %02d $((took % 100)))
+    now
+done | awk -v mine="$(echo $mine)" -v only=" ${TARGET_PIDS-} " '
+    BEGIN { k = split(mine, l, " "); for (i = 1; i <= k; i++) own[l[i]] = 1 }
+    function field(name) { return match($0, " " name ":[0-9]+") ? substr($0, RSTART + length(name) + 2, RLENGTH - length(name) - 2) + 0 : -1 }
+    $1 == "look" { looks++; next }
+    /^[A-Z]/ {
+        gone = $1 == "CLOSE-WAIT"; unread = $2 - gone; unsent = $3; p = $4; sub(/.*:/, "", p); pid = 0; comm = ""
+        if (match($0, /\(\("[^"]*",pid=[0-9]+/)) { s = substr($0, RSTART + 3, RLENGTH - 3); split(s, w, "\",pid="); comm = w[1]; pid = w[2] }
+        else if (p in own) { g = ""; next }
+        gsub(/[\t=]/, "_", comm)
+        inbound = p in own
+        if (gone && !inbound) { g = ""; next }
+        if (only ~ /[0-9]/ && !index(only, " " pid " ")) { g = ""; next }
+        g = pid "\t" comm "\t" (inbound ? "in" : "out") "\t" (inbound ? p : $5)
+        next
+    }
+    / rto:/ && g != "" {
+        if (!(g in all) && groups++ > 3000) { g = ""; next }
+        all[g]++; if (last[g] != looks) { last[g] = looks; there[g]++ }
+        sent = field("lastsnd"); got = field("lastrcv"); out = field("data_segs_out"); come = field("data_segs_in")
+        if (unread > 0) read[g]++
+        if (unsent > 0) held[g]++
+        if (/ retrans:[1-9]/) again[g]++
+        age = -1
+        if (unread <= 0 && unsent == 0) {
+            if (inbound) { if (come > 0 && (out <= 0 || sent - got >= 8)) age = got }
+            else if (out > 0 && (come <= 0 || got - sent >= 8)) age = sent
+        }
+        if (age >= 20 && age < 60000) { waits[g]++; if (age > old[g]) old[g] = age; if (when[g] != looks) { when[g] = looks; often[g]++ } }
+        g = ""
+    }
+    END {
+        printf "looks\tlooks=%d\n", looks
+        for (g in all) { split(g, w, "\t"); f = "/proc/" w[1] "/status"; uid = ""; while (w[1] && (getline s < f) > 0) if (s ~ /^Uid:/) { split(s, u, "\t"); uid = u[3] }
+            close(f); printf "wait\tpid=%s\tuid=%s\tcomm=%s\tdirection=%s\tpeer=%s\tlooks=%d\tconnections=%.2f\twaiting=%.2f\twaiting_looks=%d\toldest=%d\tunread=%.2f\tunsent=%.2f\tretransmitting=%.2f\n",
+            w[1], uid, w[2], w[3], w[4], there[g], all[g] / looks, waits[g] / looks, often[g], old[g], read[g] / looks, held[g] / looks, again[g] / looks | "sort -t= -k9,9nr | head -n 300" }
+    }'
+"""
+)
+
+
+def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `tcp_waits`: by process, direction and the other side, means over all looks.
+
+    `direction` is `out` where this host asks (then `peer` is its address and port), `in` where it is asked (then
+    `peer` is the port that it listens on). `waiting` are connections on which the one who is asked owes an answer for
+    20 ms or more: it has all of the question, and has said nothing since. `oldest` is the longest such wait seen.
+    """
+    del context
+    found = fielded.read(parts, ("looks", "wait"))
+    if found is None:
+        return fielded.missing()
+    looks = next((line.whole("looks") for line in found["looks"]), None)
+    return fielded.ended(
+        found, tables=fielded.table("tcp_waits", found["wait"], _WAITS, 300), facts={"tcp_looks": looks}
+    )
+
+
+COLLECTOR = Collector(
+    id="tcp_waits",
+    title=Text("Unanswered questions", "未获应答的请求"),
+    why=Text(
+        "Which peer keeps this host waiting, and which requests wait inside this host: the last word on each connection.",
+        "哪个对端让本机等待、哪些请求在本机内等待：依据每条连接上最后说话的一方。",
+    ),
+    tier=Tier.LIGHT,
+    ways=(
+        Script(
+            "ss",
+            Needs(tools=("ss", "awk"), root=True, mend="iproute2, and root for the owners of sockets"),
+            sh=lean(_SH),
+            shows="ss -Htinp state established state close-wait, up to twice a second for {seconds} s, counted on the host",
+            version="ss -V",
+            stop="TERM",
+        ),
+    ),
+    parse=parse,
+    cost=Cost(
+        5.0,
+        2_000,
+        Text(
+            "A walk over all sockets and descriptors, twice a second or, where it is long, a tenth of the time.",
+            "每秒两次遍历所有套接字与描述符；若耗时较长，则至多占用十分之一的时间。",
+        ),
+    ),
+    seconds_max=60,
+    max_bytes=_MAX_BYTES,
+)
