@@ -1,15 +1,16 @@
 """A host with a kernel of its own: two memory nodes, cgroup v2 alone, swap. For faults that a namespace cannot have.
 
 It is a virtual machine under qemu's emulation (TCG), with a CPU and half of the memory in each node, and without a
-service manager: its first process mounts what is needed and becomes sshd, which is up in half a minute. It writes
-to snapshots, and reaches nothing; reached it is on two ports of 127.0.0.1, ssh and the application's. The
+service manager: its first process mounts what is needed and becomes sshd, which is up in seconds. It writes to
+snapshots, and reaches nothing; reached it is on two ports of 127.0.0.1, ssh and the application's. The
 emulation knows no slower memory: remote nodes show in placement and counters, not in latency.
 
     with Guest() as guest:
         guest.limit("api", {"cpu.max": "20000 100000"})
         guest.serve(["python3", guest.program("shop.py"), ...], "api")
 
-Everything goes when it is closed; the janitor sees to it when that never happens.
+Everything goes when it is closed; the janitor sees to it when that never happens. `python -m e2e.lab.guest` boots
+one to look at.
 """
 
 from __future__ import annotations

@@ -62,8 +62,10 @@ test("a terminal takes a profile of the whole host", () => {
   expect(capture.runs).toHaveLength(1);
   expect(capture.runs[0]?.host).toBe(host.name);
   for (const one of capture.runs[0]?.collectors ?? []) {
-    expect(one.state, `${one.id}: ${one.reason}`).toBe("done");
-    expect(one.bytes).toBeGreaterThan(0);
+    // What this machine does not have is skipped, and says what it would take.
+    expect(["done", "skipped"], `${one.id}: ${one.reason}`).toContain(one.state);
+    if (one.state === "skipped") expect(one.reason, one.id).toBeTruthy();
+    else expect(one.bytes, one.id).toBeGreaterThan(0);
   }
   expect(run.run).toBe(capture.runs[0]?.id);
   expect(run.facts.cpus).toBeGreaterThan(0);

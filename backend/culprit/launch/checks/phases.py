@@ -76,7 +76,7 @@ def run_tests(files: list[str], round_: Round) -> Outcome:
     junit = round_.results / "pytest.xml"
     marks = [] if round_.full else ["-m", "not slow"]
     command = [tool("python"), "-m", "pytest", "-n", "2", "--dist", "loadfile", f"--junitxml={junit}", *marks]
-    return round_.runner("server", junit, [*command, *files], timeout_s=3600.0 if round_.full else 1200.0)
+    return round_.runner("server", junit, [*command, *files], timeout_s=3600.0 if round_.full else 2400.0)
 
 
 def lab(round_: Round) -> Outcome:

@@ -1,0 +1,54 @@
+import { expect, test } from "@playwright/test";
+import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { culprit, OUT, thisHost } from "../support/platform";
+
+interface Diagnosis {
+  host: string;
+  state: string;
+  causes: { id: string; confidence: string; evidence: { artifact: string; locator: object }[] }[];
+  ruled_out: { id: string; by: { metric: string; artifact: string }[] }[];
+  not_collected: { finding: string; reason: { key: string } }[];
+  runs: string[];
+  seconds: number;
+}
+
+test.describe.configure({ mode: "serial" });
+
+const host = thisHost();
+
+test("a host is asked what is wrong with it, and every number leads to its line", async ({ page }) => {
+  const clean = watchConsole(page);
+  await page.goto(`/hosts/${host.id}`);
+  await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText(/nothing is traced, nothing is changed/)).toBeVisible();
+  await dialog.getByRole("button", { name: "Diagnose", exact: true }).click();
+
+  await expect(page).toHaveURL(/\/diagnoses\//);
+  await expect(page.getByRole("button", { name: "Cancel the diagnosis" })).toBeVisible({ timeout: 30_000 });
+  await page.screenshot({ path: `${OUT}/diagnosis-live.png` });
+  await expect(page.getByRole("heading", { name: "Ruled out" })).toBeVisible({ timeout: 120_000 });
+  await accessible(page);
+  await fitsSideways(page);
+  await page.screenshot({ path: `${OUT}/diagnosis-done.png`, fullPage: true });
+  const said = page.url();
+
+  await page.getByRole("heading", { name: "Ruled out" }).getByRole("button").click();
+  const number = page.getByRole("list", { name: /^Numbers that speak against/ }).first().getByRole("link").first();
+  await number.click();
+  await expect(page).toHaveURL(/line=\d+/);
+  await expect(page.locator("[data-cited]").first()).toBeVisible();
+  await page.goto("/diagnoses");
+  await expect(page.locator(`a[href="${new URL(said).pathname}"]`).first()).toBeVisible();
+  clean();
+});
+
+test("the command line asks the same and prints it as JSON", () => {
+  const told = JSON.parse(culprit("diagnose", host.name, "--seconds", "5", "--json")) as Diagnosis;
+  expect(told.state).toBe("done");
+  expect(told.host).toBe(host.name);
+  expect(told.runs.length).toBeGreaterThan(0);
+  expect(told.ruled_out.length).toBeGreaterThan(0);
+  for (const one of told.causes) expect(one.evidence.every((number) => number.artifact)).toBe(true);
+  expect(told.seconds).toBeGreaterThan(5);
+});
