@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
             ),
             ("critical", Limit("critical", 90.0, "own: hardly anything else")),
         ),
-        also=(Condition(profile.SERVING_CPU, ">", Limit("cpu_pct", 20.0, "below, it burns nobody's CPU")),),
+        also=(Condition(profile.SERVING_CPU, ">", Limit("cpu_pct", 10.0, "below, it burns nobody's CPU")),),
         grade=Grade.MECHANISM,
         causes=("cpu-hot-function",),
         refutes=("cpu-hot-function",),

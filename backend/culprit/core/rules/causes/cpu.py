@@ -131,7 +131,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         suspected_by=("F-PROC-SERVING-BUSY",),
         tested_by=("perf_record",),
-        proven_by=("hot-function", "hot-function-blind"),
+        proven_by=("hot-function",),
     ),
     Cause(
         id="kernel-thread-busy",
@@ -159,7 +159,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("listen-queue-overflow", "cpu-neighbour-contention"),
         suspected_by=("F-KTHREAD-STARVES",),
-        proven_by=("kernel-thread", "kernel-thread-blind"),
+        proven_by=("kernel-thread",),
     ),
     Cause(
         id="lock-contention",

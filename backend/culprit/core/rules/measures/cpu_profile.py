@@ -187,10 +187,11 @@ def _parked(view: View) -> Iterator[Measured]:
         mostly = row.text("wchan").startswith("futex") and (row.number("wchan_pct") or 0) >= 50
         if mostly and (row.number("voluntary_per_s") or 0) >= 1:
             rows.setdefault(int(row.number("pid") or 0), []).append(row)
+    names = {int(row.number("pid") or 0): row.text("process") for row in view.rows("listeners")}
     for pid, mine in rows.items():
         if pid in serving(view):
             cites = tuple(row.cite for row in mine[:4])
-            yield Measured(len(mine), (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
+            yield Measured(len(mine), (("pid", str(pid)),), cites, detail={"name": names[pid]})
 
 
 def _java_locks(view: View) -> Iterator[Measured]:
