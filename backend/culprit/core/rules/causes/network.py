@@ -286,7 +286,7 @@ _SOCKETS: tuple[Cause, ...] = (
         explains=("ephemeral-port-exhaustion", "worker-pool-exhausted"),
         suspected_by=("F-NET-TIMEWAIT-PRESSURE",),
         tested_by=("perf_record",),
-        proven_by=("port-search",),
+        proven_by=("port-search-blind",),
     ),
 )
 
