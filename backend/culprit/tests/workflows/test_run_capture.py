@@ -72,7 +72,9 @@ def test_three_collectors_come_home_through_a_real_worker(lab):
     assert not list((lab.directory / "home" / "spool").iterdir())
 
 
-@pytest.mark.parametrize(("pid", "lost"), [(os.getpid(), None), (1 << 22, "target.no_process")])
+@pytest.mark.parametrize(
+    ("pid", "lost"), [(os.getpid(), None), (1 << 22, "target.no_process")], ids=["ours", "nobody's"]
+)
 def test_the_scope_is_looked_for_on_the_host(lab, pid, lost):
     """What it means there is kept with the run, also where it means nothing."""
     host = lab.enrol(lab.sshd())
