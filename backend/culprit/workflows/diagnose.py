@@ -100,7 +100,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
                 stage,
             )
             return
-        _answer(session, store, diagnosis, runs, view, found, ranking)
+        _answer(session, diagnosis, runs, view, found, ranking)
     except CulpritError as error:
         _fail(diagnosis, error.sentence)
 
@@ -227,13 +227,13 @@ def _evaluated(
     view = read_view(session, store, [run.id for run in runs], subject)
     if before is not None:
         view = view.against(read_view(session, store, [before]))
+    view = view.beside(_twins(session, store, diagnosis))
     thresholds = overrides(session, host.id, host.labels)
     return view, evaluate(RULES.values(), view, thresholds)
 
 
 def _answer(  # noqa: PLR0917
     session: Session,
-    store: ArtifactStore,
     diagnosis: Diagnosis,
     runs: Sequence[Run],
     view: View,
@@ -248,25 +248,24 @@ def _answer(  # noqa: PLR0917
         "refused": refused,
         "runs": [str(run.id) for run in runs],
         "baseline_run": str(diagnosis.baseline_run_id) if diagnosis.baseline_run_id else None,
-        "differences": _twins(session, store, diagnosis, view),
+        "differences": differences(view, view.twins) if view.twins else [],
         "link": f"{settings().public_url or ''}/diagnoses/{diagnosis.id}",
         "seconds": round((ended - diagnosis.created_at).total_seconds(), 3),
     }
     diagnosis.state, diagnosis.ended_at = "done", ended
 
 
-def _twins(session: Session, store: ArtifactStore, diagnosis: Diagnosis, view: View) -> list[Json]:
-    """What is unusual in this host against twins that were captured at the same time."""
+def _twins(session: Session, store: ArtifactStore, diagnosis: Diagnosis) -> dict[str, View]:
+    """The twins that were captured at the same time as the first stage, by name."""
     if not diagnosis.twins:
-        return []
+        return {}
     capture_id = UUID(diagnosis.stages[0]["capture_id"])
     rows = session.execute(
         select(Run.id, Host.name)
         .join(Host, Host.id == Run.host_id)
         .where(Run.capture_id == capture_id, Run.host_id != diagnosis.host_id, Run.state.in_(READ))
     )
-    twins = {row.name: read_view(session, store, [row.id]) for row in rows}
-    return differences(view, twins) if twins else []
+    return {row.name: read_view(session, store, [row.id]) for row in rows}
 
 
 def _call_off(session: Session, actor: Actor, diagnosis: Diagnosis) -> None:

@@ -114,15 +114,15 @@ class Measure:
     """A number that takes more than one metric: a function of a view.
 
     `needs` are the collectors that it reads, any one of which suffices per inner tuple:
-    (("cgroup_cpu",), ("perf_sched", "proc_schedstat")) wants the first and one of the other two. `context`
-    are collectors that it reads when they are there.
+    (("cgroup_cpu",), ("perf_sched", "proc_schedstat")) wants the first and one of the other two. `read` may say for
+    itself that there is no number, and why.
     """
 
     id: str
     unit: str
     title: Text
     needs: tuple[tuple[str, ...], ...]
-    read: Callable[[View], Sequence[Measured]]
+    read: Callable[[View], Reading]
 
 
 Read = Over | Measure

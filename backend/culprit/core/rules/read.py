@@ -43,9 +43,10 @@ def take(view: View, read: Read) -> Reading:
         if not any(view.has(one) for one in any_of):
             return Missing(view.why_not(any_of))
     if isinstance(read, Over):
-        found = [one for lane in view.of(read.metric, read.where) for one in _reduce(lane, read)]
-        return found or Missing(view.why_not(needs_of(read)[0]))
-    return [one for one in read.read(view) if np.isfinite(one.value)]
+        reduced_ = [one for lane in view.of(read.metric, read.where) for one in _reduce(lane, read)]
+        return reduced_ or Missing(view.why_not(needs_of(read)[0]))
+    found = read.read(view)
+    return found if isinstance(found, Missing) else [one for one in found if np.isfinite(one.value)]
 
 
 def _reduce(lane: Lane, read: Over) -> Iterator[Measured]:

@@ -13,15 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from culprit.core.rules.peers import outlying
 from culprit.core.rules.view import View
 from culprit.core.stack_search import top
 from culprit.core.stacks import Filter
 
 Json = dict[str, Any]
-#: Iglewicz and Hoaglin: modified z-scores above 3.5 are outliers.
-OUTLIER_Z = 3.5
-SCALE = 0.6745
-LEAST_RATIO = 2.0
 LEAST_SHARE_POINTS = 5.0
 MAX_DIFFERENCES = 40
 #: Facts that name the machine itself, or count since boot: they differ always and mean nothing.
@@ -104,8 +101,8 @@ def _metrics(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
     there = {name: _means(twin) for name, twin in twins.items()}
     for key, value in here.items():
         values = {name: each[key] for name, each in there.items() if key in each}
-        score = _outlying(value, list(values.values()))
-        if score is not None:
+        score = outlying(value, list(values.values()))
+        if score > 1:
             yield {
                 "kind": "metric", "name": key, "here": value, "there": values, "agree": 1.0,
                 "surprise": 1 - math.exp(-score / 10),
@@ -120,23 +117,6 @@ def _means(view: View) -> dict[str, float]:
         if len(values):
             found[f"{lane.metric}{{{labels}}}" if labels else lane.metric] = float(values.mean())
     return found
-
-
-def _outlying(value: float, others: list[float]) -> float | None:
-    """How many thresholds away from the twins; None where it is one of them."""
-    if not others:
-        return None
-    median = float(np.median(others))
-    if len(others) >= 5:
-        mad = float(np.median(np.abs(np.array(others) - median)))
-        z = SCALE * abs(value - median) / mad if mad > 0 else (math.inf if value != median else 0.0)
-        return min(z / OUTLIER_Z, 100.0) if z > OUTLIER_Z else None
-    low, high = sorted((abs(value), abs(median)))
-    spread = max(others) - min(others)
-    if high < 1e-9 or abs(value - median) <= 2 * spread:
-        return None
-    ratio = high / low if low > 0 else 100.0
-    return min(ratio / LEAST_RATIO, 100.0) if ratio > LEAST_RATIO else None
 
 
 def _stacks(view: View, twins: Mapping[str, View]) -> Iterator[Json]:

@@ -147,6 +147,10 @@ class View:
         """The same view with something to compare with."""
         return replace(self, baseline=baseline)
 
+    def beside(self, twins: Mapping[str, View]) -> View:
+        """The same view with healthy twins."""
+        return replace(self, twins=twins)
+
     def has(self, collector: str) -> bool:
         """Whether anything of that collector came home and could be read."""
         outcome = self.outcomes.get(collector)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.measures import peers
 from culprit.core.rules.measures.cpu_profile import SERVING_CPU
 from culprit.core.rules.measures.cpu_threads import HOT_THREAD
 
@@ -167,29 +168,21 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         id="F-HOST-OUTLIER",
-        title=Text("Twice as busy as its peers", "繁忙度为同类主机两倍以上"),
-        says=Text("{value} % busy, twice as much as the baseline.", "繁忙度 {value}%，为基线的两倍以上。"),
-        measure=Over("cpu.total_busy_pct", "mean"),
+        title=Text("Busier than its twins", "比同类主机繁忙"),
+        says=Text(
+            "{busy} % busy: {value} times as far from its twins as counts as one of them.",
+            "繁忙度 {busy}%，与同类主机的偏离是正常范围的 {value} 倍。",
+        ),
+        measure=peers.BUSIER,
         op=">",
         levels=(
-            (
-                "info",
-                Limit("info", 20.0, "own: below, twice is little"),
-            ),
-        ),
-        also=(
-            Condition(
-                Over("cpu.total_busy_pct", "mean"),
-                ">",
-                Limit("growth", 2.0, "playbook: twice the median of few peers"),
-                against="baseline",
-            ),
+            ("info", Limit("info", 1.0, "modified z 3.5 of five twins or more; twice the median of fewer")),
         ),
         grade=Grade.CONTEXT,
         traps=Text(
             "Other hardware or another role is no outlier: compare within groups.",
             "硬件或角色不同不算异常：先分组再比较。",
         ),
-        source="the baseline is an earlier capture, or a peer's",
+        source="Iglewicz and Hoaglin 1993",
     ),
 )

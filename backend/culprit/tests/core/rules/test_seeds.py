@@ -4,7 +4,8 @@ Each file in `seeds/` is one case study. A step has the text that a host would h
 part → text), the rule that judges it, the state that must come of it, and where the case tells the figure after
 the fix, the text `after` it, on which the rule must stay quiet. Figures for which no text can be written are listed
 with `threshold_only` and the reason. Files in `cases/` have the same form and are of our own making; `fixture`
-(collector → folder of its fixtures) stands for text that was really captured, beside or instead of `parts`.
+(collector → folder of its fixtures) stands for text that was really captured, beside or instead of `parts`;
+`baseline` and `twins` hold what it is compared with.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callab
     baseline = (
         view({"parts": before, "facts": facts, "seconds": step.get("seconds", 30.0)}) if before else None
     )
-    return view_of(parsed, profiles=profiles, facts=facts, baseline=baseline)
+    twins = {str(at): view({"parts": one, "facts": facts}) for at, one in enumerate(step.get("twins", ()))}
+    return view_of(parsed, profiles=profiles, facts=facts, baseline=baseline).beside(twins)
 
 
 def captured(collector: str, folder: str) -> Json:
