@@ -12,7 +12,10 @@ interface Violation {
 
 /** No serious or critical accessibility violation on the page as it stands. */
 export async function accessible(page: Page): Promise<void> {
-  // Colours fade when the scheme changes: half way, a contrast means nothing.
+  // Colours fade when the scheme changes: half way, a contrast means nothing. The fading begins with the next frame.
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(undefined)))),
+  );
   await page.waitForFunction(() =>
     document
       .getAnimations()
@@ -29,10 +32,12 @@ export async function accessible(page: Page): Promise<void> {
 
 /** Nothing sticks out to the right of the window. */
 export async function fitsSideways(page: Page): Promise<void> {
-  const over = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  );
-  expect(over).toBeLessThanOrEqual(0);
+  // What is drawn follows the window a frame or two later.
+  await expect
+    .poll(() =>
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+    )
+    .toBeLessThanOrEqual(0);
 }
 
 /** Fails the test on errors in the browser's console, blocked content among them. */

@@ -123,6 +123,7 @@ test("the host's timeline shows the capture, is driven by keys and leads to the 
   await expect(page).not.toHaveURL(zoomed);
   await page.goto(`/hosts/${host.id}`);
   const lanes = page.getByRole("region", { name: "Lanes of measurements over time" });
+  await lanes.getByText("CPU busy").first().scrollIntoViewIfNeeded();
   const lane = await lanes.getByText("CPU busy").first().boundingBox();
   const all = await lanes.boundingBox();
   if (!lane || !all) throw new Error("no lanes");

@@ -136,6 +136,10 @@ PHASES: dict[str, Callable[[Round], Outcome]] = {
 }
 
 
+# Phases of the full round only, and of `--only`.
+ONLY_FULL = frozenset({"lab"})
+
+
 def run_phase(name: str, round_: Round) -> Outcome:
     """One phase; what keeps it from running at all is a failure of it."""
     try:
