@@ -134,14 +134,15 @@ class Platform:
     def ground(self, result: Json) -> Ground:
         """Read every number of the named causes again, from the bytes of the artifacts that it cites."""
         ground = Ground()
-        views: dict[str, View] = {}
+        runs = [self.reread(run) for run in result["runs"]]
+        whole = together(runs)
+        by_run = dict(zip(result["runs"], runs, strict=True))
         numbers = [one for cause in result["causes"] for one in cause["evidence"]]
         for one in numbers:
             ground.cited += 1
-            run = one["locator"].get("run", "")
-            if run not in views:
-                views[run] = self.reread(run) if run else View()
-            why = self._again(one, views[run])
+            # What is counted over all stages is found in all of them alone.
+            views = (whole, by_run.get(one["locator"].get("run", ""), whole))
+            why = min((self._again(one, view) for view in views), key=len)
             if why:
                 ground.bad.append(f"{one['finding']} {one['metric']}: {why}")
             else:
@@ -206,6 +207,33 @@ class Platform:
                 if table is not None:
                     profiles[source.kind] = Profile(table)
         return view_of(parsed, profiles=profiles, facts=facts)
+
+
+def together(runs: Sequence[View]) -> View:
+    """The stages of one diagnosis as one view: of a collector that several hold, the last one counts."""
+    last = {
+        name: at for at, view in enumerate(runs) for name, one in view.outcomes.items() if one.state == "done"
+    }
+    events = {(one.kind, one.t_ns, one.detail): one for view in runs for one in view.events}
+    facts: Json = {}
+    for view in runs:
+        facts |= view.facts
+    return View(
+        {name: runs[at].outcomes[name] for name, at in last.items()},
+        [lane for at, view in enumerate(runs) for lane in view.lanes if last.get(lane.cite.collector) == at],
+        {
+            kind: [
+                row
+                for at, view in enumerate(runs)
+                for row in view.rows(kind)
+                if last.get(row.cite.collector) == at
+            ]
+            for kind in {kind for view in runs for kind in view.tables}
+        },
+        sorted(events.values(), key=lambda one: one.t_ns),
+        facts,
+        {kind: stacks for view in runs for kind, stacks in view.stacks.items()},
+    )
 
 
 def _table(reader: str, part: Bytes | None) -> SampleTable | None:
