@@ -122,6 +122,8 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         if key == b"looks" and (number := whole(value.strip())) is not None:
             facts["state_looks"] = number
     part = parts.get(_PART)
+    if part is None and facts.get("state_looks") == 0:
+        return Parsed(facts=facts, warnings=(Sentence("warning.no_busy_tasks"),))
     if part is None or not part.size:
         missing = Sentence("warning.part_missing", {"part": _PART})
         return Parsed(facts=facts, warnings=(missing,), readable=False)
@@ -157,4 +159,5 @@ COLLECTOR = Collector(
     cost=Cost(7.0, 2_000, Text("Ten looks a second at a few dozen tasks.", "每秒查看几十个任务十次。")),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from collectors.catalog import block_queue, fd_table, mounts, perf_stat
+from collectors.catalog import block_queue, fd_table, mounts, perf_stat, state_profile
 from collectors.contract import Script, Table
 from collectors.parse import perf_stat as csv
 from collectors.tests.support import context, part, samples
@@ -104,3 +104,11 @@ def test_without_a_start_there_are_totals_and_no_times() -> None:
     found = perf_stat.parse({"stat.txt": stat, "status.txt": part("scope -a\n")}, context())
     assert not found.series
     assert cells(found.tables[0])[0]["per_s"] == 20.0
+
+
+def test_a_host_where_nothing_is_busy_has_no_state_profile() -> None:
+    """Which is an answer, and no failure."""
+    told = state_profile.parse({"status.txt": part("looks 0\n")}, context("proc"))
+    assert told.readable and not told.profiles
+    assert [one.key for one in told.warnings] == ["warning.no_busy_tasks"]
+    assert not state_profile.parse({"status.txt": part("looks 9\n")}, context("proc")).readable
