@@ -114,6 +114,10 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
     )  # fmt: skip
     base = Finding(rule.id, "quiet", severity, rule.grade, measured.subject, (own,), None, measured.detail)
     if passed is None:
+        if measured.doubts:
+            return _as(base, "not_evaluated", (own,), measured.doubts[0])
+        if measured.unseen and _COMPARE[rule.op](measured.value + measured.unseen[0], bound):
+            return _as(base, "not_evaluated", (own,), measured.unseen[1])
         return base
     held = [_holds(session, rule, one, measured) for one in rule.also]
     numbers = (own, *(one.number for one in held if one.number is not None))

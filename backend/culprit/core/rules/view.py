@@ -91,7 +91,7 @@ class Stacks:
     def share(self, pattern: str, pids: Iterable[int] = (), *, subject: Subject = ()) -> Measured:
         """Percent of the busy weight that runs through frames matching `pattern` (RE2), of `pids` or of all.
 
-        Doubts where samples are few, lost or without names.
+        Doubts where samples are few or lost. Frames without names can only hide some of the share.
         """
         view = self.profile.view(Filter(pid=tuple(pids), hide_idle=True))
         found = search(view, pattern, regex=True)
@@ -103,7 +103,15 @@ class Stacks:
             view.samples,
             self.doubts(view.samples),
             {"frames": ", ".join(found.frames[:4]), "samples": view.samples},
+            self.unseen(),
         )
+
+    def unseen(self) -> tuple[float, Sentence] | None:
+        """How many percent of the samples have no name, where these are many."""
+        if self.unknown_share <= MAX_UNKNOWN_SHARE:
+            return None
+        percent = 100.0 * self.unknown_share
+        return percent, Sentence("doubt.unknown_frames", {"share": round(percent)})
 
     def doubts(self, samples: int) -> tuple[Sentence, ...]:
         """Why shares of this profile should not be built on."""
@@ -113,8 +121,6 @@ class Stacks:
         total = self.lost + self.profile.table.samples
         if total and self.lost / total > MAX_LOST_SHARE:
             found.append(Sentence("doubt.lost", {"lost": self.lost, "total": total}))
-        if self.unknown_share > MAX_UNKNOWN_SHARE:
-            found.append(Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)}))
         return tuple(found)
 
     def names(self, pattern: str) -> list[str]:

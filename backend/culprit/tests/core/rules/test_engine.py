@@ -137,7 +137,17 @@ def test_doubts_of_a_number_make_it_inconclusive() -> None:
     measure = Measure("x", "pct", SAYS, (), lambda _: [Measured(50.0, doubts=(doubt,))])
     found = one(rule(measure=measure), view())
     assert (found.state, found.reason) == ("inconclusive", doubt)
-    assert one(rule(measure=measure), view(), warn=60).state == "quiet"
+    found = one(rule(measure=measure), view(), warn=60)
+    assert (found.state, found.reason) == ("not_evaluated", doubt), "what is not known rules nothing out"
+
+
+def test_what_could_not_be_seen_only_adds() -> None:
+    unseen = (15.0, Sentence("doubt.unknown_frames", {"share": 15}))
+    measure = Measure("x", "pct", SAYS, (), lambda _: [Measured(50.0, unseen=unseen)])
+    assert one(rule(measure=measure), view(), warn=40).state == "fired"
+    found = one(rule(measure=measure), view(), warn=60)
+    assert (found.state, found.reason) == ("not_evaluated", unseen[1])
+    assert one(rule(measure=measure), view(), warn=70).state == "quiet"
 
 
 def test_against_a_baseline() -> None:
