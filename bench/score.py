@@ -183,10 +183,9 @@ def _diagnosed(
     began = time.monotonic()
     name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
     host_id = platform.enrol(lives[0].host, name)
-    for live in lives[:1]:
-        if live.access_log:
-            platform.declare(name, live.access_log)
-    stack.callback(platform.retire, host_id)
+    stack.callback(platform.retire, f"/hosts/{host_id}")
+    if lives[0].access_log:
+        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[0].access_log)}")
     time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
     answer = platform.diagnose(host_id, scope, seconds)
