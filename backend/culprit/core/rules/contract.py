@@ -64,9 +64,9 @@ class Citation:
 class Measured:
     """One number, what it is about, what it was made of, and where that was read.
 
-    `n` counts the readings, samples or requests behind it. `doubts` are reasons not to build on it (few samples,
-    lost events): a rule that would fire on it is inconclusive, one that would be quiet is not evaluated. `unseen` is
-    by how much the value may really be higher, and why: a rule that is quiet only because of that is not evaluated.
+    `n` counts the readings, samples or requests behind it. `doubts` are reasons not to build on it (lost events): a
+    rule that would fire on it is inconclusive, one that would be quiet is not evaluated. The same holds where the
+    value may lie anywhere in `between` (from, to, and why) and the rule would tell otherwise at its other end.
     `detail` fills the sentence.
     """
 
@@ -76,7 +76,7 @@ class Measured:
     n: int = 0
     doubts: tuple[Sentence, ...] = ()
     detail: Mapping[str, str | int | float] = field(default_factory=dict)
-    unseen: tuple[float, Sentence] | None = None
+    between: tuple[float, float, Sentence] | None = None
 
 
 @dataclass(frozen=True, slots=True)
