@@ -184,16 +184,4 @@ RULES: tuple[Rule, ...] = (
         ),
         source="pg_stat_statements",
     ),
-    Rule(
-        id="F-CASE-UNPROVEN-FIX",
-        title=Text("A fix without evidence", "缺少证据的修复"),
-        says=Text("{value} fixes are on record without evidence.", "{value} 项修复没有证据记录。"),
-        measure=services.CASE_SUPPORT,
-        op=">",
-        levels=(
-            ("warn", Limit("warn", 0.0, "each needs a finding, and a verification under the same load")),
-        ),
-        grade=Grade.CONTEXT,
-        source="the file of an incident",
-    ),
 )
