@@ -29,17 +29,6 @@ MIN_SAMPLES = 60
 RECENT_S = 300.0
 
 
-def _routes(view: View) -> Mapping[str, Row]:
-    return {row.text("route"): row for row in view.rows("routes")}
-
-
-def _requests(view: View) -> Iterator[Measured]:
-    for route, row in _routes(view).items():
-        count = row.number("requests")
-        if count is not None:
-            yield Measured(count, (("route", route),), (row.cite,), int(count))
-
-
 def _pattern(view: View, name: str) -> Row | None:
     return next((row for row in view.rows("log_patterns") if row.text("pattern") == name), None)
 
@@ -164,8 +153,6 @@ def _statement_stacks(view: View) -> Iterator[Measured]:
 
 
 _LOG, _REDIS, _THREADS = (("app_log",),), (("redis_info",),), (("proc_threads",),)
-REQUESTS = Measure("app.requests_count", "count", Text("Requests", "请求数"), (("app_metrics",),),
-                   lambda view: list(_requests(view)))  # fmt: skip
 TIMEOUT_MODE = Measure("log.duration_mode_pct", "pct", Text("Timeouts of one duration", "同一时长的超时"), _LOG,
                        lambda view: list(_timeout_mode(view)))  # fmt: skip
 TIMEOUTS = Measure("log.timeouts_count", "count", Text("Timeouts", "超时数"), _LOG,
