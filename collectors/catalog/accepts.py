@@ -126,7 +126,9 @@ def _series(context: Context, looks: Sequence[_Look], mine: float, others: float
     else:
         opened = opened - np.array([0.0 if np.isnan(one.others) else one.others for one in looks[1:]])
     with np.errstate(invalid="ignore", divide="ignore"):
-        rates = np.where((seconds > 0) & (np.diff([one.opens for one in looks]) >= 0), opened / seconds, np.nan)
+        rates = np.where(
+            (seconds > 0) & (np.diff([one.opens for one in looks]) >= 0), opened / seconds, np.nan
+        )
     return sampled.series(
         context,
         _METRIC,
@@ -141,7 +143,7 @@ COLLECTOR = Collector(
     id="accepts",
     title=Text("Connections accepted on a port", "端口接受的连接"),
     why=Text(
-        "How much a service is asked, where nobody counts its requests: a proxy, which tells neither errors nor latency.",
+        "How much a service is asked, where nobody counts requests: a proxy, without errors and latency.",
         "无人统计请求时，服务被访问的频度：仅为代理指标，不含错误与延迟。",
     ),
     tier=Tier.LIGHT,

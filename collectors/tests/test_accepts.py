@@ -22,7 +22,9 @@ def parsed(*looks: str) -> Parsed:
         pytest.param(("opens 0 new 1 0 9", "opens 40 new 1 0 10"), 30.0, id="too-short-to-be-seen"),
         pytest.param(("opens 0 new 1 0 9", "opens 4 new 1 0 10"), 0.0, id="never-less-than-none"),
         pytest.param(("opens 0 new 1 0 9", "opens 40 "), 40.0, id="looks-were-given-up"),
-        pytest.param(("opens 5000 new 1 0 0", "opens 40 new 1 9 0", "opens 50 new 1 9 0"), 10.0, id="counted-anew"),
+        pytest.param(
+            ("opens 5000 new 1 0 0", "opens 40 new 1 9 0", "opens 50 new 1 9 0"), 10.0, id="counted-anew"
+        ),
     ],
 )
 def test_what_is_of_the_port(looks: tuple[str, ...], per_s: float) -> None:

@@ -1,7 +1,8 @@
 """Asks every rule about a run: the task `culprit.evaluate_run`.
 
 May run twice and again later: what rules said before is replaced. A run is evaluated when it has been read, and
-again when its profiles are ready and when its service's Prometheus has answered; until then rules over stacks say that there is no profile yet.
+again when its profiles are ready and when its service's Prometheus has answered; until then the rules that need them
+say what is not there yet.
 """
 
 from __future__ import annotations

@@ -42,11 +42,7 @@ RULES: tuple[Rule, ...] = (
         op=">",
         levels=(("critical", Limit("critical", 1.0, "one in a hundred")),),
         grade=Grade.CORRELATIONAL,
-        also=(
-            Condition(
-                requests.ERRORS, ">=", Limit("times", 3.0, "times the baseline"), "baseline"
-            ),
-        ),
+        also=(Condition(requests.ERRORS, ">=", Limit("times", 3.0, "times the baseline"), "baseline"),),
         traps=Text("Answers to robots (4xx) are not counted.", "对爬虫的 4xx 应答不计入。"),
         source="access log: answers from 500 up; or what the query of its Prometheus counts",
     ),

@@ -47,7 +47,12 @@ def _mean(view: View, metric: str) -> Iterator[Measured]:
             route = lane.labels.get("route", "")
             cites = (cited(lane, lane.values[:, 0], rows, "mean"),)
             yield Measured(
-                reduced(lane.values[rows, 0], "mean"), (("route", route),), cites, len(rows), (), {"route": route}
+                reduced(lane.values[rows, 0], "mean"),
+                (("route", route),),
+                cites,
+                len(rows),
+                (),
+                {"route": route},
             )
 
 
