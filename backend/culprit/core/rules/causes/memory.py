@@ -82,7 +82,7 @@ CAUSES: tuple[Cause, ...] = (
             "The same load again: refaults near 0, major faults down, no threads waiting for pages.",
             "相同负载再次采集：重读接近 0，主缺页下降，无线程等待页。",
         ),
-        explains=("dstate-pileup", "disk-saturation", "worker-pool-exhausted"),
+        explains=("dstate-pileup", "disk-saturation", "lock-contention", "worker-pool-exhausted"),
         suspected_by=("F-MEM-MAJFAULT", "F-MEM-MAJFAULT-PROCESS", "F-MEM-REFAULT-CGROUP", "F-MEM-PSI-CGROUP"),
         tested_by=("perf_record",),
         proven_by=("major-faults",),
@@ -107,7 +107,13 @@ CAUSES: tuple[Cause, ...] = (
             "Pages swapped in and out near 0 over minutes of the same load.",
             "相同负载数分钟内换入换出接近 0。",
         ),
-        explains=("dstate-pileup", "disk-saturation", "major-fault-thrashing", "worker-pool-exhausted"),
+        explains=(
+            "dstate-pileup",
+            "disk-saturation",
+            "major-fault-thrashing",
+            "lock-contention",
+            "worker-pool-exhausted",
+        ),
         suspected_by=("F-MEM-SWAP",),
     ),
     Cause(
