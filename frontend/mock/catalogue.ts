@@ -118,7 +118,15 @@ export const COLLECTORS: CollectorInfo[] = [
   collector("proc_top", "Processes", "进程概览", "light", ["read /proc/[0-9]*/stat"], [0.3, 9000]),
   collector("redis_info", "Redis", "Redis", "light", ["redis-cli -p PORT INFO"], [0.1, 4000], {
     on_demand: true,
-    options: [{ name: "port", pattern: "[1-9][0-9]{0,4}", title: { en: "Port", zh: "端口" }, default: "", required: false }],
+    options: [
+      {
+        name: "port",
+        pattern: "[1-9][0-9]{0,4}",
+        title: { en: "Port", zh: "端口" },
+        default: "",
+        required: false,
+      },
+    ],
   }),
   collector(
     "perf_probe",
@@ -157,7 +165,13 @@ export const COLLECTORS: CollectorInfo[] = [
           default: "127.0.0.1",
           required: false,
         },
-        { name: "port", pattern: "[1-9]\\d{0,4}", title: { en: "TCP port", zh: "TCP 端口" }, default: "22", required: false },
+        {
+          name: "port",
+          pattern: "[1-9]\\d{0,4}",
+          title: { en: "TCP port", zh: "TCP 端口" },
+          default: "22",
+          required: false,
+        },
       ],
     },
   ),
