@@ -35,4 +35,14 @@ PROOFS: dict[str, Callable[[Stats], bool]] = {
     ),
     "port-exhaustion-unseen": lambda sick: sick["error.http_502"] > 50,
     "conntrack-full-unseen": lambda sick: sick["counted"] > 50 and _failed(sick) > 0.3,
+    "memcg-oom-unseen": lambda sick: sick["killed"] > 0 and _failed(sick) > 0.1,
+    "major-faults-unseen": lambda sick: (
+        sick["counted"] > 100 and (sick["p50_ms"] > 20 or _failed(sick) > 0.2)
+    ),
+    "memory-leak-unseen": lambda sick: sick["counted"] > 15,
+    "osync-log-unseen": lambda sick: sick["p50_ms"] > 10 or _failed(sick) > 0.1,
+    "disk-saturation-unseen": lambda sick: sick["counted"] > 300 and sick["p99_ms"] > 60,
+    "dstate-unseen": lambda sick: sick["blocked_tasks"] > 10 and _failed(sick) > 0.5,
+    "small-reads-unseen": lambda sick: sick["counted"] > 100_000 and sick["p50_ms"] > 7,
+    "slow-dependency-unseen": lambda sick: sick["p99_ms"] > 900,
 }
