@@ -46,13 +46,15 @@ def _microbursts(site: Site, rng: random.Random) -> Iterator[Live]:
     site.serve("datagram_sink.py", SINK_PORT, client_side=True)
     server = site.serve("service.py", port, "--workers", 48, "--answer-bytes", rng.randrange(3000, 9000))
     load = site.load("--to", f"{site.host_address}:{port}", "--rate", rate, "--kept", kept)
-    to = ("--to", f"{site.client_address}:{SINK_PORT}", "--name", "exporter", "--reading-bytes", 1400)
-    to = (*to, "--burst", burst, "--every-ms", every_ms, "--spread-ms")
-    smooth = site.on_host(python("shipper.py", *to, every_ms * 0.95))
+    exporter = python(
+        "shipper.py", "--to", f"{site.client_address}:{SINK_PORT}", "--name", "exporter", "--reading-bytes", 1400,
+        "--burst", burst, "--every-ms", every_ms, "--spread-ms",
+    )  # fmt: skip
+    smooth = site.on_host([*exporter, f"{every_ms * 0.95:.0f}"])
     healthy = load.baseline()
     smooth.kill()
     smooth.wait()
-    site.on_host(python("shipper.py", *to, spread_ms))
+    site.on_host([*exporter, str(spread_ms)])
     yield _live(
         site, rng, server.pid, load, lambda: _number(site.host_net.sh("tc -s qdisc show dev eth0"), r"dropped (\d+)"),
         port=port, rate=rate, mbit=mbit, limit_bytes=limit_bytes, burst=burst, every_ms=every_ms,
@@ -168,8 +170,8 @@ def _bound_first(site: Site, rng: random.Random) -> Iterator[Live]:
     site.serve("evented.py", UPSTREAM, "--name", "payments", "--backlog", 4096, client_side=True)
     low, log = rng.randrange(20000, 50000), "/run/gateway/access.log"
     site.host_sh(f"sysctl -qw net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_local_port_range='{low} {low + ports - 1}'")
-    options = ("--name", "gateway", "--workers", 32, "--access-log", log)
-    options = (*options, "--upstream", f"{site.client_address}:{UPSTREAM}")
+    upstream = f"{site.client_address}:{UPSTREAM}"
+    options = ("--name", "gateway", "--workers", 32, "--access-log", log, "--upstream", upstream)
     server = site.serve("service.py", port, *options)
     load = site.load("--to", f"{site.host_address}:{port}", "--rate", rate, "--poisson", "--seed", ports)
     healthy = load.baseline(5.0)
@@ -192,14 +194,16 @@ def _port_per_datagram(site: Site, rng: random.Random) -> Iterator[Live]:
     load = site.load(
         "--to", f"{site.host_address}:{port}", "--rate", rate, "--poisson", "--seed", most, "--timeout-s", 2.0
     )  # fmt: skip
-    to = ("--to", f"{site.client_address}:{SINK_PORT}", "--name", "logship", "--burst", 10)
-    to = (*to, "--every-ms", 10_000 / lines_per_s)
-    shipper = site.on_host(python("shipper.py", *to))
+    command = python(
+        "shipper.py", "--to", f"{site.client_address}:{SINK_PORT}", "--name", "logship", "--burst", 10,
+        "--every-ms", 10_000 / lines_per_s,
+    )  # fmt: skip
+    shipper = site.on_host(command)
     site.janitor.set_global(CONNTRACK_MAX, str(most))
     healthy = load.baseline()
     shipper.kill()
     shipper.wait()
-    site.on_host(python("shipper.py", *to, "--fresh"))
+    site.on_host([*command, "--fresh"])
     wait_for(lambda: int(site.host_sh(CONNTRACK_COUNT)) >= most, "the table to fill")
     yield _live(
         site, rng, server.pid, load, lambda: _no_room(site), port=port, rate=rate, nf_conntrack_max=most,
