@@ -115,6 +115,7 @@ CAUSES: tuple[Cause, ...] = (
             "worker-pool-exhausted",
         ),
         suspected_by=("F-MEM-SWAP",),
+        proven_by=("swap-thrash",),
     ),
     Cause(
         id="memory-leak",
