@@ -228,6 +228,26 @@ RULES: tuple[Rule, ...] = (
         source="schedstat of the group, CPU time of kernel threads",
     ),
     Rule(
+        id="F-KTHREAD-BUSY",
+        title=Text("Kernel threads use more CPU than all else", "内核线程占用的 CPU 超过其他进程之和"),
+        says=Text(
+            "Kernel threads ({by}) use {value} % of a CPU, more than all processes beside {name}.",
+            "内核线程（{by}）占用一个 CPU 的 {value}%，超过 {name} 之外所有进程之和。",
+        ),
+        measure=wait.KERNEL_CORES,
+        op=">",
+        levels=(
+            ("warn", Limit("warn", 50.0, "own: half a CPU; the archiver of the lab makes them use 55 to 65")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("kernel-thread-busy",),
+        traps=Text(
+            "Where nobody waits for a CPU it costs power only: compression, checksums and page merging are work.",
+            "若无人等待 CPU，仅消耗电能：压缩、校验与页合并都是正常工作。",
+        ),
+        source="CPU time of kernel threads, by what they are called before the slash",
+    ),
+    Rule(
         id="F-SCHED-RUNQ",
         title=Text("More runnable tasks than CPUs", "可运行任务多于 CPU"),
         says=Text("{value} runnable tasks for each CPU.", "每个 CPU 有 {value} 个可运行任务。"),
