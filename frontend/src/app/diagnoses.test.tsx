@@ -108,7 +108,7 @@ describe("an answer", () => {
     open(`/diagnoses/${DONE.id}`);
     const table = await screen.findByRole("region", { name: "Unlike its 2 twins" });
     const rows = within(table).getAllByRole("row");
-    expect(rows[1]).toHaveTextContent("cgroup_cpu[/svc/feed].quota_cores");
+    expect(rows[1]).toHaveTextContent("CPU quota in cores group /svc/feed");
     expect(rows[3]).toHaveTextContent("31.4 %");
   });
 

@@ -1,10 +1,14 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
 import { measureParts } from "../core/figures";
+import { type SubjectMap, subjectParts } from "../core/subject";
 import { usePick } from "./i18n";
-import { useCauses, useCollectors, useMetrics, useRules } from "./queries";
+import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./queries";
 
-/** What rules, causes, measures and collectors are called in the reader's language; an unknown id is its own name. */
+/**
+ * What rules, causes, measures, collectors and plans are called in the reader's language. An unknown id is its own
+ * name; before the names have come there is none, so that no id flashes by.
+ */
 export function useNames() {
   const { t } = useTranslation();
   const pick = usePick();
@@ -12,8 +16,12 @@ export function useNames() {
   const causes = useCauses().data;
   const metrics = useMetrics().data;
   const collectors = useCollectors().data;
-  const rule = useCallback((id: string) => pick(rules?.get(id)?.title) || id, [rules, pick]);
-  const cause = useCallback((id: string) => pick(causes?.get(id)?.title) || id, [causes, pick]);
+  const plans = usePlans().data;
+  const rule = useCallback((id: string) => (rules ? pick(rules.get(id)?.title) || id : ""), [rules, pick]);
+  const cause = useCallback(
+    (id: string) => (causes ? pick(causes.get(id)?.title) || id : ""),
+    [causes, pick],
+  );
   const collector = useCallback(
     (id: string) => pick(collectors?.find((one) => one.id === id)?.title) || id,
     [collectors, pick],
@@ -33,5 +41,18 @@ export function useNames() {
     },
     [rules, metric, pick, t],
   );
-  return { rule, cause, collector, metric, measure };
+  const plan = useCallback(
+    (id: string) =>
+      id === "custom" ? t("captures.custom") : pick(plans?.find((one) => one.id === id)?.title) || id,
+    [plans, pick, t],
+  );
+  /** What something on the host is about, a text for each part; see `subjectParts`. */
+  const subject = useCallback(
+    (of: SubjectMap, called?: string, within?: SubjectMap): string[] =>
+      subjectParts(of, called, within).map(({ kind, name, value }) =>
+        t(`findings.subject.${kind}`, { name, value }),
+      ),
+    [t],
+  );
+  return { rule, cause, collector, metric, measure, plan, subject };
 }

@@ -85,7 +85,6 @@ export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none
               <header className={classes.findingHead}>
                 <Verdict look="refutes" label={t("findings.look.refutes")} />
                 <span className={classes.struck}>{names.cause(one.id)}</span>
-                <span className="dim">{t("findings.by")}</span>
               </header>
               <Figures
                 figures={one.by.map(figureOf)}
