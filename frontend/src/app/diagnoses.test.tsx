@@ -80,7 +80,7 @@ describe("an answer", () => {
     expect(screen.getByText("Likely")).toBeVisible();
     const figures = screen.getByRole("list", { name: /speak for: More runnable threads/ });
     const delay = within(figures).getByRole("link", {
-      name: /^Delay per switch 44.1.ms: open sched.txt:1184/,
+      name: /^Delay per switch 44.1.ms: open .*lines 1184, 1190/,
     });
     expect(delay).toHaveAttribute(
       "href",

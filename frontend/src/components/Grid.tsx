@@ -1,4 +1,4 @@
-import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { type CSSProperties, type ReactNode, useLayoutEffect, useRef } from "react";
 import { cx } from "../core/cx";
 import classes from "./Grid.module.css";
 
@@ -18,16 +18,20 @@ export function Grid({ label, children, maxHeight, stack = false }: GridProps) {
   // Where cells are stacked, each needs the name of its column; the head is the one place that knows it.
   useLayoutEffect(() => {
     if (!stack || !table.current) return;
-    const names = [...(table.current.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent ?? "");
-    for (const body of table.current.tBodies)
-      for (const row of body.rows)
-        for (const [at, cell] of [...row.cells].entries())
-          if (row.cells.length === names.length) cell.dataset.name = names[at] ?? "";
+    const heads = [...table.current.querySelectorAll("thead tr:first-child > th")];
+    const names = heads.map((one) => (one.querySelector(".visually-hidden") ? "" : (one.textContent ?? "")));
+    for (const row of table.current.querySelectorAll("tbody > tr"))
+      if (row.children.length === names.length)
+        for (const [at, cell] of [...row.children].entries()) cell.setAttribute("data-name", names[at] ?? "");
   });
   return (
     <section
       className={classes.scroll}
-      style={maxHeight ? { maxHeight } : undefined}
+      style={
+        maxHeight
+          ? ({ "--most": typeof maxHeight === "number" ? `${maxHeight}px` : maxHeight } as CSSProperties)
+          : undefined
+      }
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
       aria-label={label}

@@ -36,6 +36,7 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
   const { value, unit, op, threshold, baseline, places, subject, n } = figure;
   const title = names.measure(figure.measure, figure.rule);
   const about = names.subject(subject, figure.called, within);
+  const cited = places.filter((one) => one.profile || one.artifact);
   const times = timesBeyond(value, threshold, op);
   return (
     <li className={classes.figure}>
@@ -48,7 +49,12 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
           </span>
         ))}
       </span>
-      <Cited place={places[0]} label={`${title} ${quantity(value, unit)}`} className={classes.number}>
+      <Cited
+        place={places[0]}
+        pid={subject.pid}
+        label={`${title} ${quantity(value, unit)}`}
+        className={classes.number}
+      >
         {quantity(value, unit)}
       </Cited>
       <Gauge figure={figure} quiet={look === "refutes"} />
@@ -69,8 +75,9 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
         )}
       </span>
       <span className={classes.where}>
-        {places.slice(0, 2).map((place, i) => (
-          <PlaceLink key={i} place={place} label={`${title} ${quantity(value, unit)}`} />
+        {cited.length === 0 && <span className={classes.n}>{t("findings.noLine")}</span>}
+        {cited.slice(0, 2).map((place, i) => (
+          <PlaceLink key={i} place={place} pid={subject.pid} label={`${title} ${quantity(value, unit)}`} />
         ))}
       </span>
     </li>
