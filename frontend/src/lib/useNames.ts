@@ -2,6 +2,7 @@ import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
 import { measureParts } from "../core/figures";
 import { type SubjectMap, subjectParts } from "../core/subject";
+import type { Sentence } from "../core/words";
 import { usePick } from "./i18n";
 import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./queries";
 
@@ -54,5 +55,14 @@ export function useNames() {
       ),
     [t],
   );
-  return { rule, cause, collector, metric, measure, plan, subject };
+  /** A reason of the server with its collectors under their names. */
+  const reason = useCallback(
+    (of: Sentence | null) => {
+      const { collector: ids } = of?.params ?? {};
+      if (!of || typeof ids !== "string") return of;
+      return { ...of, params: { ...of.params, collector: ids.split(" | ").map(collector).join(" / ") } };
+    },
+    [collector],
+  );
+  return { rule, cause, collector, metric, measure, plan, subject, reason };
 }

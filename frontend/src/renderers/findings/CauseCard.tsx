@@ -32,8 +32,10 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
   const about = useCauses().data?.get(cause.id);
   const sure = cause.confidence !== "possible";
   const title = names.cause(cause.id);
-  const ofScope = cause.evidence.find((one) => one.subject.pid === cause.scope.pid);
-  const called = ofScope ? calledIn(ofScope.detail) : "";
+  const called = cause.evidence
+    .filter((one) => one.subject.pid === cause.scope.pid)
+    .map((one) => calledIn(one.detail))
+    .find(Boolean);
   return (
     <article className={classes.cause} data-confidence={cause.confidence}>
       <header className={classes.causeHead}>
@@ -43,7 +45,7 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
         </span>
         <h3 className={classes.causeTitle}>{title}</h3>
         <span className={classes.tags}>
-          <Subjects of={cause.scope} called={called} />
+          <Subjects of={cause.scope} called={called ?? ""} />
         </span>
       </header>
       {about && <p className={classes.text}>{pick(about.what)}</p>}

@@ -53,7 +53,7 @@ export function FindingRow({ finding, look }: Props) {
         </span>
       </header>
       {told && says && <p className={classes.text}>{says}</p>}
-      {finding.reason && <p className={classes.reason}>{sentence(finding.reason)}</p>}
+      {finding.reason && <p className={classes.reason}>{sentence(names.reason(finding.reason))}</p>}
       {finding.numbers.length > 0 && (
         <Figures
           figures={figuresOf(finding)}
