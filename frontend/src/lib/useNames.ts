@@ -13,15 +13,25 @@ import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./quer
 export function useNames() {
   const { t } = useTranslation();
   const pick = usePick();
-  const rules = useRules().data;
-  const causes = useCauses().data;
-  const metrics = useMetrics().data;
-  const collectors = useCollectors().data;
+  const queries = {
+    rules: useRules(),
+    causes: useCauses(),
+    metrics: useMetrics(),
+    collectors: useCollectors(),
+  };
+  const rules = queries.rules.data;
+  const causes = queries.causes.data;
+  const metrics = queries.metrics.data;
+  const collectors = queries.collectors.data;
+  const ready = Object.values(queries).every((one) => !one.isPending);
   const plans = usePlans().data;
-  const rule = useCallback((id: string) => (rules ? pick(rules.get(id)?.title) || id : ""), [rules, pick]);
+  const rule = useCallback(
+    (id: string) => pick(rules?.get(id)?.title) || (ready ? id : ""),
+    [rules, pick, ready],
+  );
   const cause = useCallback(
-    (id: string) => (causes ? pick(causes.get(id)?.title) || id : ""),
-    [causes, pick],
+    (id: string) => pick(causes?.get(id)?.title) || (ready ? id : ""),
+    [causes, pick, ready],
   );
   const collector = useCallback(
     (id: string) => pick(collectors?.find((one) => one.id === id)?.title) || id,
@@ -64,5 +74,5 @@ export function useNames() {
     },
     [collector],
   );
-  return { rule, cause, collector, metric, measure, plan, subject, reason };
+  return { rule, cause, collector, metric, measure, plan, subject, reason, ready };
 }
