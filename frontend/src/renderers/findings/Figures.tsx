@@ -77,7 +77,7 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
       <span className={classes.where}>
         {cited.length === 0 && <span className={classes.n}>{t("findings.noLine")}</span>}
         {cited.slice(0, 2).map((place, i) => (
-          <PlaceLink key={i} place={place} pid={subject.pid} label={`${title} ${quantity(value, unit)}`} />
+          <PlaceLink key={i} place={place} pid={subject.pid} label={title} />
         ))}
       </span>
     </li>
