@@ -96,6 +96,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
     parser.add_argument("--proven", action="store_true", help="only faults that a cause names as its proof")
+    parser.add_argument("--no-guests", action="store_true", help="leave out what needs a machine of its own")
     parser.add_argument("--junit", type=Path, help="every round as a test of a JUnit file")
     parser.add_argument(
         "--twice", action="store_true", help="a round that misses is played once more, and says so"
@@ -138,6 +139,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         for name, one in known.items()
         if one.kind in options.kinds
         and (not options.only or name in options.only)
+        and not (options.no_guests and one.own_host)
         and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
     todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
