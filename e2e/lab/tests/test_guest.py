@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from e2e.lab.cgroups import hierarchies
-from e2e.lab.faults.guest import NEEDS
 from e2e.lab.guest import Guest
 from e2e.lab.guest_image import archive
+from e2e.lab.guest_service import NEEDS
 
 ROOT = Path(__file__).parents[3]
 needs_qemu = pytest.mark.skipif(
