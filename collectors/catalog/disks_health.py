@@ -36,7 +36,8 @@ awk '/^md[^ ]* :/ { d = $1; s = $3; l = $4; f = gsub(/\(F\)/, "") }
     printf "disk\tdevice=%s\tsource=mdstat\tstate=%s\terrors=%d\tdetail=%s %s %s\n", d, (u || f ? "degraded" : "ok"), u, l, s, m; d = "" }' /proc/mdstat 2>/dev/null
 n=0
 for d in /sys/block/sd* /sys/block/nvme*; do
-  [ -e "$d" ] && [ "$(id -u)" = 0 ] && [ $n -lt 16 ] && command -v smartctl >/dev/null 2>&1 || break
+  [ -e "$d" ] || continue
+  [ "$(id -u)" = 0 ] && [ $n -lt 16 ] && command -v smartctl >/dev/null 2>&1 || break
   n=$((n + 1))
   timeout 4 smartctl -n standby -H -j "/dev/${d##*/}" 2>/dev/null | awk -v d="${d##*/}" '/"passed": *(true|false)/ { p = $0 ~ /true/ ? "ok" : "failing" }
     END { if (p != "") printf "disk\tdevice=%s\tsource=smart\tstate=%s\n", d, p }'

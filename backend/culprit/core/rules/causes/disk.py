@@ -112,5 +112,6 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("disk-saturation", "dstate-pileup", "worker-pool-exhausted"),
         suspected_by=("F-DISK-ILL", "F-DISK-ERRORS"),
+        proven_by=("failing-disk",),
     ),
 )
