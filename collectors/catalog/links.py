@@ -152,7 +152,7 @@ def _hardware(samples: Samples) -> dict[str, tuple[str, str, str]]:
         for line in snapshot.lines()[: ip_links.MAX_LINKS]:
             tokens = [words(token, 64) for token in line.split(None, 4)]
             if len(tokens) >= 3:
-                speed, duplex = ("" if token == "-" else token for token in tokens[1:3])
+                speed, duplex = ("" if word == "-" else word for word in tokens[1:3])
                 found[tokens[0]] = speed, duplex, tokens[3] if len(tokens) > 3 else ""
     for match, snapshots in samples.matching(_SYSFS):
         if match[3] in {"speed", "duplex"}:

@@ -30,6 +30,15 @@ done
 chronyc -n tracking >&2
 exit 1
 """
+# chrony forgets what it knew when the clock jumps, and needs some answers to know again.
+NOTICED = """
+for turn in $(seq 150); do
+    chronyc -n tracking | awk '/^System time/ && $4 > 1 { far = 1 } /^Leap status *: Normal/ { exit !far }' && exit
+    sleep 0.2
+done
+chronyc -n tracking >&2
+exit 1
+"""
 OFFSET_MS = "chronyc -n tracking | awk '/^System time/ {print $4 * 1000}'"
 TICK_US = 10_000
 
@@ -63,6 +72,7 @@ def _set_by_hand(site: Site, rng: random.Random) -> Iterator[Live]:
         service.items(burn_us=1500)
         service.baseline(rate)
         guest.sh(f"date -s @$(($(date +%s) + {off_s}))")
+        guest.sh(NOTICED)
         yield service.live(more=_off(guest), rate=rate, off_s=off_s, slew_ppm=slew_ppm)
 
 
