@@ -83,7 +83,12 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 def _cause(name: str, rounds: list[Json]) -> Json:
     mine = [one for one in rounds if one["truth"] == [name]]
     scenario_ids = sorted(key for key, one in scenarios().items() if one.causes == (name,))
-    return {"promise": name} | _scored(mine, scenario_ids or [name])
+    if not scenario_ids:
+        return {
+            "promise": name,
+            "untested": "nothing in the lab can bring it about; it is named as possible only",
+        }
+    return {"promise": name} | _scored(mine, scenario_ids)
 
 
 def _fault(name: str, rounds: list[Json]) -> Json:

@@ -79,10 +79,11 @@ class Platform:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
-    def declare(self, name: str, path: str) -> None:
-        """The service of a host of the lab: its access log, under the host's own label."""
+    def declare(self, name: str, path: str) -> str:
+        """The service of a host of the lab: its access log, under the host's own label. Gives its id."""
         source = {"kind": "access_log", "path": path, "format": "lab"}
-        self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+        made = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+        return str(made["id"])
 
     def enrol(self, host: LabHost, name: str) -> str:
         """A host of the lab, under its address and pinned key."""
@@ -97,9 +98,9 @@ class Platform:
         }  # fmt: skip
         return str(self.post("/hosts", body)["id"])
 
-    def retire(self, host_id: str) -> None:
-        """It is gone with its round."""
-        self.http.delete(f"/hosts/{host_id}")
+    def retire(self, path: str) -> None:
+        """What was made for a round is gone with it: /hosts/ID, /services/ID."""
+        self.http.delete(path)
 
     def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int) -> Json:
         """Ask, and wait for the answer. Raises TimeoutError."""
