@@ -20,7 +20,8 @@ _COLUMNS = (
     Field("detail", number=False),
 )
 
-#: Counters of SCSI are hexadecimal; /dev/zram and loops have none. smartctl is asked for at most 16 disks,
+#: Counters of SCSI are hexadecimal; /dev/zram and loops have none. They count every command that a disk refuses, and
+#: it refuses two for each question of smartctl: one that grows is no illness yet. smartctl is asked for at most 16 disks,
 #: never waking a sleeping one (-n standby), because a disk that hangs would hang the question.
 _SH = r"""
 LC_ALL=C
@@ -30,13 +31,14 @@ count() { for f in /sys/block/*/device/ioerr_cnt; do
 count > .before
 trap : TERM
 sleep "$SECS" & wait $!
-count | awk 'NR == FNR { b[$1] = $2; next } { printf "disk\tdevice=%s\tsource=ioerr\tstate=%s\terrors=%d\tdelta=%d\n", $1, ($2 > b[$1] ? "failing" : "ok"), $2, $2 - b[$1] }' .before -
+count | awk 'NR == FNR { b[$1] = $2; next } { printf "disk\tdevice=%s\tsource=ioerr\tstate=%s\terrors=%d\tdelta=%d\n", $1, ($2 > b[$1] ? "counting" : "ok"), $2, $2 - b[$1] }' .before -
 awk '/^md[^ ]* :/ { d = $1; s = $3; l = $4; f = gsub(/\(F\)/, "") }
   d && match($0, /\[[U_]+\]/) { m = substr($0, RSTART, RLENGTH); u = gsub(/_/, "_", m)
     printf "disk\tdevice=%s\tsource=mdstat\tstate=%s\terrors=%d\tdetail=%s %s %s\n", d, (u || f ? "degraded" : "ok"), u, l, s, m; d = "" }' /proc/mdstat 2>/dev/null
 n=0
 for d in /sys/block/sd* /sys/block/nvme*; do
-  [ -e "$d" ] && [ "$(id -u)" = 0 ] && [ $n -lt 16 ] && command -v smartctl >/dev/null 2>&1 || break
+  [ -e "$d" ] || continue
+  [ "$(id -u)" = 0 ] && [ $n -lt 16 ] && command -v smartctl >/dev/null 2>&1 || break
   n=$((n + 1))
   timeout 4 smartctl -n standby -H -j "/dev/${d##*/}" 2>/dev/null | awk -v d="${d##*/}" '/"passed": *(true|false)/ { p = $0 ~ /true/ ? "ok" : "failing" }
     END { if (p != "") printf "disk\tdevice=%s\tsource=smart\tstate=%s\n", d, p }'
@@ -51,7 +53,10 @@ echo end
 
 
 def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `disks_health`: one row for each disk and source. `errors` of an array are the members it lacks."""
+    """Table `disks_health`: one row for each disk and source. `errors` of an array are the members it lacks.
+
+    `counting` is the state of a disk that refused commands in the window, which a sound one does as well.
+    """
     del context
     found = fielded.read(parts, ("disk", "end"), max_lines=5_000)
     if found is None:

@@ -35,13 +35,17 @@ _DRIFT_PPM = 50
 _ONCE = "oom_kill"
 _OOM_CGROUP = re.compile(rb"oom_memcg=([^,\s]{1,200})|killed as a result of limit of (\S{1,200})")
 
+#: util-linux loses the facility with -r (a program's <11> becomes <3>), so that only -k tells the kernel's own lines
+#: from others. Busybox knows no -k, and keeps the facility.
 _SH = """
 LC_ALL=C
 export LC_ALL
 trap : TERM
 sleep "$SECS" &
 wait $!
-if dmesg -r > .log 2> .err; then
+if dmesg -k -r > .log 2> .err; then
+    echo "dmesg -k -r" > "${ARGV:-/dev/null}"
+elif dmesg -r > .log 2>> .err; then
     echo "dmesg -r" > "${ARGV:-/dev/null}"
 elif journalctl -k -b -o short-monotonic --no-pager -n 2000 > .log 2>> .err && grep -q ' kernel: ' .log; then
     echo "journalctl -k -b -o short-monotonic -n 2000" > "${ARGV:-/dev/null}"
@@ -139,7 +143,7 @@ COLLECTOR = Collector(
                 tools=("dmesg",), mend="root, or sysctl kernel.dmesg_restrict=0, or the group systemd-journal"
             ),
             sh=_SH,
-            shows="dmesg -r | tail -n 2000, after {seconds} s",
+            shows="dmesg -k -r | tail -n 2000, after {seconds} s",
             stop="TERM",
         ),
     ),
@@ -147,4 +151,5 @@ COLLECTOR = Collector(
     cost=Cost(0.01, 3_000, Text("One look at the kernel's log, at the end.", "结束时读取一次内核日志。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
 )

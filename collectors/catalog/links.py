@@ -146,13 +146,13 @@ def _peer_mtu(watched: Watched, one: Link, hosts: Mapping[str, Link]) -> float:
 
 
 def _hardware(samples: Samples) -> dict[str, tuple[str, str, str]]:
-    """Speed in Mbit/s, duplex and driver by device; "" where the device has none."""
+    """Speed in Mbit/s, duplex and driver by device; "" where the device has none, and -1 where it cannot tell."""
     found: dict[str, tuple[str, str, str]] = {}
     for snapshot in samples.of("hardware"):
         for line in snapshot.lines()[: ip_links.MAX_LINKS]:
             tokens = [words(token, 64) for token in line.split(None, 4)]
             if len(tokens) >= 3:
-                speed, duplex = (token.removeprefix("-") for token in tokens[1:3])
+                speed, duplex = ("" if word == "-" else word for word in tokens[1:3])
                 found[tokens[0]] = speed, duplex, tokens[3] if len(tokens) > 3 else ""
     for match, snapshots in samples.matching(_SYSFS):
         if match[3] in {"speed", "duplex"}:
@@ -263,4 +263,5 @@ COLLECTOR = Collector(
     cost=Cost(0.03, 2_000, Text("A few short commands, twice.", "几条短命令，各执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    parser_version=2,
 )

@@ -119,6 +119,7 @@ _KINDS: tuple[Kind, ...] = (
         rb"I/O error, dev (?P<dev>[\w.!/-]{1,64}), (?:logical block|sector)",
         rb"Buffer I/O error on (?:dev|device) (?P<dev>[\w.!/-]{1,64}),",
         rb"critical (?:medium|target|space allocation) error, dev (?P<dev>[\w.!/-]{1,64}),",
+        rb"^(?P<dev>nvme\d+n\d+): I/O Cmd\(0x[0-9a-f]+\) @ LBA \d+, \d+ blocks, I/O Error",
     ),
     *_kind(
         "io_timeout",

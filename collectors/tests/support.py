@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from collectors.clock import ClockMap
 from collectors.contract import Context, Parsed
-from collectors.tests.record_fixtures import clock_record
+from collectors.tests.recorder import clock_record
 
 
 class BytesPart:

@@ -367,6 +367,7 @@ OLD_AND_NEW = [
     ("ixgbe 0000:01:00.0 eth2: NIC Link is Down", "nic_link_down"),
     ("blk_update_request: I/O error, dev sda, sector 12345", "io_error"),
     ("I/O error, dev nvme0n1, sector 1 op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 0", "io_error"),
+    ("nvme0n1: I/O Cmd(0x2) @ LBA 14496, 8 blocks, I/O Error (sct 0x2 / sc 0x81) ", "io_error"),
     ("Buffer I/O error on dev sda1, logical block 5, lost async page write", "io_error"),
     ("nvme nvme0: I/O 123 QID 4 timeout, aborting", "io_timeout"),
     ("EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls", "fs_error"),

@@ -28,6 +28,16 @@ from pathlib import Path
 from types import TracebackType
 
 from e2e.lab.cgroups import Group
+from e2e.lab.guest_hardware import (
+    BLOCK,
+    DISKS,
+    Kind,
+    Monitor,
+    card_options,
+    disk_options,
+    make_disk,
+    spoiling,
+)
 from e2e.lab.guest_image import archive, image
 from e2e.lab.hosts import CONFIG, LabHost, fingerprint_of, free_port, keygen
 from e2e.lab.janitor import Janitor
@@ -42,6 +52,8 @@ APP_PORT = 8080
 HANDOVER = "/run/lab"
 DATA = "/srv/data"
 LOG = "/run/access.log"
+CARD_ADDRESS = "10.0.3.15"
+E1000 = "e1000"
 GROUPS = "/sys/fs/cgroup/services"
 # sshd gets a group of its own: no limit of the services starves it.
 INIT = """#!/bin/sh
@@ -50,6 +62,7 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t tracefs tracefs /sys/kernel/tracing
+for driver in {modules}; do modprobe $driver; done
 mkdir -p /dev/pts /dev/shm /run/sshd /run/lock {data}
 mount -t devpts devpts /dev/pts
 mount -t tmpfs tmpfs /dev/shm
@@ -58,16 +71,19 @@ ip link set lo up
 ip addr add 10.0.2.15/24 dev eth0
 ip link set eth0 up
 ip route add default via 10.0.2.2
+{card_up}
 cd /sys/fs/cgroup
 echo "+cpu +cpuset +io +memory +pids" >cgroup.subtree_control
 mkdir system services
 echo "+cpu +cpuset +io +memory +pids" >services/cgroup.subtree_control
 echo $$ >system/cgroup.procs
 swapon /dev/vdb
-[ ! -b /dev/vdc ] || mount -t ext4 -o noatime /dev/vdc {data}
+{mount_data}
 cd /
 exec /usr/sbin/sshd -D -e -f {handover}/sshd_config
 """
+MOUNT = "until [ -b {device} ]; do sleep 0.1; done; mount -t ext4 -o {options} {device} {data}"
+CARD_UP = "ip addr add {address}/24 dev eth1; ip link set eth1 up"
 # Joins a group, becomes the command in a session of its own, and says its pid.
 START = """
 echo $$ >/sys/fs/cgroup/services/{group}/cgroup.procs
@@ -89,12 +105,19 @@ class Guest:
 
     def __init__(
         self, *, swap_mb: int = 256, swap_iops: int = 0, disk_files: Mapping[str, int] | None = None,
-        disk_iops: int = 0, max_s: float = MAX_S,
+        disk_iops: int = 0, disk_kind: Kind = "virtio", bad_pages: Mapping[str, Sequence[int]] | None = None,
+        card: str = "", spare: str = "", cpu: str = "", max_s: float = MAX_S,
     ) -> None:  # fmt: skip
-        """`disk_files`: sizes in MiB of the random files on a disk of its own at DATA. 0 iops is no limit."""
+        """`disk_files`: sizes in MiB of the random files on a disk of its own at DATA. 0 iops is no limit.
+
+        `bad_pages`: which pages of them cannot be read after `spoil()`. `card`: the model of a second network
+        card, by which clients come; `spare`: of one that nobody uses. `cpu`: its model.
+        """
         self.name = f"{random.choice(('vm', 'db', 'batch'))}-{random.randrange(1000, 9999)}"
         self.swap_mb, self.swap_iops = swap_mb, swap_iops
         self.disk_files, self.disk_iops = dict(disk_files or {}), disk_iops
+        self.disk_kind, self.bad_pages = DISKS[disk_kind], dict(bad_pages or {})
+        self.card, self.spare, self.cpu = card, spare, cpu
         self.max_s = max_s
         self.pid = 0
         self._log_number = 0
@@ -122,6 +145,7 @@ class Guest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.monitor.close()
         self.host.process.terminate()  # qemu closes its disks, which nobody will read again
         self._close()
 
@@ -152,6 +176,7 @@ class Guest:
         end = time.monotonic() + BOOT_S
         while time.monotonic() < end and process.poll() is None:
             if _answers(port):
+                self.monitor = Monitor(self.directory / "monitor")
                 return host
             time.sleep(0.1)
         said = "".join(
@@ -162,7 +187,16 @@ class Guest:
     def _handover(self, key: Path, own_key: Path) -> dict[str, bytes]:
         """What only this guest has; its programs as well."""
         config = CONFIG.format(port=22, address="0.0.0.0", directory=HANDOVER, extra="")
-        init = INIT.format(name=self.name, data=DATA, handover=HANDOVER)
+        kind = self.disk_kind
+        mount = MOUNT.format(device=kind.device, options=kind.mount, data=DATA) if self.disk_files else ""
+        modules = [
+            *(kind.modules if self.disk_files else ()),
+            *([E1000] if E1000 in (self.card, self.spare) else []),
+        ]
+        init = INIT.format(
+            name=self.name, data=DATA, handover=HANDOVER, modules=" ".join(modules), mount_data=mount,
+            card_up=CARD_UP.format(address=CARD_ADDRESS) if self.card or self.spare else "",
+        )  # fmt: skip
         command = ["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-inline", "-pthread", "-static"]
         items = self.directory / "items"
         subprocess.run(
@@ -174,7 +208,7 @@ class Guest:
             "host_key": own_key.read_bytes(),
             "authorized_keys": key.with_suffix(".pub").read_bytes(),
             "items": items.read_bytes(),
-            "shop.py": (PROGRAMS / "shop.py").read_bytes(),
+            **{name: (PROGRAMS / name).read_bytes() for name in ("shop.py", "true_time.py")},
         }
         return {f"handover/{name}": content for name, content in files.items()}
 
@@ -188,16 +222,26 @@ class Guest:
             )
         ]  # fmt: skip
         drives = [f"file={root},snapshot=on", f"file={self._swap()}{_limit(self.swap_iops)}"]
+        ports, more = f"hostfwd=tcp:127.0.0.1:{port}-:22", []
+        if self.card:
+            more += card_options(self.card, CARD_ADDRESS, self.app_port, APP_PORT)
+        else:
+            ports += f",hostfwd=tcp:127.0.0.1:{self.app_port}-:{APP_PORT}"
+        if self.spare:
+            more += card_options(self.spare, CARD_ADDRESS)
         if self.disk_files:
-            drives.append(f"file={self._disk()}{_limit(self.disk_iops)}")
-        ports = f"hostfwd=tcp:127.0.0.1:{port}-:22,hostfwd=tcp:127.0.0.1:{self.app_port}-:{APP_PORT}"
+            more += self._disk()
+        if self.cpu:
+            more += ["-cpu", self.cpu]
         return [
             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-accel", "tcg,thread=multi", "-machine", "pc", "-smp", "2,sockets=2", "-m", f"{2 * NODE_MB}M", *nodes,
             "-kernel", str(kernel), "-initrd", str(initrd), "-serial", f"file:{console}",
             "-append", "console=ttyS0 quiet panic=-1 psi=1 mitigations=off net.ifnames=0",
             "-nic", f"user,restrict=on,model=virtio-net-pci,{ports}",
+            "-qmp", f"unix:{self.directory}/monitor,server=on,wait=off",
             *(word for drive in drives for word in ("-drive", f"{drive},if=virtio,format=raw,cache=unsafe")),
+            *more,
         ]  # fmt: skip
 
     def _swap(self) -> Path:
@@ -208,17 +252,18 @@ class Guest:
         subprocess.run(["mkswap", str(file)], check=True, capture_output=True, timeout=60)
         return file
 
-    def _disk(self) -> Path:
-        folder, file = self.directory / "files", self.directory / "disk"
-        folder.mkdir()
-        for name, size_mb in self.disk_files.items():
-            (folder / name).write_bytes(random.randbytes(1 << 20) * size_mb)
-        size_mb = sum(self.disk_files.values()) + 40
-        subprocess.run(
-            ["mkfs.ext4", "-q", "-d", str(folder), str(file), f"{size_mb}M"],
-            check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
-        return file
+    def _disk(self) -> list[str]:
+        image = make_disk(self.directory, self.disk_files)
+        config = None
+        if self.bad_pages:
+            config = self.directory / "spoiling"
+            config.write_text(spoiling(image, self.bad_pages))
+        return disk_options(image, self.disk_kind, config, _limit(self.disk_iops))
+
+    def spoil(self) -> None:
+        """From now on the pages that were named cannot be read: something is written behind the file system."""
+        last = f"$(($(blockdev --getsize64 {self.disk_kind.device}) / {BLOCK} - 1))"
+        self.sh(f"dd if=/dev/zero of={self.disk_kind.device} bs={BLOCK} count=1 seek={last} oflag=direct")
 
     # -- what an engineer would do on it -----------------------------------------------------------------------
 
@@ -233,7 +278,7 @@ class Guest:
         return done.stdout
 
     def program(self, name: str) -> str:
-        """Where a program of the lab is in the guest: items (compiled) and shop.py."""
+        """Where a program of the lab is in the guest: items (compiled), shop.py and true_time.py."""
         return f"{HANDOVER}/{name}"
 
     def limit(self, group: str, files: Mapping[str, str]) -> None:

@@ -7,89 +7,19 @@ kernel's counters.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from e2e.lab.guest import APP_PORT, DATA, GROUPS, LOG, Guest
-from e2e.lab.load import Load
-from e2e.lab.scenario import Kind, Live, Scenario
+from e2e.lab.guest import APP_PORT, DATA, GROUPS, Guest
+from e2e.lab.guest_service import Service, guest_scenario
+from e2e.lab.scenario import Live
 from e2e.lab.site import Site
 
-NEEDS = ("qemu-system-x86_64", "debootstrap", "gcc", "mkfs.ext4")
 MIB = 1 << 20
 # glibc raises its threshold with use and then keeps what was freed: with it fixed, every request allocates anew.
 FRESH_MEMORY = ("env", "MALLOC_MMAP_THRESHOLD_=131072")
 REMOTE_PAGES = "grep -h other_node /sys/devices/system/node/node*/numastat | awk '{n += $2} END {print n}'"
 SWAPPED = "awk '$1 == \"pswpin\" {print $2}' /proc/vmstat"
-BASELINE_S = 4.0
-
-Run = Callable[[Site, random.Random], AbstractContextManager[Live]]
-
-
-class _Service:
-    """One service on a guest and its clients: healthy first, then sick.
-
-    A `counter` is a script that prints a number of the guest's kernel: its rate is told beside what clients saw.
-    """
-
-    def __init__(self, guest: Guest, rng: random.Random, group: str = "api") -> None:
-        self.guest, self.rng, self.group = guest, rng, group
-        self.healthy: dict[str, float] = {}
-
-    def items(self, *before: str, supervised: bool = False, **knobs: object) -> None:
-        """The C service, with its knobs; `before` is a command that starts it."""
-        words = [f"{name}={value}" for name, value in {"log": LOG, **knobs, "port": APP_PORT}.items()]
-        self.serve([*before, self.guest.program("items"), *words], supervised=supervised)
-
-    def shop(self, *options: object, before: Sequence[str] = ()) -> None:
-        """The Python service."""
-        words = ["python3", self.guest.program("shop.py"), "--port", APP_PORT, "--log", LOG, *options]
-        self.serve([*before, *map(str, words)])
-
-    def serve(self, command: Sequence[str], *, supervised: bool = False) -> None:
-        self.supervised = supervised
-        self.guest.serve(command, self.group, supervised=supervised)
-
-    def limit(self, **values: object) -> None:
-        """Control files of the group, with the first dot of their names written as an underscore."""
-        files = {name.replace("_", ".", 1): str(value) for name, value in values.items()}
-        self.guest.limit(self.group, files)
-
-    def baseline(self, rate: float, *options: object, counter: str = "") -> None:
-        self.load = self.guest.load(rate, *options)
-        rate_of = _rate(self.guest, counter) if counter else dict
-        self.healthy = self.load.baseline(BASELINE_S) | rate_of()
-
-    def live(
-        self, *, counter: str = "", more: Callable[[], dict[str, float]] = dict, **parameters: object
-    ) -> Live:
-        """What the scenario hands out; the sick phase begins."""
-        load: Load = self.load
-        load.mark()
-        rate_of = _rate(self.guest, counter) if counter else dict
-        scopes: list[dict[str, str]] = [{}, {"cgroup": f"/services/{self.group}"}]
-        if not self.supervised:  # whose process changes with every death
-            scopes.append({"pid": str(self.guest.pid)})
-        return Live(
-            self.guest.host, self.rng.choice(scopes), {**parameters, "healthy": self.healthy},
-            lambda: load.stats() | rate_of() | more(), LOG,
-        )  # fmt: skip
-
-
-def _rate(guest: Guest, script: str) -> Callable[[], dict[str, float]]:
-    """How fast the number that `script` prints grows from now on, on the guest's own clock."""
-
-    def read() -> tuple[float, float]:
-        count, uptime_s, *_ = guest.sh(f"{script}; cat /proc/uptime").split()
-        return float(count), float(uptime_s)
-
-    began, began_s = read()
-
-    def rate() -> dict[str, float]:
-        count, uptime_s = read()
-        return {"counted_per_s": (count - began) / max(uptime_s - began_s, 0.01)}
-
-    return rate
 
 
 # -- memory nodes ------------------------------------------------------------------------------------------------
@@ -100,7 +30,7 @@ def _wrong_node(site: Site, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory node of the group, which is no longer the one that its CPU belongs to."""
     node, cache_kb, rate = rng.randrange(2), rng.randrange(1500, 3000), rng.randrange(12, 24)
     with Guest() as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(cpuset_cpus=node, cpuset_mems=node)
         service.items(*FRESH_MEMORY, cache_kb=cache_kb)
         service.baseline(rate, counter=REMOTE_PAGES)
@@ -115,7 +45,7 @@ def _bound_by_start_script(site: Site, rng: random.Random) -> Iterator[Live]:
     node, basket_kb, rate = rng.randrange(2), rng.randrange(34_000, 40_000), rng.uniform(2.0, 4.0)
     baskets = ("--threads", 3, "--basket-kb", basket_kb, "--baskets", 2)
     with Guest() as guest:
-        service = _Service(guest, rng, "shop")
+        service = Service(guest, rng, "shop")
         service.shop(*baskets, before=("numactl", f"--cpunodebind={node}", f"--membind={node}"))
         service.baseline(rate, "--poisson", counter=REMOTE_PAGES)
         service.shop(*baskets, before=("numactl", f"--cpunodebind={node}", f"--membind={1 - node}"))
@@ -127,7 +57,7 @@ def _interleaved(site: Site, rng: random.Random) -> Iterator[Live]:
     """Memory is spread over both nodes on purpose, for threads that run on both."""
     cache_kb, rate = rng.randrange(1500, 3000), rng.randrange(12, 24)
     with Guest() as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.items(*FRESH_MEMORY, cache_kb=cache_kb)
         service.baseline(rate, counter=REMOTE_PAGES)
         service.items("numactl", "--interleave=all", *FRESH_MEMORY, cache_kb=cache_kb)
@@ -141,7 +71,7 @@ def _interleaved(site: Site, rng: random.Random) -> Iterator[Live]:
 def _killed_at_the_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     limit_mb, rate, leak_kb = rng.randrange(40, 64), rng.randrange(15, 25), rng.randrange(500, 900)
     with Guest() as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(memory_max=limit_mb * MIB, **{"memory_swap.max": 0})
         service.items(supervised=True, cache_kb=leak_kb)
         service.baseline(rate)
@@ -159,7 +89,7 @@ def _small_quota(site: Site, rng: random.Random) -> Iterator[Live]:
     rate, burn_us = rng.randrange(12, 20), rng.randrange(12_000, 20_000)
     quota_us = int(rate * burn_us / 1e6 * rng.uniform(0.7, 0.9) * 100_000)
     with Guest() as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(cpu_max="150000 100000")
         service.items(burn_us=burn_us, workers=6)
         service.baseline(rate)
@@ -172,7 +102,7 @@ def _indexers(site: Site, rng: random.Random) -> Iterator[Live]:
     """The release starts many indexing threads under the same quota."""
     rate, threads, quota_us = rng.randrange(8, 14), rng.randrange(80, 160), rng.randrange(70_000, 100_000)
     with Guest() as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(cpu_max=f"{quota_us} 100000")
         service.items(burn_us=2000)
         service.baseline(rate)
@@ -186,7 +116,7 @@ def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     index_mb, share, iops = rng.randrange(80, 120), rng.uniform(0.2, 0.35), rng.randrange(100, 160)
     rate, touch = rng.randrange(12, 20), rng.randrange(8, 14)
     with Guest(disk_files={"index": index_mb}, disk_iops=iops) as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(memory_max=(index_mb + 64) * MIB)
         service.items(map=f"{DATA}/index", touch=touch, workers=16)
         guest.sh(f"echo $$ >/sys/fs/cgroup/services/api/cgroup.procs; cat {DATA}/index >/dev/null")
@@ -204,7 +134,7 @@ def _smaller_than_heap(site: Site, rng: random.Random) -> Iterator[Live]:
     heap_mb, share, iops = rng.randrange(70, 100), rng.uniform(0.4, 0.55), rng.randrange(400, 600)
     rate, touch = rng.randrange(12, 20), rng.randrange(60, 100)
     with Guest(swap_iops=iops) as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.limit(memory_max=(heap_mb + 64) * MIB)
         service.items(heap_mb=heap_mb, touch=touch, workers=16)
         service.baseline(rate, counter=SWAPPED)
@@ -224,7 +154,7 @@ def _huge_page_pool(site: Site, rng: random.Random) -> Iterator[Live]:
     rate, lookups = rng.uniform(6.0, 12.0), rng.randrange(45, 75)
     options = ("--threads", 6, "--memory-mb", memory_mb, "--lookups", lookups)
     with Guest(swap_mb=512, swap_iops=iops) as guest:
-        service = _Service(guest, rng, "shop")
+        service = Service(guest, rng, "shop")
         service.shop(*options)
         service.baseline(rate, "--poisson", counter=SWAPPED)
         available_kb = guest.sh("awk '$1 == \"MemAvailable:\" {print $2}' /proc/meminfo")
@@ -246,7 +176,7 @@ def _cold_memory(site: Site, rng: random.Random) -> Iterator[Live]:
     """Most of the swap is used, by memory of a nightly job that nobody misses."""
     cold_mb, rate = rng.randrange(120, 180), rng.randrange(12, 20)
     with Guest(swap_iops=400) as guest:
-        service = _Service(guest, rng)
+        service = Service(guest, rng)
         service.items(heap_mb=40, touch=30)
         service.baseline(rate, counter=SWAPPED)
         guest.start([guest.program("items"), f"heap_mb={cold_mb}", f"port={APP_PORT + 1}"], "nightly")
@@ -255,50 +185,45 @@ def _cold_memory(site: Site, rng: random.Random) -> Iterator[Live]:
         yield service.live(counter=SWAPPED, cold_mb=cold_mb, rate=rate)
 
 
-def _scenario(id: str, kind: Kind, family: str, cause: str, summary: str, run: Run) -> Scenario:
-    causes = (cause,) if cause else ()
-    return Scenario(id, kind, family, causes, summary, run, NEEDS, seconds=8.0, own_host=True)
-
-
 SCENARIOS = (
-    _scenario(
+    guest_scenario(
         "numa-remote", "fault", "numa-remote", "numa-remote-memory",
         "A service may run on one node only and get memory of the other one only; before, of its own.", _wrong_node,
     ),
-    _scenario(
+    guest_scenario(
         "numa-remote-blind", "blind", "numa-remote", "numa-remote-memory",
         "numactl binds a shop's threads to one node and its memory to the other; no group limits it.",
         _bound_by_start_script,
     ),
-    _scenario(
+    guest_scenario(
         "numa-remote-lookalike", "lookalike", "numa-remote", "",
         "Memory is interleaved over both nodes on purpose, for threads on both.", _interleaved,
     ),
-    _scenario(
+    guest_scenario(
         "guest-oom", "fault", "memcg-oom", "memcg-oom-kill",
         "Under cgroup v2 the service grows to memory.max, is killed, and starts again.", _killed_at_the_limit,
     ),
-    _scenario(
+    guest_scenario(
         "guest-quota", "fault", "quota-throttling", "cpu-quota-throttling",
         "Under cgroup v2, cpu.max was lowered to a little less than the requests need.", _small_quota,
     ),
-    _scenario(
+    guest_scenario(
         "guest-oversubscription", "fault", "oversubscription", "thread-oversubscription",
         "Under cgroup v2, a hundred threads compute within a cpu.max of less than one CPU.", _indexers,
     ),
-    _scenario(
+    guest_scenario(
         "guest-major-faults", "fault", "major-faults", "major-fault-thrashing",
         "Under cgroup v2, memory.max was lowered to a fraction of the mapped index on a slow disk.", _shrunk_limit,
     ),
-    _scenario(
+    guest_scenario(
         "swap-thrash", "fault", "swap-thrash", "swap-thrashing",
         "A heap that is used everywhere is twice as large as its memory.max; the rest swaps.", _smaller_than_heap,
     ),
-    _scenario(
+    guest_scenario(
         "swap-thrash-blind", "blind", "swap-thrash", "swap-thrashing",
         "A pool of huge pages took the memory of the whole host; the shop's own swaps.", _huge_page_pool,
     ),
-    _scenario(
+    guest_scenario(
         "swap-thrash-lookalike", "lookalike", "swap-thrash", "",
         "Much swap is in use, by memory that nobody touches; no page comes back.", _cold_memory,
     ),

@@ -147,11 +147,16 @@ static unsigned read_index(Worker *self) {
     return sum;
 }
 
-static void read_table(Worker *self) {
+/* False when a block cannot be read. */
+static int read_table(Worker *self) {
     char *block = aligned_alloc(PAGE, PAGE);
-    for (long i = 0; i < lookups; i++)
-        sink += pread(table_fd, block, PAGE, (off_t)(draw(self) % table_pages) * PAGE) == PAGE ? block[0] : 0;
+    int whole = 1;
+    for (long i = 0; i < lookups && whole; i++) {
+        whole = pread(table_fd, block, PAGE, (off_t)(draw(self) % table_pages) * PAGE) == PAGE;
+        if (whole) sink += block[0];
+    }
     free(block);
+    return whole;
 }
 
 static void scan_archive(void) {
@@ -230,13 +235,13 @@ static void handle_request(Worker *self, int fd) {
     burn(burn_us);
     if (hold_cpu_us || hold_wait_us) do_exclusive_work();
     if (touch) sink += read_index(self);
-    if (lookups) read_table(self);
+    int status = lookups && !read_table(self) ? 500 : 200;
     if (scan_path) scan_archive();
     if (leak_kb || cache_kb) hold_memory();
-    int status = upstream && !ask_upstream(self) ? 504 : 200;
+    if (upstream && !ask_upstream(self)) status = 504;
     if (log_fd >= 0) write_log(status, start);
     int length = snprintf(self->reply, sizeof self->reply, "HTTP/1.1 %d %s\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n",
-                          status, status == 200 ? "OK" : "Gateway Timeout");
+                          status, status == 200 ? "OK" : status == 500 ? "Internal Server Error" : "Gateway Timeout");
     send(fd, self->reply, (size_t)length, MSG_NOSIGNAL);
 }
 

@@ -24,6 +24,10 @@ PROOFS: dict[str, Callable[[Stats], bool]] = {
     "numa-remote": lambda sick: sick["counted_per_s"] > 1000,
     "numa-remote-blind": lambda sick: sick["counted_per_s"] > 200,
     "swap-thrash-lookalike": lambda sick: sick["counted_per_s"] < 20,
+    "hardware-error-blind": lambda sick: sick["logged"] > 3,
+    "clock-off": lambda sick: sick["off_ms"] > 10_000,
+    "clock-off-blind": lambda sick: sick["off_ms"] > 50,
+    "clock-off-lookalike": lambda sick: sick["off_ms"] < 10,
     "memcg-oom-lookalike": lambda sick: sick["killed"] > 1,
     # Faults whose mechanism has a counter of its own: it must have moved, and clients must have noticed.
     "qdisc-drop-unseen": lambda sick: sick["counted"] > 100 and sick["p99_ms"] > 150,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from e2e.lab.cgroups import hierarchies
-from e2e.lab.faults.guest import NEEDS
+from e2e.lab.faults.guest_hardware import CORRECTED, MEMORY_BANK
 from e2e.lab.guest import Guest
+from e2e.lab.guest_hardware import BLOCK, SECTOR, make_disk, spoiling
 from e2e.lab.guest_image import archive
+from e2e.lab.guest_service import NEEDS
+from e2e.lab.programs.true_time import PACKET, SINCE_1900_S, answer
 
 ROOT = Path(__file__).parents[3]
 needs_qemu = pytest.mark.skipif(
@@ -37,6 +41,47 @@ def test_an_archive_names_directories_before_their_files() -> None:
         ("dev", "000041ED"),
         ("TRAILER!!!", "00000000"),
     ]
+
+
+@pytest.mark.skipif(not shutil.which("debugfs"), reason="needs e2fsprogs")
+def test_bad_sectors_are_those_of_the_pages(tmp_path: Path) -> None:
+    image = make_disk(tmp_path, {"table": 2})
+    pages = (0, 17, 511)
+    sectors = [int(number) for number in re.findall(r'sector = "(\d+)"', spoiling(image, {"table": pages}))]
+    table, disk = (tmp_path / "files/table").read_bytes(), image.read_bytes()
+    assert len(sectors) == len(pages)
+    for page, sector in zip(pages, sectors, strict=True):
+        assert disk[sector * SECTOR :][:BLOCK] == table[page * BLOCK :][:BLOCK]
+
+
+def test_the_time_server_says_what_it_is_told() -> None:
+    asked = bytearray(48)
+    asked[0], asked[40:] = 0x23, b"to match"
+    said = PACKET.unpack(answer(bytes(asked), 1_000_000_000.25))
+    leap_version_mode, stratum, *_, sent, received, transmitted = said
+    assert (leap_version_mode, stratum) == (0x24, 2)
+    assert sent.to_bytes(8, "big") == b"to match"
+    assert received == transmitted == (1_000_000_000 + SINCE_1900_S << 32) + (1 << 30)
+
+
+@pytest.mark.slow
+@needs_qemu
+def test_a_spoiled_disk_a_pulled_plug_and_a_machine_check_are_real_to_the_kernel() -> None:
+    read = "dd if=/srv/data/table of=/dev/null bs=4096 iflag=direct"
+    disk = {"disk_files": {"table": 4}, "disk_kind": "scsi", "bad_pages": {"table": [300]}}
+    with Guest(card="e1000", cpu="Nehalem", max_s=240, **disk) as guest:
+        guest.sh(read)
+        guest.spoil()
+        with pytest.raises(RuntimeError, match="No data available"):
+            guest.sh(read)
+        guest.monitor.set_link(False)
+        guest.sh("echo 1 >/sys/devices/system/machinecheck/machinecheck0/check_interval")
+        guest.monitor.machine_check(1, MEMORY_BANK, CORRECTED, 0, 0x1234000)
+        time.sleep(4)
+        log = guest.sh("dmesg")
+    assert "critical medium error, dev sda" in log
+    assert "eth1 NIC Link is Down" in log
+    assert "CPU 1: Machine Check: 0 Bank 8" in log
 
 
 @pytest.mark.slow

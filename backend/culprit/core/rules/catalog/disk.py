@@ -215,7 +215,7 @@ _HEALTH = (
         grade=Grade.DIRECT,
         causes=("failing-disk",),
         refutes=("failing-disk",),
-        source="SMART, mdstat, ioerr_cnt",
+        source="SMART, mdstat, state of the device; ioerr_cnt counts refused commands too, and is no evidence",
     ),
     Rule(
         id="F-DISK-ERRORS",

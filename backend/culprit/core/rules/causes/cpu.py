@@ -251,6 +251,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("No new errors after a day under load.", "负载下一天内无新错误。"),
         suspected_by=("F-HW-MEMORY-ERRORS", "F-HW-MACHINE-CHECK"),
+        proven_by=("hardware-error",),
     ),
     Cause(
         id="clock-unsynchronised",
@@ -272,5 +273,6 @@ CAUSES: tuple[Cause, ...] = (
         ),
         verify=Text("An offset below 10 ms for an hour.", "一小时内偏差低于 10 毫秒。"),
         suspected_by=("F-CLOCK-OFFSET",),
+        proven_by=("clock-off",),
     ),
 )

@@ -115,5 +115,6 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("disk-saturation", "dstate-pileup", "lock-contention", "worker-pool-exhausted"),
         suspected_by=("F-DISK-ILL", "F-DISK-ERRORS"),
+        proven_by=("failing-disk",),
     ),
 )

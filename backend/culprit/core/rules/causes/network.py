@@ -181,6 +181,7 @@ _DROPS: tuple[Cause, ...] = (
             "`ip -s -s link` 错误与 carrier_changes 一小时内不再增长。",
         ),
         explains=_LOSS,
+        proven_by=("nic-link",),
     ),
 )
 

@@ -179,5 +179,5 @@ def test_what_the_capture_took_is_told() -> None:
 
 
 def test_causes_that_no_fault_has_proven_are_only_possible() -> None:
-    unproven = {"cpu-frequency-limited", "hypervisor-steal", "hardware-error", "clock-unsynchronised"}
+    unproven = {"cpu-frequency-limited", "hypervisor-steal"}
     assert all(not CAUSES[one].proven_by for one in unproven)
