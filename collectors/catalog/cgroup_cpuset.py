@@ -147,7 +147,7 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(_FIND, _FILES, "", _THEN),
+            sh=cgroup_shell.reads(("cpuset",), _FIND, _FILES, "", _THEN),
             shows="grep -H '' cpuset.{cpus,mems}.effective (of groups that differ), /proc/PID/status, over {seconds} s",
             stop="TERM",
         ),

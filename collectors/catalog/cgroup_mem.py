@@ -205,7 +205,7 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(_FIND, _FILES, _LINES),
+            sh=cgroup_shell.reads(("memory",), _FIND, _FILES, _LINES),
             shows="grep -H '' memory.{max,current,events,stat} (of groups with a limit, for {seconds} s)",
             stop="TERM",
         ),

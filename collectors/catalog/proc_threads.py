@@ -41,8 +41,9 @@ _GROUP_COLUMNS = (
     *(Column("switches"), Column("delay_ms_per_switch", "ms")),
 )
 _WCHAN_COLUMNS = (Column("wchan"), Column("tasks"), Column("seen"), Column("scans"), Column("comm"))
-#: The target's threads, else those of the 30 busiest processes; ten times a second for five seconds, less often where
-#: there are more than a thousand. All tasks of the host are looked through for D state at the start, and at the end.
+#: The target's threads, ten times a second for five seconds, or those of the 30 busiest processes, four times a second;
+#: less often where there are more than a thousand. Which threads there are is asked once a second. The tasks of the
+#: host are looked through for D state at the start and the end: 20,000 of them.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -51,11 +52,13 @@ lines() { xargs grep -sHE "$1"; }
 up() { read -r u x </proc/uptime; echo "@ $1 $u"; }
 stuck() {
   up d
-  d=$(printf '%s\n' /proc/[0-9]*/task/[0-9]*/stat | lines '^[0-9]+ \(.*\) D ' | head -n 2000)
+  d=$(printf '%s\n' /proc/[0-9]*/task/[0-9]*/stat | head -n 20000 | lines '^[0-9]+ \(.*\) D ' | head -n 2000)
   [ -z "$d" ] || { echo "$d"; echo "$d" | sed -n 's|/stat:.*|/wchan|p' | lines ''; }
 }
 ends() { up $1; all schedstat | lines ''; all status | lines '^(Cpus_allowed_list|.*voluntary_ctxt_switches):'; }
 P=${TARGET_PIDS-}
+z=0.1
+[ -n "$P" ] || z=0.25
 [ -n "$P" ] || P=$({ grep -s '' /proc/[0-9]*/stat; sleep 1; echo; grep -s '' /proc/[0-9]*/stat; } | awk '
   NF == 0 { b = 1; next }
   { split($0, w, "/"); sub(/^.*\) /, ""); split($0, s, " "); c = s[12] + s[13] }
@@ -63,7 +66,6 @@ P=${TARGET_PIDS-}
   !b { a[w[3]] = c }' | sort -nr | sed -n '1,30s/.* //p')
 [ -n "$P" ] || { echo "no process used any CPU" >&2; exit 69; }
 n=$(all stat | wc -l)
-z=0.1
 [ $n -le 1000 ] || z=0.5
 [ $n -le 5000 ] || z=2
 sleep 0.1 2>/dev/null || z=1
@@ -71,13 +73,22 @@ s=$SECS
 [ $s -le 5 ] || s=5
 {
   trap 'e=1' TERM
-  e=
+  e= o=
   stuck
   ends b
   read -r t x </proc/uptime
   t=$((${t%.*} + s))
   while up t && [ ${u%.*} -lt $t ] && [ -z "$e" ]; do
-    { all stat; all wchan; } | lines ''
+    if [ $n -gt 5000 ]; then
+      { all stat; all wchan; } | lines ''
+    else
+      if [ "${u%.*}" != "$o" ]; then
+        o=${u%.*}
+        set --
+        for p in $P; do set -- "$@" /proc/$p/task/[0-9]*/stat /proc/$p/task/[0-9]*/wchan; done
+      fi
+      grep -sH '' "$@"
+    fi
     sleep $z &
     wait $!
   done
@@ -238,7 +249,7 @@ COLLECTOR = Collector(
                 mend="root for wchan; findutils, grep",
             ),
             sh=lean(_SH),
-            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 10 times a second, 5 of {seconds} s at most",
+            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second (a target's: 10), 5 of {seconds} s at most",
             stop="TERM",
         ),
     ),
