@@ -49,6 +49,7 @@ _SH = r"""
 LC_ALL=C
 export LC_ALL
 cd /proc || exit 69
+trap : TERM
 n=$((SECS / 5))
 [ "$n" -ge 2 ] || n=2
 [ "$n" -le 6 ] || n=6
@@ -57,7 +58,6 @@ set -- [0-9]*/status
 many=
 [ $# -le 400 ] || many=$(grep -sH '' [0-9]*/statm | sort -t ' ' -k2,2nr | sed -n '1,400s|/.*|/status|p')
 {
-    trap '' TERM
     while :; do
         read -r up rest < uptime
         echo "= $up"
@@ -67,7 +67,7 @@ many=
         [ "$i" -le "$n" ] || break
         sleep $((SECS * i / n - SECS * (i - 1) / n)) || break
     done
-} | awk '
+} | (trap '' TERM; exec awk '
     /^=/ { print; next }
     { f = substr($1, index($1, ":") + 1) }
     f == "Name:" { name = substr($0, index($0, "\t") + 1); rss = ""; anon = file = swap = "-"; next }
@@ -75,7 +75,7 @@ many=
     f == "RssAnon:" { anon = $2 }
     f == "RssFile:" { file = $2 }
     f == "VmSwap:" { swap = $2 }
-    f == "Threads:" && rss != "" { print substr($0, 1, index($0, "/") - 1), rss, anon, file, swap, $2, "x", name; rss = "" }'
+    f == "Threads:" && rss != "" { print substr($0, 1, index($0, "/") - 1), rss, anon, file, swap, $2, "x", name; rss = "" }')
 """
 
 Row = tuple[str | int | float | None, ...]

@@ -47,6 +47,7 @@ _WCHAN_COLUMNS = (Column("wchan"), Column("tasks"), Column("seen"), Column("scan
 _SH = r"""
 LC_ALL=C
 export LC_ALL
+trap : TERM
 all() { for p in $P; do printf '%s\n' /proc/$p/task/[0-9]*/$1; done; }
 lines() { xargs grep -sHE "$1"; }
 up() { read -r u x </proc/uptime; echo "@ $1 $u"; }
