@@ -79,8 +79,9 @@ headers() {
     O_BYTES=0 O_PARTS=0
     for f_ in $l_; do
       i=$((i + 1))
-      eval "raw_=\${raw_$i:-0} len_=\${len_$i:-0} SUM=\${sum_$i-}"
+      eval "raw_=\${raw_$i:-0} len_=\$len_$i SUM=\${sum_$i-}"
       enc_=identity
+      [ -n "$len_" ] || len_=$(($($T_wc -c <"$1")))
       [ "$1" = "$f_" ] || enc_=$ENC
       x_=${m_% *}
       part_header "$id" "$f_" "$len_" "${SUM:+$SUMMED}${SUM:-sha256=-}" "$enc_" "$raw_" "${x_##* }"
