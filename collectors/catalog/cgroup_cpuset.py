@@ -153,7 +153,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.1, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
+    cost=Cost(0.2, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

@@ -212,7 +212,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.3,
+        0.2,
         4_000,
         Text(
             "Two looks at the groups that have a limit; memory.stat makes the kernel add up its counters.",

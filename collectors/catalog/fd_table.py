@@ -271,7 +271,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.3, 3_000, Text("Two looks at no more than 5,000 files.", "读取两次，至多 5000 个文件。")),
+    cost=Cost(0.4, 3_000, Text("Two looks at no more than 2,000 files, 5,000 of a target.", "读取两次，至多 2000 个文件；有目标时至多 5000 个。")),
     seconds_max=120,
     max_bytes=_MAX_BYTES,
 )

@@ -134,7 +134,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.1,
+        0.2,
         100,
         Text(
             "One look at the end; open files are counted for 20 processes, or those of the target.",

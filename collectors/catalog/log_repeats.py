@@ -115,7 +115,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        1.0,
+        0.4,
         300,
         Text(
             "Two looks at the files of at most 30 processes, then at most 64 kB of each that grew.",

@@ -169,7 +169,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.3,
+        0.2,
         5_000,
         Text("A scan of all processes every five seconds or so.", "约每五秒扫描一次所有进程。"),
     ),

@@ -158,7 +158,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        1.0,
+        0.3,
         1_500,
         Text(
             "Two looks at every thread: 0.06 s of CPU each at 5,000 threads.",

@@ -75,6 +75,7 @@ for p in $P; do
   S="$S $t/stat" W="$W $t/wchan" E="$E $t/schedstat $t/status" G="$G /proc/$p/cgroup"
 done
 set -- $S
+[ -n "${TARGET_PIDS-}" ] || [ $# -le 300 ] || z=0.5
 [ $# -le 1000 ] || z=0.5
 [ $# -le 5000 ] || z=2
 sleep 0.1 2>/dev/null || z=1
@@ -259,7 +260,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        7.0,
+        1.0,
         4_000,
         Text(
             "Five seconds of looking at the target's threads, or those of the 30 busiest processes.",

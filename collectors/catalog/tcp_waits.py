@@ -140,11 +140,11 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        5.0,
+        0.6,
         2_000,
         Text(
-            "A walk over all sockets and descriptors, twice a second or, where it is long, a tenth of the time.",
-            "每秒两次遍历所有套接字与描述符；若耗时较长，则至多占用十分之一的时间。",
+            "A walk over all sockets once a second, a twentieth of the time at most; over descriptors a hundredth.",
+            "每秒遍历一次套接字，至多占用二十分之一的时间；遍历描述符至多百分之一。",
         ),
     ),
     seconds_max=60,

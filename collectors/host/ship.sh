@@ -73,7 +73,7 @@ ship() {
 headers() {
   OUT= WHOLE=1 i=0
   k=$#
-  { echo >"$DIR/t/nl"; } 2>/dev/null || WHOLE=
+  { echo >"$DIR/t/$FIRST.nl"; } 2>/dev/null || WHOLE=
   for n in $GO; do
     eval "id=\$J${n}_id m_=\$M_$n l_=\$L_$n"
     O_BYTES=0 O_PARTS=0
@@ -106,7 +106,7 @@ outcome_of() {
 head_() {
   eval "H_$1=\$HEAD"
   { printf '%s\n' "$HEAD" >"$DIR/t/$FIRST.head.$1"; } 2>/dev/null || WHOLE=
-  OUT="$OUT $DIR/t/$FIRST.head.$1 $2 $DIR/t/nl"
+  OUT="$OUT $DIR/t/$FIRST.head.$1 $2 $DIR/t/$FIRST.nl"
 }
 
 # The directory is full: headers come from memory.
