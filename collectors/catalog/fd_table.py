@@ -63,7 +63,8 @@ _COUNTS = (
 )
 
 # `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Without a
-# target: the 15 processes that moved most bytes in one second, and the 15 with the largest tables; fewer files of each are read.
+# target: the 15 processes that moved most bytes in one second, and the 15 with the largest tables; of each, fewer
+# files are read.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -271,7 +272,14 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.4, 3_000, Text("Two looks at no more than 2,000 files, 5,000 of a target.", "读取两次，至多 2000 个文件；有目标时至多 5000 个。")),
+    cost=Cost(
+        0.4,
+        3_000,
+        Text(
+            "Two looks at no more than 2,000 files, 5,000 of a target.",
+            "读取两次，至多 2000 个文件；有目标时至多 5000 个。",
+        ),
+    ),
     seconds_max=120,
     max_bytes=_MAX_BYTES,
 )

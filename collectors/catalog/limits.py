@@ -64,7 +64,8 @@ while read -r x d k o x; do
   done
 done </proc/self/mounts 2>/dev/null
 P=${TARGET_PIDS-}
-[ -n "$P" ] || P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
+[ -n "$P" ] || P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr |
+  sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
 F= G= n=0
 {
   for p in $P; do
@@ -80,7 +81,8 @@ F= G= n=0
   /^[0-9]/ { u[$1] = $2; next }
   { i = index($0, ":"); split($0, w, "/"); p = w[3]; v = substr($0, i + 1) }
   substr($0, 1, i) ~ /s:$/ { split(v, l, " "); m[p] = l[4]; next }
-  !(p in c) { gsub(/[[:cntrl:]]/, "", v); c[p] = v; printf "l\topen_files_of_process\t%s\t%s\tprocess\t%s\t%s\n", u[p], m[p], p, v }'
+  !(p in c) { gsub(/[[:cntrl:]]/, "", v); c[p] = v
+    printf "l\topen_files_of_process\t%s\t%s\tprocess\t%s\t%s\n", u[p], m[p], p, v }'
 """
 
 

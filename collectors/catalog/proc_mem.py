@@ -75,7 +75,10 @@ many=
     f == "RssAnon:" { anon = $2 }
     f == "RssFile:" { file = $2 }
     f == "VmSwap:" { swap = $2 }
-    f == "Threads:" && rss != "" { print substr($0, 1, index($0, "/") - 1), rss, anon, file, swap, $2, "x", name; rss = "" }')
+    f == "Threads:" && rss != "" {
+        print substr($0, 1, index($0, "/") - 1), rss, anon, file, swap, $2, "x", name
+        rss = ""
+    }')
 """
 
 Row = tuple[str | int | float | None, ...]

@@ -40,7 +40,9 @@ _SH = r"""
 LC_ALL=C
 export LC_ALL
 S= C= G=
-for p in ${TARGET_PIDS:-'[0-9]*'}; do S="$S /proc/$p/task/[0-9]*/schedstat" C="$C /proc/$p/comm" G="$G /proc/$p/cgroup"; done
+for p in ${TARGET_PIDS:-'[0-9]*'}; do
+  S="$S /proc/$p/task/[0-9]*/schedstat" C="$C /proc/$p/comm" G="$G /proc/$p/cgroup"
+done
 all() {
   e=$1
   shift

@@ -254,7 +254,7 @@ COLLECTOR = Collector(
                 mend="root for wchan; findutils, grep",
             ),
             sh=lean(_SH),
-            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second (a target's: 10), 5 of {seconds} s at most",
+            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second, 5 of {seconds} s at most",
             stop="TERM",
         ),
     ),

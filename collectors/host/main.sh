@@ -276,29 +276,36 @@ choose() {
   [ -z "$DIR" ] || ship $NOT
 }
 
-# All light scripts at once. What is there when one of them ends is sent together: most end at the same moment.
+# All light scripts at once. Each says when it has ended, and what is there then is sent together: most end at the same
+# moment, and one that hangs keeps nobody waiting.
 lights() {
   trap '' INT
-  humble
+  read -r ME_ R_ </proc/self/stat
   if [ -n "$DIR" ]; then
     set --
     for n in $LIGHT; do set -- "$@" "$DIR/c/$n"; done
     $T_mkdir -p "$@"
   fi
-  set --
-  for n in $LIGHT; do
-    job "$n" &
-    set -- "$@" "$!"
-  done
-  for x; do
-    attend "$x"
-    [ -n "$DIR" ] || continue
+  EV=
+  trap 'EV=1' USR2
+  (
+    humble
     for n in $LIGHT; do
-      [ -e "$DIR/r/$n" ] || continue
-      nap "$NAPF"
-      ship $LIGHT
-      break
+      {
+        job "$n"
+        kill -s USR2 "$ME_"
+      } &
     done
+    wait
+  ) &
+  CREW=$!
+  r_=129
+  while [ "$r_" -gt 128 ]; do
+    [ -n "$EV" ] || wait "$CREW"
+    if kill -0 "$CREW" 2>/dev/null; then r_=129; else r_=0; fi
+    EV=
+    [ "$r_" = 0 ] || nap "$NAPF"
+    [ -z "$DIR" ] || ship $LIGHT
   done
 }
 

@@ -252,7 +252,9 @@ def test_a_real_prometheus(admin, db, session, tmp_path: Path) -> None:
         source = {"kind": "prometheus", "url": url, "queries": queries}
         made = admin.post(API, json=body() | {"source": source}).json()
         results = {}
-        for _ in range(60):  # it begins to scrape when it likes; the grid of the capture is not that of the check
+        for _ in range(
+            60
+        ):  # it begins to scrape when it likes; the grid of the capture is not that of the check
             time.sleep(1)
             results = {one["name"]: one for one in admin.post(f"{API}/{made['id']}/check").json()["results"]}
             if min(results["rate"]["points"], results["p99"]["points"]) >= 6:
