@@ -60,7 +60,7 @@ def _rules() -> list[Json]:
     states: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in sorted((ROOT / "backend/culprit/tests/core/rules").glob("[cs]*/*.yaml")):
         for step in yaml.safe_load(file.read_text()):
-            if "parts" in step or "fixture" in step:
+            if {"parts", "fixture", "reports"} & step.keys():
                 name = f"{STEPS}[{step['rule']}/{file.stem}/{step['step']}]"
                 states[step["rule"]][step["state"]].append(name)
                 if "after" in step:
@@ -83,7 +83,12 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 def _cause(name: str, rounds: list[Json]) -> Json:
     mine = [one for one in rounds if one["truth"] == [name]]
     scenario_ids = sorted(key for key, one in scenarios().items() if one.causes == (name,))
-    return {"promise": name} | _scored(mine, scenario_ids or [name])
+    if not scenario_ids:
+        return {
+            "promise": name,
+            "untested": "nothing in the lab can bring it about; it is named as possible only",
+        }
+    return {"promise": name} | _scored(mine, scenario_ids)
 
 
 def _fault(name: str, rounds: list[Json]) -> Json:

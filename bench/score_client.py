@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import httpx2
@@ -79,10 +79,11 @@ class Platform:
             raise RuntimeError(f"{path}: {answer.text[:300]}")
         return answer.json()
 
-    def declare(self, name: str, path: str) -> None:
-        """The service of a host of the lab: its access log, under the host's own label."""
+    def declare(self, name: str, path: str) -> str:
+        """The service of a host of the lab: its access log, under the host's own label. Gives its id."""
         source = {"kind": "access_log", "path": path, "format": "lab"}
-        self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+        made = self.post("/services", {"name": name, "selector": {"lab": name}, "source": source})
+        return str(made["id"])
 
     def enrol(self, host: LabHost, name: str) -> str:
         """A host of the lab, under its address and pinned key."""
@@ -97,9 +98,9 @@ class Platform:
         }  # fmt: skip
         return str(self.post("/hosts", body)["id"])
 
-    def retire(self, host_id: str) -> None:
-        """It is gone with its round."""
-        self.http.delete(f"/hosts/{host_id}")
+    def retire(self, path: str) -> None:
+        """What was made for a round is gone with it: /hosts/ID, /services/ID."""
+        self.http.delete(path)
 
     def diagnose(self, host_id: str, scope: Mapping[str, str], seconds: int) -> Json:
         """Ask, and wait for the answer. Raises TimeoutError."""
@@ -165,6 +166,7 @@ class Platform:
         for also in rule.also:
             for condition in also.conditions if isinstance(also, AnyOf) else (also,):
                 reads[condition.read.id] = condition.read
+        reads |= {guard.condition.read.id: guard.condition.read for guard in rule.guards}
         read = reads.get(one["metric"])
         if read is None:
             return "is no number of its rule"
@@ -206,7 +208,8 @@ class Platform:
                 table = _table(source.reader, files.get(source.part))
                 if table is not None:
                     profiles[source.kind] = Profile(table)
-        return view_of(parsed, profiles=profiles, facts=facts)
+        view = view_of(parsed, profiles=profiles, facts=facts)
+        return replace(view, span_ns=(run["t0_ns"], run["t1_ns"]) if run["t0_ns"] else None)
 
 
 def together(runs: Sequence[View]) -> View:
@@ -215,6 +218,7 @@ def together(runs: Sequence[View]) -> View:
         name: at for at, view in enumerate(runs) for name, one in view.outcomes.items() if one.state == "done"
     }
     events = {(one.kind, one.t_ns, one.detail): one for view in runs for one in view.events}
+    spans = [view.span_ns for view in runs if view.span_ns is not None]
     facts: Json = {}
     for view in runs:
         facts |= view.facts
@@ -233,6 +237,7 @@ def together(runs: Sequence[View]) -> View:
         sorted(events.values(), key=lambda one: one.t_ns),
         facts,
         {kind: stacks for view in runs for kind, stacks in view.stacks.items()},
+        span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
     )
 
 

@@ -11,13 +11,13 @@ KINDS = ("fault", "blind", "lookalike", "healthy", "stacked")
 
 
 def markdown(rounds: Sequence[Json], seed: int) -> str:
-    """Sums by kind, then one line for every scenario."""
-    lines = [f"Seed {seed}, {len(rounds)} rounds.", "", _HEAD, _RULE]
+    """What it is, sums by kind, then one line for every scenario."""
+    lines = [_ABOUT.format(seed=seed, rounds=len(rounds)), _HEAD, _RULE]
     for kind in KINDS:
         of_kind = [one for one in rounds if one["kind"] == kind]
         if of_kind:
             lines.append(_row(f"**{kind}**", of_kind))
-    lines.append(_row("**all**", rounds))
+    lines += [_row("**all**", rounds), "", "## Every scenario", "", _HEAD, _RULE]
     for kind in KINDS:
         names = sorted({one["scenario"] for one in rounds if one["kind"] == kind})
         lines += [
@@ -25,6 +25,26 @@ def markdown(rounds: Sequence[Json], seed: int) -> str:
         ]
     return "\n".join(lines) + "\n"
 
+
+_ABOUT = """# The score
+
+How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
+Written by `./culprit bench score --seed {seed} --save docs/score.json`: {rounds} rounds.
+
+- **fault**: what the rules were written for.
+- **blind**: another way into the same illness, written by somebody who had not seen the rules; those named `-unseen`
+  were not seen by the rules' authors either.
+- **lookalike**: the same signs with another cause, or with none.
+- **healthy**: busy hosts on which nothing is wrong.
+- **stacked**: two faults at once.
+- **top-1**: the first cause is a true one; on a healthy host, nothing is named likely.
+- **top-3**: one of the first three is. **all found**: every true cause is named.
+- **wrong causes**: named likely, and not there.
+- **null model**: how often "name the largest number" is right: the cause of the number furthest beyond its threshold.
+- **grounded**: cited numbers that were found again in the bytes of their artifact, by the parsers alone.
+
+## By kind
+"""
 
 _HEAD = (
     "| scenario | rounds | top-1 | top-3 | all found | wrong causes | null model | grounded | median s"

@@ -201,16 +201,19 @@ def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
 @contextmanager
 def _smaller_than_heap(site: Site, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory limit, which now holds a fraction of a heap that is in use everywhere."""
-    heap_mb, share, iops = rng.randrange(70, 100), rng.uniform(0.4, 0.55), rng.randrange(120, 200)
-    rate, touch = rng.randrange(12, 20), rng.randrange(30, 50)
+    heap_mb, share, iops = rng.randrange(70, 100), rng.uniform(0.4, 0.55), rng.randrange(400, 600)
+    rate, touch = rng.randrange(12, 20), rng.randrange(60, 100)
     with Guest(swap_iops=iops) as guest:
         service = _Service(guest, rng)
         service.limit(memory_max=(heap_mb + 64) * MIB)
         service.items(heap_mb=heap_mb, touch=touch, workers=16)
         service.baseline(rate, counter=SWAPPED)
         # The limit holds at once, but whoever writes it waits until the group fits, which it may never do.
-        limit = f"echo {int(heap_mb * share) * MIB} >{GROUPS}/{service.group}/memory.max"
-        guest.sh(f"({limit}) </dev/null >/dev/null 2>&1 &")
+        limit, files = int(heap_mb * share) * MIB, f"{GROUPS}/{service.group}"
+        guest.sh(f"(echo {limit} >{files}/memory.max) </dev/null >/dev/null 2>&1 &")
+        # More goes out at first than has to. It thrashes once what came back fills the limit again.
+        full = f'[ "$(cat {files}/memory.current)" -gt {limit * 95 // 100} ]'
+        guest.sh(f"n=0; until {full} || [ $n -gt 300 ]; do sleep 0.2; n=$((n + 1)); done", timeout_s=90.0)
         yield service.live(counter=SWAPPED, heap_mb=heap_mb, share=share, iops=iops, rate=rate, touch=touch)
 
 

@@ -206,6 +206,8 @@ export interface CollectorOption {
   pattern: string;
   title: Bilingual;
   default: string;
+  /** Without a value the collector cannot run. */
+  required: boolean;
 }
 
 export interface CollectorInfo {

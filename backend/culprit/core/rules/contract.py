@@ -64,8 +64,10 @@ class Citation:
 class Measured:
     """One number, what it is about, what it was made of, and where that was read.
 
-    `n` counts the readings, samples or requests behind it. `doubts` are reasons not to build on it (few samples,
-    lost events): a rule that would fire on it is inconclusive instead. `detail` fills the sentence.
+    `n` counts the readings, samples or requests behind it. `doubts` are reasons not to build on it (lost events): a
+    rule that would fire on it is inconclusive, one that would be quiet is not evaluated. The same holds where the
+    value may lie anywhere in `between` (from, to, and why) and the rule would tell otherwise at its other end.
+    `detail` fills the sentence.
     """
 
     value: float
@@ -74,6 +76,7 @@ class Measured:
     n: int = 0
     doubts: tuple[Sentence, ...] = ()
     detail: Mapping[str, str | int | float] = field(default_factory=dict)
+    between: tuple[float, float, Sentence] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +159,14 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What must hold for the rule to say anything: small n, like load. `reason` is told where it does not."""
+    """What must hold for the rule to say anything: small n, like load. `reason` is told where it does not.
+
+    One `where_known` is passed where nobody measured it, and where somebody did its number belongs to the finding.
+    """
 
     condition: Condition
     reason: Sentence
+    where_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,10 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
     )  # fmt: skip
     base = Finding(rule.id, "quiet", severity, rule.grade, measured.subject, (own,), None, measured.detail)
     if passed is None:
-        return base
+        if measured.doubts:
+            return _as(base, "not_evaluated", (own,), measured.doubts[0])
+        open_end = _other_end(rule, measured, bound, passed=False)
+        return base if open_end is None else _as(base, "not_evaluated", (own,), open_end)
     held = [_holds(session, rule, one, measured) for one in rule.also]
     numbers = (own, *(one.number for one in held if one.number is not None))
     if any(one.holds is False for one in held):
@@ -124,14 +127,27 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
         return _as(base, "not_evaluated", numbers, unknown.reason)
     for guard in rule.guards:
         kept = _holds(session, rule, guard.condition, measured)
+        if guard.where_known:
+            if kept.holds is None:
+                continue
+            numbers = (*numbers, *((kept.number,) if kept.number else ()))
         if kept.holds is not True:
             params = {"value": round(kept.number.value, 3)} if kept.number else {}
             reason = Sentence(guard.reason.key, {**guard.reason.params, **params})
             return _as(base, "inconclusive", numbers, reason)
     doubts = (*measured.doubts, *(doubt for one in held for doubt in one.doubts))
-    if doubts:
-        return _as(base, "inconclusive", numbers, doubts[0])
+    open_end = _other_end(rule, measured, session.limit(rule, rule.levels[0][1]), passed=True)
+    for doubt in (*doubts, *((open_end,) if open_end else ())):
+        return _as(base, "inconclusive", numbers, doubt)
     return _as(base, "fired", numbers)
+
+
+def _other_end(rule: Rule, measured: Measured, bound: float, *, passed: bool) -> Sentence | None:
+    """Why the rule would tell otherwise at another place where the value may lie; None where it would not."""
+    if measured.between is None:
+        return None
+    low, high, why = measured.between
+    return why if any(_COMPARE[rule.op](end, bound) is not passed for end in (low, high)) else None
 
 
 def _as(one: Finding, state: State, numbers: tuple[Number, ...], reason: Sentence | None = None) -> Finding:

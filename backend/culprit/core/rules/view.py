@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from collectors.contract import Sentence, Times, Values
+from culprit.core.intervals import wilson
 from culprit.core.rules.contract import Citation, Measured, Subject
 from culprit.core.stack_search import matching, search
 from culprit.core.stacks import Filter, Profile
 
 Cell = str | int | float | None
 HOME = frozenset({"done", "timed_out", "failed"})
-MIN_SAMPLES = 500
 MAX_LOST_SHARE = 0.01
 MAX_UNKNOWN_SHARE = 0.3
 
@@ -91,7 +91,7 @@ class Stacks:
     def share(self, pattern: str, pids: Iterable[int] = (), *, subject: Subject = ()) -> Measured:
         """Percent of the busy weight that runs through frames matching `pattern` (RE2), of `pids` or of all.
 
-        Doubts where samples are few, lost or without names.
+        With few samples it may lie anywhere in an interval; frames without names can only hide some of it.
         """
         view = self.profile.view(Filter(pid=tuple(pids), hide_idle=True))
         found = search(view, pattern, regex=True)
@@ -101,21 +101,26 @@ class Stacks:
             subject,
             (cite,),
             view.samples,
-            self.doubts(view.samples),
+            self.doubts(),
             {"frames": ", ".join(found.frames[:4]), "samples": view.samples},
+            self.between(found.share, view.samples),
         )
 
-    def doubts(self, samples: int) -> tuple[Sentence, ...]:
+    def between(self, share: float, samples: int) -> tuple[float, float, Sentence]:
+        """From and to how many percent a share of so many samples may really be, and why."""
+        low, high = wilson(share, max(samples, 1))
+        if self.unknown_share > MAX_UNKNOWN_SHARE:
+            why = Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)})
+            return 100.0 * low, 100.0 * min(high + self.unknown_share, 1.0), why
+        params = {"samples": samples, "low": round(100 * low, 1), "high": round(100 * high, 1)}
+        return 100.0 * low, 100.0 * high, Sentence("doubt.between", params)
+
+    def doubts(self) -> tuple[Sentence, ...]:
         """Why shares of this profile should not be built on."""
-        found: list[Sentence] = []
-        if samples < MIN_SAMPLES:
-            found.append(Sentence("doubt.few_samples", {"samples": samples, "least": MIN_SAMPLES}))
         total = self.lost + self.profile.table.samples
         if total and self.lost / total > MAX_LOST_SHARE:
-            found.append(Sentence("doubt.lost", {"lost": self.lost, "total": total}))
-        if self.unknown_share > MAX_UNKNOWN_SHARE:
-            found.append(Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)}))
-        return tuple(found)
+            return (Sentence("doubt.lost", {"lost": self.lost, "total": total}),)
+        return ()
 
     def names(self, pattern: str) -> list[str]:
         """The frames that match."""
@@ -126,6 +131,8 @@ class Stacks:
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """Everything that rules may read. `scope` is what the capture looked at, as subject pairs.
+
+    `span_ns` is from when to when it was captured; what was fetched from elsewhere may cover more.
 
     `baseline` is the same host, another time, or peers; None where there is none. `twins` are healthy hosts of
     the same kind at the same time, by name.
@@ -139,6 +146,7 @@ class View:
     stacks: Mapping[str, Stacks] = field(default_factory=dict)
     scope: Subject = ()
     seconds: float = 0.0
+    span_ns: tuple[int, int] | None = None
     capture_cpu_cores: float | None = None
     baseline: View | None = None
     twins: Mapping[str, View] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from types import FrameType
 from culprit.launch import warden
 from culprit.launch.checks import again, status
 from culprit.launch.checks.outcome import Outcome
-from culprit.launch.checks.phases import ONLY_FULL, PHASES, run_phase
+from culprit.launch.checks.phases import PHASES, run_phase
 from culprit.launch.checks.round import Round
 from culprit.launch.paths import ROOT
 from culprit.launch.progress import Progress
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     progress = Progress()
     if given.again:
         return run_again(progress)
-    names = given.only or [name for name in PHASES if given.full or name not in ONLY_FULL]
+    names = given.only or list(PHASES)
     if not given.only:
         shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(exist_ok=True)

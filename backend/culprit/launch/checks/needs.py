@@ -30,12 +30,15 @@ PACKAGES = {
     "gcc": "gcc libc6-dev",
     "tcpdump": "tcpdump",
     "strace": "strace",
+    "java": "default-jdk-headless",
+    "mkfs.btrfs": "btrfs-progs",
+    "ethtool": "ethtool",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
 # What hosts may have as login shell, awk and way to root.
 VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
 # What faults of the lab are made of.
-LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace")
+LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 INSTALL_TIMEOUT_S = 900
 
 

@@ -19,9 +19,11 @@ RULES: tuple[Rule, ...] = (
         levels=(
             (
                 "warn",
-                Limit("warn", 30_000.0, "readers of /proc were seen at 23 000; a sick service at 400 000"),
+                Limit(
+                    "warn", 100_000.0, "a tenth of a CPU for the calls alone; readers of /proc reach 23 000"
+                ),
             ),
-            ("critical", Limit("critical", 100_000.0, "a tenth of a CPU for the calls alone")),
+            ("critical", Limit("critical", 400_000.0, "as the sick services of the lab")),
         ),
         grade=Grade.MECHANISM,
         also=(

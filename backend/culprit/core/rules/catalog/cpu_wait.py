@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Guard, Limit, Over, Rule
+from culprit.core.rules.measures import app_requests as requests
 from culprit.core.rules.measures import cpu_wait as wait
 
 #: Four times the two to four threads for each CPU that the case study allows small containers. Controls of the lab: a
@@ -130,6 +131,15 @@ RULES: tuple[Rule, ...] = (
                     Limit("periods", 20.0, "8 s hold 80 periods; 20 are known to 20 points"),
                 ),
                 Sentence("guard.few_periods"),
+            ),
+            Guard(
+                Condition(
+                    requests.P99,
+                    ">=",
+                    Limit("p99_ms", 10.0, "a limit stops threads for up to 100 ms; a tenth of it nobody met"),
+                ),
+                Sentence("guard.not_felt"),
+                where_known=True,
             ),
         ),
         grade=Grade.MECHANISM,

@@ -142,8 +142,8 @@ _SHORT = (
         id="F-MEM-SWAP-THRASH",
         title=Text("What was swapped out is needed again", "换出的页又被换入"),
         says=Text(
-            "{value} pages a second come back from swap while others go out.",
-            "每秒换入 {value} 页，同时还在换出。",
+            "{value} pages a second come back from swap, and as many leave memory for it.",
+            "每秒换入 {value} 页，又有同样多的页离开内存。",
         ),
         measure=Over("mem.pswpin_per_s", "held"),
         op=">=",
@@ -152,8 +152,17 @@ _SHORT = (
             ("critical", Limit("critical", 1000.0, "4 MB/s")),
         ),
         also=(
-            Condition(
-                Over("mem.pswpout_per_s", "held"), ">=", Limit("out", 50.0, "both ways: nothing settles")
+            AnyOf(
+                (
+                    Condition(
+                        Over("mem.pswpout_per_s", "held"),
+                        ">=",
+                        Limit("out", 50.0, "both ways: nothing settles"),
+                    ),
+                    Condition(
+                        of.SWAP_SETTLES, "<", Limit("settles", 50.0, "a program that wakes up keeps all")
+                    ),
+                )
             ),
             Condition(
                 Over("mem.pgmajfault_per_s", "held"), ">=", Limit("faults", 10.0, "somebody waits for them")
@@ -161,7 +170,7 @@ _SHORT = (
         ),
         grade=Grade.MECHANISM,
         causes=("swap-thrashing",),
-        source="vmstat pswpin and pswpout at once",
+        source="vmstat pswpin with pswpout, or with VmSwap of /proc/PID/status that does not fall",
     ),
     Rule(
         id="F-MEM-PSI",

@@ -85,7 +85,7 @@ CAUSES: tuple[Cause, ...] = (
         ),
         explains=("cpu-hot-function", "worker-pool-exhausted"),
         suspected_by=("F-IO-TINY-READS", "F-IO-JAR-REREAD"),
-        proven_by=(),
+        proven_by=("small-reads",),
     ),
     Cause(
         id="duplicate-logging",

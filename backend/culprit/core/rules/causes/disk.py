@@ -28,7 +28,7 @@ CAUSES: tuple[Cause, ...] = (
             "The same load again: at most one device write for each request, hardly a flush, no thread in commits.",
             "相同负载再次采集：每请求至多一次设备写，几乎无刷新，无线程停在提交处。",
         ),
-        explains=("disk-saturation", "dstate-pileup", "worker-pool-exhausted"),
+        explains=("disk-saturation", "dstate-pileup", "lock-contention", "worker-pool-exhausted"),
         suspected_by=(
             "F-FD-OSYNC",
             "F-SYNC-WAIT",
@@ -59,7 +59,7 @@ CAUSES: tuple[Cause, ...] = (
             "The same load again: the queue below 1 and the time of a request as the device's data sheet has it.",
             "相同负载再次采集：队列小于 1，请求耗时回到设备标称水平。",
         ),
-        explains=("dstate-pileup", "worker-pool-exhausted"),
+        explains=("dstate-pileup", "lock-contention", "worker-pool-exhausted"),
         suspected_by=("F-DISK-SATURATED",),
         proven_by=("disk-saturation",),
     ),
@@ -86,7 +86,10 @@ CAUSES: tuple[Cause, ...] = (
             "No task stands at the same place in two looks; the load falls within minutes.",
             "两次查看中没有任务停在同一处；负载在数分钟内下降。",
         ),
-        explains=("worker-pool-exhausted",),
+        explains=(
+            "lock-contention",
+            "worker-pool-exhausted",
+        ),
         suspected_by=("F-PROC-DSTATE",),
         proven_by=("dstate",),
     ),
@@ -110,7 +113,7 @@ CAUSES: tuple[Cause, ...] = (
             "SMART passes, the array is whole, no new errors in the kernel's log for a day.",
             "SMART 通过，阵列完整，一天内内核日志无新错误。",
         ),
-        explains=("disk-saturation", "dstate-pileup", "worker-pool-exhausted"),
+        explains=("disk-saturation", "dstate-pileup", "lock-contention", "worker-pool-exhausted"),
         suspected_by=("F-DISK-ILL", "F-DISK-ERRORS"),
     ),
 )

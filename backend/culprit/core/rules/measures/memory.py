@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from culprit.core.rules.contract import Measured
-from culprit.core.rules.measures.derived import Detail, derived
+from culprit.core.rules.contract import Measured, Over
+from culprit.core.rules.measures.derived import Detail, derived, series
 from culprit.core.rules.measures.places import (
     asked_about,
     group_of,
@@ -234,6 +234,27 @@ def _swapped(view: View) -> list[Measured]:
     return found
 
 
+def _settles(view: View) -> list[Measured]:
+    """Of the pages that came back from swap, how many percent their processes kept.
+
+    A program that wakes up keeps them. Where memory is too small, each page that comes pushes one out; one that was
+    only read still has its copy in swap and leaves without being written, so that `pswpout` does not count it.
+    """
+    came = series(view, Over("mem.pswpin_per_s", "mean"))
+    rows = view.rows("proc_memory")
+    lanes = [lane for lane in view.of("mem.pswpin_per_s") if len(lane.t_ns) > 1]
+    if not came or not rows or not lanes:
+        return []
+    readings = len(lanes[0].t_ns)
+    seconds = float(lanes[0].t_ns[-1] - lanes[0].t_ns[0]) * readings / (readings - 1) / 1e9
+    came_kb = came[0].value * seconds * _PAGE_KB
+    if came_kb <= 0:
+        return []
+    kept_kb = sum((row.number("swap_first_kb") or 0.0) - (row.number("swap_last_kb") or 0.0) for row in rows)
+    cites = (*came[0].citations, *[row.cite for row in rows if row.number("swap_last_kb")][:1])
+    return [Measured(max(0.0, 100.0 * kept_kb / came_kb), (), cites, came[0].n)]
+
+
 OOM_KILLS = derived(
     "cgroup.oom_kills_recent",
     "count",
@@ -361,5 +382,13 @@ GROWTH = derived(
     "匿名内存增长",
     (("proc_mem",),),
     _growing,
+)
+SWAP_SETTLES = derived(
+    "mem.swap_settles_pct",
+    "pct",
+    "Pages from swap that stay",
+    "换入后留在内存的比例",
+    (("vmstat_proc",), ("proc_mem",)),
+    _settles,
 )
 SWAPPED = derived("proc.swapped_kb", "kb", "Swapped out", "被换出的内存", (("proc_mem",),), _swapped)

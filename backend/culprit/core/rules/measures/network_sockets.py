@@ -19,7 +19,7 @@ PORT_SEARCH = (
     r"|inet_csk_find_open_port|inet_csk_bind_conflict|inet_bind_conflict|inet_hash_connect|inet_bhash2_conflict"
 )
 NETFILTER = r"^nft_|^ipt_do_table|^nf_hook|^nf_conntrack|^br_nf_|^xt_|iptable_|ip6t_do_table"
-_FRAME_SAMPLES = 100
+_FRAME_SAMPLES = 30
 
 
 def _listener(row: Row) -> Subject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from culprit.core.intervals import wilson
 from culprit.core.rules.contract import (
     AnyOf,
     Citation,
@@ -137,7 +138,24 @@ def test_doubts_of_a_number_make_it_inconclusive() -> None:
     measure = Measure("x", "pct", SAYS, (), lambda _: [Measured(50.0, doubts=(doubt,))])
     found = one(rule(measure=measure), view())
     assert (found.state, found.reason) == ("inconclusive", doubt)
-    assert one(rule(measure=measure), view(), warn=60).state == "quiet"
+    found = one(rule(measure=measure), view(), warn=60)
+    assert (found.state, found.reason) == ("not_evaluated", doubt), "what is not known rules nothing out"
+
+
+def test_where_the_value_may_lie_on_either_side_nothing_is_told() -> None:
+    why = Sentence("doubt.between", {"samples": 40, "low": 30, "high": 65})
+    measure = Measure("x", "pct", SAYS, (), lambda _: [Measured(50.0, between=(30.0, 65.0, why))])
+    told = {warn: one(rule(measure=measure), view(), warn=warn) for warn in (20, 40, 60, 70)}
+    assert [each.state for each in told.values()] == ["fired", "inconclusive", "not_evaluated", "quiet"]
+    assert told[40].reason == told[60].reason == why
+
+
+@given(st.integers(1, 5000), st.floats(0, 1))
+def test_the_interval_of_a_share_holds_it_and_shrinks(samples: int, share: float) -> None:
+    low, high = wilson(share, samples)
+    assert 0 <= low <= share + 1e-9 and share - 1e-9 <= high <= 1
+    wide_low, wide_high = wilson(share, max(1, samples // 4))
+    assert wide_high - wide_low >= high - low - 1e-9
 
 
 def test_against_a_baseline() -> None:

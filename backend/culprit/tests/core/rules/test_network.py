@@ -115,7 +115,7 @@ def stacks(text: str, time_wait: int = 900) -> View:
             stacks(f"{SEARCH} 400\nsvc;main 400", 30), "quiet", id="F-FLAME-INET-HASH-CONNECT/ports-are-free"
         ),
         pytest.param(
-            stacks(f"{SEARCH} 40\nsvc;main 40"), "inconclusive", id="F-FLAME-INET-HASH-CONNECT/few-samples"
+            stacks(f"{SEARCH} 2\nsvc;main 10"), "inconclusive", id="F-FLAME-INET-HASH-CONNECT/few-samples"
         ),
     ],
 )

@@ -1,0 +1,20 @@
+"""How sure a number is that was made of few observations."""
+
+from __future__ import annotations
+
+import math
+
+Z_95 = 1.959964
+"""Standard deviations on either side that hold 95 % of a normal distribution."""
+
+
+def wilson(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
+    """Where the true share (0 to 1) lies in 95 of 100 cases, of that many independent samples (>= 1).
+
+    Unlike the textbook's interval it stays within 0 and 1 and holds for few samples and for shares near either end.
+    Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
+    """
+    spread = z * z / samples
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / samples + spread / (4 * samples))
+    return max(0.0, middle - half), min(1.0, middle + half)
