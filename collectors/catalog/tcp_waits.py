@@ -85,7 +85,7 @@ trap ': > .over' TERM
         t = now(); end = t + secs
         while (t < end && looks < 60 && !over()) {
             looks++; read(""); walked = 0
-            if (strangers && t >= due) { u = now(); read("p"); walked = 1; due = now(); u = 100 * (due - u); due += u > secs / 4 ? secs / 4 : u }
+            if (strangers && t >= due) { u = now(); read("p"); walked = 1; due = now(); u = 100 * (due - u); due += u > secs / 3 ? secs / 3 : u }
             count(walked)
             u = now(); rest = 20 * (u - t); e = step * (6 + looks % 5 * 2) / 10; if (rest < e) rest = e
             t = u; wake = u + rest; if (wake > end) wake = end
