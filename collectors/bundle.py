@@ -26,7 +26,17 @@ UNPACK = "| { gzip -dc || busybox gzip -dc || zcat; } 2>/dev/null"
 WORD = 1000  # some versions of csh take no longer word; a multiple of four, so that each is base64 by itself
 END_MARK = "CULPRIT-END"
 WHOLE_HOST = Scope()
-PARTS = ("base.sh", "place.sh", "guard.sh", "jobs.sh", "sampled.sh", "memory.sh", "scope.sh", "main.sh")
+PARTS = (
+    "base.sh",
+    "place.sh",
+    "guard.sh",
+    "jobs.sh",
+    "sampled.sh",
+    "ship.sh",
+    "memory.sh",
+    "scope.sh",
+    "main.sh",
+)
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -13,8 +13,8 @@ trap 'e=1' TERM
 N='
 '
 M= e= g=${TARGET_CGROUP-}
-while read -r x m k x; do
-  case $k in cgroup | cgroup2) M=$M$m$N; echo "mount $m $k" ;; esac
+while read -r x m k o x; do
+  case $k,$o, in cgroup2,* | @OF@) M=$M$m$N; echo "mount $m $k" ;; esac
 done </proc/self/mounts
 IFS=$N
 set -f
@@ -53,7 +53,13 @@ exit 0
 """
 
 
-def reads(find: str, files: tuple[str, ...], lines: str = "", then: str = "") -> str:
-    """The script: which files tell that a group matters, which files are read, and which of their lines."""
-    script = _SH.replace("@FIND@", find).replace("@FILES@", "\n".join(files))
+def reads(
+    controllers: tuple[str, ...], find: str, files: tuple[str, ...], lines: str = "", then: str = ""
+) -> str:
+    """The script: which files tell that a group matters, which files are read, and which of their lines.
+
+    Of the hierarchies of v1 only those of `controllers` are looked through.
+    """
+    mounts = " | ".join(f"cgroup,*,{name},*" for name in controllers)
+    script = _SH.replace("@OF@", mounts).replace("@FIND@", find).replace("@FILES@", "\n".join(files))
     return lean(script.replace("@LINES@", lines).replace("@THEN@", then))

@@ -22,7 +22,8 @@ nap() {
     wait $!
 }
 trap 'over=1' TERM
-its=$(readlink "/proc/${TARGET_PID:-self}/ns/net") || netns=closed
+its=
+[ -z "${TARGET_PID-}" ] || its=$(readlink "/proc/$TARGET_PID/ns/net") || netns=closed
 if [ -n "$its" ] && [ "$its" != "$(readlink /proc/self/ns/net)" ]; then
     if nsenter -t "$TARGET_PID" -n true 2> .err; then
         ns="nsenter -t $TARGET_PID -n" netns=target

@@ -178,7 +178,7 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(_FIND, _FILES, _LINES, _THEN),
+            sh=cgroup_shell.reads(("cpu", "cpuacct"), _FIND, _FILES, _LINES, _THEN),
             shows="grep -H '' cpu.max cpu.stat cpu.cfs_* cpuacct.usage (of groups with a limit, for {seconds} s)",
             stop="TERM",
         ),

@@ -147,13 +147,13 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(_FIND, _FILES, "", _THEN),
+            sh=cgroup_shell.reads(("cpuset",), _FIND, _FILES, "", _THEN),
             shows="grep -H '' cpuset.{cpus,mems}.effective (of groups that differ), /proc/PID/status, over {seconds} s",
             stop="TERM",
         ),
     ),
     parse=parse,
-    cost=Cost(0.1, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
+    cost=Cost(0.2, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

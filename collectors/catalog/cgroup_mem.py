@@ -205,14 +205,14 @@ COLLECTOR = Collector(
         Script(
             "cgroup",
             Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(_FIND, _FILES, _LINES),
+            sh=cgroup_shell.reads(("memory",), _FIND, _FILES, _LINES),
             shows="grep -H '' memory.{max,current,events,stat} (of groups with a limit, for {seconds} s)",
             stop="TERM",
         ),
     ),
     parse=parse,
     cost=Cost(
-        0.3,
+        0.2,
         4_000,
         Text(
             "Two looks at the groups that have a limit; memory.stat makes the kernel add up its counters.",

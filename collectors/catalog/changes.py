@@ -159,7 +159,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.2, 500, Text("One look through logs and /etc, at the end.", "结束时查看一遍日志与 /etc。")),
+    cost=Cost(0.4, 500, Text("One look through logs and /etc, at the end.", "结束时查看一遍日志与 /etc。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

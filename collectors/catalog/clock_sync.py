@@ -77,7 +77,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.02, 50, Text("Four short questions, at the end.", "结束时查询四个简短状态。")),
+    cost=Cost(0.2, 50, Text("Four short questions, at the end.", "结束时查询四个简短状态。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

@@ -121,7 +121,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.02, 1_000, Text("One short command, twice.", "一条短命令，执行两次。")),
+    cost=Cost(0.1, 1_000, Text("One short command, twice.", "一条短命令，执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

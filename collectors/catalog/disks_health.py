@@ -85,7 +85,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.02,
+        0.1,
         100,
         Text("A few files, and one short question to each disk.", "读取少量文件，并向每块磁盘查询一次。"),
     ),

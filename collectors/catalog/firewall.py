@@ -221,7 +221,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.1,
+        0.2,
         500,
         Text(
             "Two looks at the rules; one where there are more than 30,000 lines of them.",

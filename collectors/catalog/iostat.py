@@ -97,7 +97,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.06, 800, Text("One small process for the whole run.", "全程一个小进程。")),
+    cost=Cost(0.1, 800, Text("One small process for the whole run.", "全程一个小进程。")),
     yields=iostat_reports.METRICS,
     seconds_max=600,
     max_bytes=_MAX_BYTES,

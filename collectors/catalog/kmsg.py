@@ -148,7 +148,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.01, 3_000, Text("One look at the kernel's log, at the end.", "结束时读取一次内核日志。")),
+    cost=Cost(0.1, 3_000, Text("One look at the kernel's log, at the end.", "结束时读取一次内核日志。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     parser_version=2,

@@ -50,8 +50,8 @@ read -r a a a b x </proc/loadavg
 say threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
 say pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
 g=${TARGET_CGROUP-}
-while read -r x d k x; do
-  case $k in cgroup | cgroup2) ;; *) continue ;; esac
+while read -r x d k o x; do
+  case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
   if [ -z "$g" ]; then
     (cd "$d" && find . -name pids.max -exec grep -Lx max {} + | sed -n 's|^\.\(.*\)/pids.max$|\1|p')
   else
@@ -63,20 +63,26 @@ while read -r x d k x; do
     [ "$m" = max ] || say tasks_of_group "$u" "$m" cgroup "$p" ""
   done
 done </proc/self/mounts 2>/dev/null
+P=${TARGET_PIDS-}
+[ -n "$P" ] || P=$(grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr |
+  sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p')
+F= G= n=0
 {
-  if [ -n "${TARGET_PIDS-}" ]; then
-    printf '%s\n' $TARGET_PIDS | head -n 100
-  else
-    grep -s '^FDSize:' /proc/[0-9]*/status | sort -t "$T" -k2,2nr | sed -n '1,20s|^/proc/\([0-9]*\)/.*|\1|p'
-  fi
-} | while read -r p; do
-  m=$(sed -n 's/^Max open files *\([^ ]*\).*/\1/p' /proc/$p/limits 2>/dev/null)
-  u=$(ls /proc/$p/fd 2>/dev/null | wc -l)
-  c=
-  { read -r c </proc/$p/comm; } 2>/dev/null || continue
-  [ -r /proc/$p/fd ] || u=
-  say open_files_of_process "$u" "$m" process "$p" "$(printf %s "$c" | tr -d '\000-\037')"
-done
+  for p in $P; do
+    n=$((n + 1))
+    [ $n -le 100 ] || break
+    F="$F /proc/$p/limits" G="$G /proc/$p/comm"
+    [ -r /proc/$p/fd ] || continue
+    set -- /proc/$p/fd/*
+    if [ -L "$1" ]; then echo "$p $#"; else echo "$p 0"; fi
+  done
+  [ -z "$F" ] || { grep -sH '^Max open files' $F; grep -sH '' $G; }
+} | awk '
+  /^[0-9]/ { u[$1] = $2; next }
+  { i = index($0, ":"); split($0, w, "/"); p = w[3]; v = substr($0, i + 1) }
+  substr($0, 1, i) ~ /s:$/ { split(v, l, " "); m[p] = l[4]; next }
+  !(p in c) { gsub(/[[:cntrl:]]/, "", v); c[p] = v
+    printf "l\topen_files_of_process\t%s\t%s\tprocess\t%s\t%s\n", u[p], m[p], p, v }'
 """
 
 
@@ -119,18 +125,18 @@ COLLECTOR = Collector(
         Script(
             "proc",
             Needs(
-                tools=("find", "grep", "sed", "sort"),
+                tools=("awk", "find", "grep", "sed", "sort"),
                 files=("/proc/sys/fs/file-nr",),
-                mend="mount -t proc proc /proc; findutils, grep, sed",
+                mend="mount -t proc proc /proc; findutils, grep, sed, awk",
             ),
             sh=lean(_SH),
-            shows="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, ls /proc/PID/fd | wc -l, after {seconds} s",
+            shows="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, echo /proc/PID/fd/* | wc -w, after {seconds} s",
             stop="TERM",
         ),
     ),
     parse=parse,
     cost=Cost(
-        0.1,
+        0.2,
         100,
         Text(
             "One look at the end; open files are counted for 20 processes, or those of the target.",

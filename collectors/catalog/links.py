@@ -260,7 +260,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.03, 2_000, Text("A few short commands, twice.", "几条短命令，各执行两次。")),
+    cost=Cost(0.1, 2_000, Text("A few short commands, twice.", "几条短命令，各执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     parser_version=2,

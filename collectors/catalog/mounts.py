@@ -190,7 +190,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        0.01, 500, Text("One look; remote file systems are not touched.", "只读取一次；不触碰远程文件系统。")
+        0.1, 500, Text("One look; remote file systems are not touched.", "只读取一次；不触碰远程文件系统。")
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -39,11 +39,19 @@ _CGROUP_COLUMNS = (Column("cgroup"), Column("processes"), *_DELAYS)
 _SH = r"""
 LC_ALL=C
 export LC_ALL
-all() { for p in ${TARGET_PIDS:-'[0-9]*'}; do printf '%s\n' /proc/$p/$1; done; }
+S= C= G=
+for p in ${TARGET_PIDS:-'[0-9]*'}; do
+  S="$S /proc/$p/task/[0-9]*/schedstat" C="$C /proc/$p/comm" G="$G /proc/$p/cgroup"
+done
+all() {
+  e=$1
+  shift
+  if [ $# -le 10000 ]; then grep -sHE "$e" "$@"; else printf '%s\n' "$@" | head -n 30000 | xargs grep -sHE "$e"; fi
+}
 look() {
   read -r u x </proc/uptime
   echo "@ $u"
-  all 'task/[0-9]*/schedstat' | xargs grep -sH ''
+  all '' $S
 }
 {
   trap : TERM
@@ -52,8 +60,8 @@ look() {
   wait $!
   look
   echo @ end
-  all comm | xargs grep -sH ''
-  all cgroup | xargs grep -sHE '^[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/'
+  all '' $C
+  all '^[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/' $G
 } | (trap '' TERM; awk '
 /^@ end/ { last = 1; next }
 /^@ / { n++; t[n] = $2; next }
@@ -152,7 +160,7 @@ COLLECTOR = Collector(
     ),
     parse=parse,
     cost=Cost(
-        1.0,
+        0.3,
         1_500,
         Text(
             "Two looks at every thread: 0.06 s of CPU each at 5,000 threads.",

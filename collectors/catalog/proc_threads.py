@@ -41,50 +41,66 @@ _GROUP_COLUMNS = (
     *(Column("switches"), Column("delay_ms_per_switch", "ms")),
 )
 _WCHAN_COLUMNS = (Column("wchan"), Column("tasks"), Column("seen"), Column("scans"), Column("comm"))
-#: The target's threads, else those of the 30 busiest processes; ten times a second for five seconds, less often where
-#: there are more than a thousand. All tasks of the host are looked through for D state at the start, and at the end.
+#: The target's threads, ten times a second for five seconds, or those of the 30 busiest processes, four times a second;
+#: less often where there are more than a thousand. Which threads there are is asked once a second. Of the host's tasks
+#: 20,000 are looked through for D state at the start and the end. A wchan of `0` says nothing and is left out by `..`.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
-all() { for p in $P; do printf '%s\n' /proc/$p/task/[0-9]*/$1; done; }
-lines() { xargs grep -sHE "$1"; }
+trap : TERM
+look() {
+  e=$1
+  shift
+  if [ $# -le 10000 ]; then grep -sHE "$e" "$@"; else printf '%s\n' "$@" | head -n 20000 | xargs grep -sHE "$e"; fi
+}
 up() { read -r u x </proc/uptime; echo "@ $1 $u"; }
 stuck() {
   up d
-  d=$(printf '%s\n' /proc/[0-9]*/task/[0-9]*/stat | lines '^[0-9]+ \(.*\) D ' | head -n 2000)
-  [ -z "$d" ] || { echo "$d"; echo "$d" | sed -n 's|/stat:.*|/wchan|p' | lines ''; }
+  d=$(look '^[0-9]+ \(.*\) D ' /proc/[0-9]*/task/[0-9]*/stat | head -n 2000)
+  [ -z "$d" ] || { echo "$d"; echo "$d" | sed -n 's|/stat:.*|/wchan|p' | xargs grep -sH ''; }
 }
-ends() { up $1; all schedstat | lines ''; all status | lines '^(Cpus_allowed_list|.*voluntary_ctxt_switches):'; }
+ends() { up $1; look '^([0-9]+ [0-9]+ [0-9]+$|(Cpus_allowed_list|(non)?voluntary_ctxt_switches):)' $E; }
 P=${TARGET_PIDS-}
+z=0.1
+[ -n "$P" ] || z=0.25
 [ -n "$P" ] || P=$({ grep -s '' /proc/[0-9]*/stat; sleep 1; echo; grep -s '' /proc/[0-9]*/stat; } | awk '
   NF == 0 { b = 1; next }
   { split($0, w, "/"); sub(/^.*\) /, ""); split($0, s, " "); c = s[12] + s[13] }
   b && c > a[w[3]] { print c - a[w[3]], w[3] }
   !b { a[w[3]] = c }' | sort -nr | sed -n '1,30s/.* //p')
 [ -n "$P" ] || { echo "no process used any CPU" >&2; exit 69; }
-n=$(all stat | wc -l)
-z=0.1
-[ $n -le 1000 ] || z=0.5
-[ $n -le 5000 ] || z=2
+S= W= E= G=
+for p in $P; do
+  t=/proc/$p/task/[0-9]*
+  S="$S $t/stat" W="$W $t/wchan" E="$E $t/schedstat $t/status" G="$G /proc/$p/cgroup"
+done
+set -- $S
+[ -n "${TARGET_PIDS-}" ] || [ $# -le 300 ] || z=0.5
+[ $# -le 1000 ] || z=0.5
+[ $# -le 5000 ] || z=2
 sleep 0.1 2>/dev/null || z=1
 s=$SECS
 [ $s -le 5 ] || s=5
 {
-  trap 'e=1' TERM
-  e=
+  trap 'n=1' TERM
+  n= o=
   stuck
   ends b
   read -r t x </proc/uptime
   t=$((${t%.*} + s))
-  while up t && [ ${u%.*} -lt $t ] && [ -z "$e" ]; do
-    { all stat; all wchan; } | lines ''
+  while up t && [ ${u%.*} -lt $t ] && [ -z "$n" ]; do
+    if [ "${u%.*}" != "$o" ]; then
+      o=${u%.*}
+      set -- $S $W
+    fi
+    look .. "$@"
     sleep $z &
     wait $!
   done
   ends e
   stuck
   echo "@ c 0"
-  for p in $P; do printf '%s\n' /proc/$p/cgroup; done | lines '^[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/'
+  look '^[0-9]+:([^:]*,)?(cpu(,[^:]*)?)?:/' $G
 } | (trap '' TERM; awk '
 function clean(x) { gsub(/[[:cntrl:]]/, "?", x); return x }
 function grown(k, j) { return ((k, j) in E) ? sprintf("%.0f", E[k, j]) : "-" }
@@ -238,13 +254,13 @@ COLLECTOR = Collector(
                 mend="root for wchan; findutils, grep",
             ),
             sh=lean(_SH),
-            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 10 times a second, 5 of {seconds} s at most",
+            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second, 5 of {seconds} s at most",
             stop="TERM",
         ),
     ),
     parse=parse,
     cost=Cost(
-        7.0,
+        1.0,
         4_000,
         Text(
             "Five seconds of looking at the target's threads, or those of the 30 busiest processes.",

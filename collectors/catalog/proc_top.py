@@ -140,7 +140,7 @@ COLLECTOR = Collector(
     parse=parse,
     parser_version=2,
     cost=Cost(
-        0.05,
+        0.1,
         10_000,
         Text(
             "Two scans of all processes; names, never command lines.",

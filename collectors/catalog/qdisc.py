@@ -224,7 +224,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.02, 500, Text("Two short commands.", "两次短命令。")),
+    cost=Cost(0.1, 500, Text("Two short commands.", "两次短命令。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
 )

@@ -33,10 +33,10 @@ _MAX_BYTES = 16 << 20
 _MAX_LISTENERS = 500
 _PROCESS = re.compile(rb'\(\("([^"]{0,64})",pid=(\d{1,10})')
 
-#: At least ten looks even at a short window: one look sees an empty queue between two bursts.
+#: Ten looks or more even at a short window: one look sees an empty queue between two bursts.
 _LOOKS = r"""
 step=1 n=0
-if [ "$SECS" -lt 15 ]; then step=0.2; elif [ "$SECS" -gt 120 ]; then step=5; fi
+if [ "$SECS" -lt 15 ]; then step=0.7; [ "$SECS" -ge 8 ] || step=0.4; elif [ "$SECS" -gt 120 ]; then step=5; fi
 sleep 0.01 2> .err || step=1
 read -r up rest < /proc/uptime
 end=$((${up%.*} + SECS))
@@ -53,10 +53,11 @@ _SH = (
     PRELUDE
     + r"""
 $ns ss -Hltnp > .now 2> .err || { cat .err >&2; rm -f samples; exit 69; }
+many=$(sed -n '401{p;q;}' .now)
 { at 0 listeners; head -n 500 .now; } >> samples
 look() {
     at "$1" queues
-    $ns ss -Hltn 2> .err | head -n 500
+    if [ -z "$many" ]; then $ns ss -Hltn 2> .err; else $ns ss -Hltn 2> .err | head -n 500; fi
 }
 """
     + _LOOKS

@@ -145,7 +145,7 @@ COLLECTOR = Collector(
         ),
     ),
     parse=parse,
-    cost=Cost(0.05, 150, Text("One small process for the whole run.", "全程一个小进程。")),
+    cost=Cost(0.1, 150, Text("One small process for the whole run.", "全程一个小进程。")),
     yields=tuple(_COLUMNS.values()),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

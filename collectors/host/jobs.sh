@@ -57,13 +57,24 @@ why() {
   [ -n "$WHY" ] || [ -z "$STOP" ] || WHY=stop
 }
 
-# The outcome frame of job $1: state $2, the text of its meta lines $3, header fields from O_ variables.
+# What job $1 came to: state $2, the text of its meta lines $3, header fields from O_ variables, the files that are its
+# parts in O_LIST. With a directory it is left there for `ship`, and sent at once only where the directory is full.
 outcome() {
   eval "id_=\$J$1_id"
   up
+  [ -z "$DIR" ] || ! leave "$1" "$2" "$3" || return 0
+  for f_ in ${O_LIST-}; do part "$id_" "$f_"; done
   outcome_fields "$2"
   frame outcome "$id_" - "$3" "$FIELDS"
   say "progress $id_ $2 $(((CS - BEGUN) * 10))"
+}
+
+leave() {
+  {
+    printf %s "$3" >"$DIR/o/$1" &&
+      printf '%s\n' "$2 ${O_WAY:--} ${O_EXIT:--} ${O_SIG:--} ${O_T0:-$CS} ${O_T1:-$CS} ${O_CPU:-0} ${COMPLETE:-1} ${#3}" \
+        "${O_LIST-}" . >"$DIR/r/$1"
+  } 2>/dev/null
 }
 
 outcome_fields() {
@@ -75,26 +86,25 @@ running() {
   say "progress $1 running $(((CS - BEGUN) * 10))"
 }
 
-# Sends file $3 as part $2 of collector $1; $4 is whether it is complete.
+# Sends file $2 as a part of collector $1.
 part() {
-  raw_=$($T_wc -c <"$3")
-  enc_=identity
-  send_=$3
-  if [ "$raw_" -gt 256 ] && [ -n "$PACK" ] && $NI $PACK <"$3" >"$3.z~" 2>/dev/null; then
-    send_=$3.z~
-    enc_=$ENC
-  fi
-  len_=$($T_wc -c <"$send_")
-  sum '' "$send_"
-  take
-  printf 'CULPRIT1 kind=part id=%s part=%s len=%s %s enc=%s raw=%s complete=%s\n' \
-    "$1" "$2" "$((len_))" "$SUM" "$enc_" "$((raw_))" "$4" >&4
-  $T_cat "$send_" >&4
-  echo >&4
-  give
-  $T_rm -f "$3" "$3.z~"
+  raw_=$($T_wc -c <"$2")
   O_BYTES=$((O_BYTES + raw_))
   O_PARTS=$((O_PARTS + 1))
+  sum '' "$2"
+  take
+  part_header "$1" "$2" "$((raw_))" "$SUM" identity "$((raw_))" "${COMPLETE:-1}"
+  printf '%s\n' "$HEAD" >&4
+  $T_cat "$2" >&4
+  echo >&4
+  give
+}
+
+# The header of the part of collector $1 that was file $2, into HEAD: length, sum, encoding, length before, complete.
+part_header() {
+  y_=${2##*/}
+  [ "$2" != "$DIR/s/$y_" ] || y_=samples
+  HEAD="CULPRIT1 kind=part id=$1 part=$y_ len=$3 $4 enc=$5 raw=$6 complete=$7"
 }
 
 # Job $1 by its ways, the first that works. Runs in a process of its own.
@@ -104,7 +114,7 @@ job() {
   eval "set -- $1 \$J$1_ways"
   n=$1
   shift
-  TRIED= first_= O_TEXT=
+  TRIED= first_= O_TEXT= O_LIST=
   for w; do
     O_WAY= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
     eval "name_=\$J${n}_${w}_name kind_=\$J${n}_${w}_kind"
@@ -133,9 +143,9 @@ job() {
 script() {
   D=$DIR/c/$1
   F=$DIR/t/$1
-  $T_mkdir -p "$D"
+  [ -d "$D" ] || $T_mkdir -p "$D"
   eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_shows stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
-  [ -z "$ver_" ] || ver_="( $ver_$NL) >\"\$CU_V_\" 2>&1 </dev/null"
+  [ -z "$ver_" ] || ver_="{ $ver_$NL} >\"\$CU_V_\" 2>&1 </dev/null"
   if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$opt_" "$sh_" >"$F.sh"; then
     outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
     return 0
@@ -158,9 +168,11 @@ script() {
   O_CPU=$(((CPU - cpu_) * 1000 / TCK))
   # Its leader is gone: what it left running in its group has no business any more.
   ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
-  $T_rm -f "$DIR/l/$1"
+  { :; } 2>/dev/null >"$DIR/l/$1"
+  e_=
+  ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
   if [ "$O_EXIT" = 69 ]; then
-    O_TEXT="stderr$NL$($T_tail -c 4096 "$F.err" 2>/dev/null | $T_tr -d '\000')$NL"
+    O_TEXT="stderr$NL$e_$NL"
     $T_rm -rf "$D"
     return 1
   fi
@@ -172,15 +184,12 @@ script() {
       *[!A-Za-z0-9._-]*) continue ;;
       stdout) [ -s "$f_" ] || continue ;;
     esac
-    part "$id" "${f_##*/}" "$f_" "$COMPLETE"
+    O_LIST="$O_LIST $f_"
   done
   argv_= v_=
   ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
   ! [ -s "$F.version" ] || read -r v_ <"$F.version"
-  e_=
-  ! [ -s "$F.err" ] || e_=$($T_tail -c 4096 "$F.err" | $T_tr -d '\000')
   outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
-  $T_rm -rf "$D" "$F".*
   return 0
 }
 

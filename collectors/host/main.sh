@@ -50,7 +50,7 @@ setup() {
 settle() {
   ladder
   { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $MYSTART" "cage $CAGE" >"$DIR/manifest" &&
-    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" && : >"$DIR/go" && {
+    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go" && {
     [ -n "$PROGF" ] || { printf '%s\n' "$q" >"$DIR/run" && PROGF=$DIR/run; }
   }; } 2>/dev/null || full
 }
@@ -248,7 +248,7 @@ target_network ${NETPID:+target}${LOST:+${NL}target_lost $LOST}"
 
 # A way for each job; light scripts and the sampler at once, exclusive ones in turn.
 choose() {
-  SUPS= LIGHT= QUEUE= POOL=
+  SUPS= LIGHT= QUEUE= POOL= NOT=
   for n in $JOBS; do
     eval "ways_=\$J${n}_ways ex_=\$J${n}_exclusive"
     kind_=
@@ -260,7 +260,9 @@ choose() {
     case $kind_ in
       sampled) POOL="$POOL $n:$w" ;;
       script) if [ "$ex_" = 1 ]; then QUEUE="$QUEUE $n"; else LIGHT="$LIGHT $n"; fi ;;
-      *) (job "$n") ;;
+      *)
+        (job "$n")
+        NOT="$NOT $n" ;;
     esac
   done
   O_WAY= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
@@ -269,8 +271,53 @@ choose() {
   else
     for x_ in $POOL; do sampled "$x_" & SUPS="$SUPS $!"; done
   fi
-  for n in $LIGHT; do job "$n" & SUPS="$SUPS $!"; done
-  [ -z "$QUEUE" ] || { (for n in $QUEUE; do (job "$n"); done) & SUPS="$SUPS $!"; }
+  [ -z "$LIGHT" ] || { lights & SUPS="$SUPS $!"; }
+  [ -z "$QUEUE" ] || { (for x in $QUEUE; do (job "$x"); [ -z "$DIR" ] || ship "$x"; done) & SUPS="$SUPS $!"; }
+  [ -z "$DIR" ] || ship $NOT
+}
+
+# All light scripts at once. Each says when it has ended, and what is there then is sent together: most end at the same
+# moment, and one that hangs keeps nobody waiting.
+lights() {
+  trap '' INT
+  read -r ME_ R_ </proc/self/stat
+  if [ -n "$DIR" ]; then
+    set --
+    for n in $LIGHT; do set -- "$@" "$DIR/c/$n"; done
+    $T_mkdir -p "$@"
+  fi
+  EV=
+  trap 'EV=1' USR2
+  (
+    humble
+    for n in $LIGHT; do
+      {
+        job "$n"
+        kill -s USR2 "$ME_"
+      } &
+    done
+    wait
+  ) &
+  CREW=$!
+  r_=129
+  while [ "$r_" -gt 128 ]; do
+    [ -n "$EV" ] || wait "$CREW"
+    if kill -0 "$CREW" 2>/dev/null; then r_=129; else r_=0; fi
+    EV=
+    [ "$r_" = 0 ] || nap "$NAPF"
+    [ -z "$DIR" ] || ship $LIGHT
+  done
+}
+
+# This process takes the place that NI gives to others, so that its children need not ask for it each.
+humble() {
+  read -r x_ R_ </proc/self/stat
+  tool renice T_renice
+  [ -n "$T_renice" ] && [ -n "$NI" ] && $T_renice -n 19 -p "$x_" >/dev/null 2>&1 || return 0
+  case $NI in
+    *ionice*) $T_ionice -c 3 -p "$x_" >/dev/null 2>&1 || return 0 ;;
+  esac
+  NI=
 }
 
 farewell() {

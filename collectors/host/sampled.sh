@@ -55,7 +55,6 @@ sampled() {
     sampled_end "$n" "$w"
     return
   fi
-  $T_mkdir -p "$DIR/s"
   printf '%s\n' "$SAMPLER" >"$DIR/t/sampler.awk"
   n_=0
   again=
@@ -80,16 +79,21 @@ sampled() {
   proc self
   all_cpu=$(((CPU - cpu_) * 1000 / TCK))
   all_exit=$O_EXIT
-  $T_mkdir -p "$DIR/o"
-  sizes raw "$DIR"/s/*
-  total_=$raw_0
-  if [ -n "$PACKF" ]; then
-    $NI $PACKF "$DIR"/s/* 2>/dev/null || ENC=identity PACKX=
-  fi
-  SHIP=
-  key=$1
-  for x in "$@"; do sampled_one "${x%:*}" "${x#*:}" "$key"; done
-  ship
+  total_=0 ALL= DONE=
+  for x in "$@"; do
+    n=${x%:*}
+    eval "bytes_$n=0"
+    [ ! -s "$DIR/s/$n" ] || ALL="$ALL $DIR/s/$n" DONE="$DONE $n"
+  done
+  told raw "$T_wc -c" "$ALL"
+  i_=0
+  for n in $DONE; do
+    i_=$((i_ + 1))
+    eval "bytes_$n=\${raw_$i_:-0} total_=\$((total_ + \${raw_$i_:-0}))"
+  done
+  DONE=
+  for x in "$@"; do sampled_one "${x%:*}" "${x#*:}" "$1"; done
+  ship $DONE
 }
 
 # One life of the sampler whose files are named by $1; $2 is told to awk.
@@ -107,27 +111,11 @@ sampler() {
   $T_rm -f "$DIR/l/s$sn"
 }
 
-# Bytes of the files, into $1_<name> and their sum into $1_0.
-sizes() {
-  y_=$1
-  shift
-  eval "${y_}_0=0"
-  while read -r b_ p_; do
-    [ -n "$b_" ] || continue
-    case $p_ in total | '') p_=0 ;; esac
-    p_=${p_##*/}
-    eval "${y_}_${p_%%.*}=$b_"
-    [ $# -gt 1 ] || eval "${y_}_0=$b_"
-  done <<X
-$($T_wc -c "$@" 2>/dev/null)
-X
-}
-
-# Decides on sampled job $1, way $2, of the sampler named by $3; its outcome goes to a file.
+# Decides on sampled job $1, way $2, of the sampler named by $3.
 sampled_one() {
   n=$1
-  eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_WAY=\$J$1_$2_name show_=\$J$1_$2_shows O_BYTES=\${raw_$1-0}"
-  O_EXIT=$all_exit O_PARTS=0 O_SIG=
+  eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_WAY=\$J$1_$2_name show_=\$J$1_$2_shows O_BYTES=\$bytes_$1"
+  O_EXIT=$all_exit O_LIST= O_SIG=
   why "s$sn"
   gone_=0
   while read -r j_ x_ x_ v_ x_; do
@@ -137,62 +125,12 @@ sampled_one() {
   done <"$DIR/t/stats.$3"
   verdict
   [ "$gone_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
-  if [ "$O_BYTES" -gt 0 ]; then O_PARTS=1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
+  if [ "$O_BYTES" -gt 0 ]; then O_LIST=$DIR/s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
   e_=
   ! [ -s "$DIR/t/s.err.$3" ] || e_=$($T_tail -c 1024 "$DIR/t/s.err.$3" | $T_tr -d '\000')
   O_CPU=0
   [ "$total_" = 0 ] || O_CPU=$((all_cpu * O_BYTES / total_))
-  outcome_fields "$STATE"
-  said="argv $show_${NL}version $T_awk$NL${REASON:+reason $REASON$NL}stderr$NL$e_"
-  printf %s "$said" >"$DIR/o/$n"
-  eval "S_fields_$n=\$FIELDS S_len_$n=${#said} S_full_$n=$COMPLETE"
-  SHIP="$SHIP $n"
-}
-
-# Sends the parts and outcomes of the jobs in SHIP, with a handful of processes for all of them.
-ship() {
-  sizes len "$DIR"/s/*
-  sums "$DIR"/s/* "$DIR"/o/*
-  echo >"$DIR/t/nl"
-  set --
-  for n in $SHIP; do
-    eval "id=\$J${n}_id raw_=\${raw_$n-0} len_=\${len_$n-0} f_=\$S_full_$n o_=\$S_fields_$n l_=\$S_len_$n"
-    if [ "$raw_" -gt 0 ]; then
-      enc_=identity
-      y_=$DIR/s/$n
-      [ ! -f "$y_$PACKX" ] || { y_=$y_$PACKX enc_=$ENC; }
-      eval "SUM=\${SUM_s_$n:-sha256=-}"
-      printf 'CULPRIT1 kind=part id=%s part=samples len=%s %s enc=%s raw=%s complete=%s\n' \
-        "$id" "$len_" "$SUM" "$enc_" "$raw_" "$f_" >"$DIR/t/h.$n"
-      set -- "$@" "$DIR/t/h.$n" "$y_" "$DIR/t/nl"
-    fi
-    eval "SUM=\${SUM_o_$n:-sha256=-}"
-    printf 'CULPRIT1 kind=outcome id=%s part=- len=%s %s enc=identity raw=%s %s\n' \
-      "$id" "$l_" "$SUM" "$l_" "$o_" >"$DIR/t/g.$n"
-    set -- "$@" "$DIR/t/g.$n" "$DIR/o/$n" "$DIR/t/nl"
-  done
-  take
-  $T_cat "$@" >&4
-  give
-  up
-  for n in $SHIP; do
-    eval "id=\$J${n}_id o_=\$S_fields_$n"
-    o_=${o_#state=}
-    say "progress $id ${o_%% *} $(((CS - BEGUN) * 10))"
-  done
-}
-
-# The sums of the files, each into SUM_<directory>_<name>.
-sums() {
-  y_=$SHA
-  [ -n "$SHA" ] || y_=$T_cksum
-  [ -n "$y_" ] || return 0
-  while read -r h_ p_; do
-    x_=${p_##*/}
-    p_=${p_%/*}
-    if [ -n "$SHA" ]; then h_="sha256=$h_"; else h_="sha256=- cksum=$h_"; fi
-    [ -z "$x_" ] || eval "SUM_${p_##*/}_${x_%%.*}=\$h_"
-  done <<X
-$($y_ "$@" 2>/dev/null)
-X
+  O_BYTES=0 O_PARTS=0
+  outcome "$1" "$STATE" "argv $show_${NL}version $T_awk$NL${REASON:+reason $REASON$NL}stderr$NL$e_"
+  DONE="$DONE $1"
 }

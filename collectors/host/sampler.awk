@@ -11,23 +11,29 @@ function now(  u) {
   sub(/\./, "", u)
   return u
 }
+# Whole lines, as many as there is room for.
 function emit(j, s) {
-  size[j] += length(s) + 1
-  if (size[j] > cap[j]) { size[j] -= length(s) + 1; over[j] = 1; return 0 }
-  print s >> out[j]
-  return 1
+  if (size[j] + length(s) > cap[j]) {
+    over[j] = 1
+    s = substr(s, 1, cap[j] - size[j])
+    sub(/[^\n]*$/, "", s)
+  }
+  size[j] += length(s)
+  printf "%s", s >> out[j]
 }
-function sample(j,  i, f, k, l) {
+# Whole files at once, the record separator being a byte that none of them has. Eight in a row are read at one time.
+function sample(j,  i, f, k, l, t) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]
     if ((k = (getline l < f)) < 0) { if ((j, i) in called) left[j] = 1; continue }
-    if (emit(j, "@ " tick " " now() "0000000 " (((j, i) in called) ? called[j, i] : f))) {
-      hits[j]++
-      while (k > 0) {
-        if (substr(l, 1, 1) == "@") l = "@" l
-        if (!emit(j, l)) break
-        k = (getline l < f)
-      }
+    if (i % 8 == 1 || t == "") t = now()
+    emit(j, "@ " tick " " t "0000000 " (((j, i) in called) ? called[j, i] : f) "\n")
+    if (!over[j]) hits[j]++
+    while (k > 0 && !over[j]) {
+      if (l ~ /(^|\n)@/) { gsub(/\n@/, "\n@@", l); if (l ~ /^@/) l = "@" l }
+      if (l !~ /\n$/) l = l "\n"
+      emit(j, l)
+      k = (getline l < f)
     }
     close(f)
   }
@@ -53,6 +59,7 @@ BEGIN {
       if (w[1] == "N") { file[j, files[j]] = w[3]; called[j, files[j]] = w[4] }
     }
   }
+  RS = "\001"
   t = now() + 0
   tick = begun ? int((t - begun) / step) + 1 : 0
   if (!begun) begun = t
