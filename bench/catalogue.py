@@ -60,7 +60,7 @@ def _rules() -> list[Json]:
     states: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file in sorted((ROOT / "backend/culprit/tests/core/rules").glob("[cs]*/*.yaml")):
         for step in yaml.safe_load(file.read_text()):
-            if "parts" in step or "fixture" in step:
+            if {"parts", "fixture", "reports"} & step.keys():
                 name = f"{STEPS}[{step['rule']}/{file.stem}/{step['step']}]"
                 states[step["rule"]][step["state"]].append(name)
                 if "after" in step:

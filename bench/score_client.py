@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import httpx2
@@ -166,6 +166,7 @@ class Platform:
         for also in rule.also:
             for condition in also.conditions if isinstance(also, AnyOf) else (also,):
                 reads[condition.read.id] = condition.read
+        reads |= {guard.condition.read.id: guard.condition.read for guard in rule.guards}
         read = reads.get(one["metric"])
         if read is None:
             return "is no number of its rule"
@@ -207,7 +208,8 @@ class Platform:
                 table = _table(source.reader, files.get(source.part))
                 if table is not None:
                     profiles[source.kind] = Profile(table)
-        return view_of(parsed, profiles=profiles, facts=facts)
+        view = view_of(parsed, profiles=profiles, facts=facts)
+        return replace(view, span_ns=(run["t0_ns"], run["t1_ns"]) if run["t0_ns"] else None)
 
 
 def together(runs: Sequence[View]) -> View:
@@ -216,6 +218,7 @@ def together(runs: Sequence[View]) -> View:
         name: at for at, view in enumerate(runs) for name, one in view.outcomes.items() if one.state == "done"
     }
     events = {(one.kind, one.t_ns, one.detail): one for view in runs for one in view.events}
+    spans = [view.span_ns for view in runs if view.span_ns is not None]
     facts: Json = {}
     for view in runs:
         facts |= view.facts
@@ -234,6 +237,7 @@ def together(runs: Sequence[View]) -> View:
         sorted(events.values(), key=lambda one: one.t_ns),
         facts,
         {kind: stacks for view in runs for kind, stacks in view.stacks.items()},
+        span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
     )
 
 

@@ -261,13 +261,15 @@ class Option:
     """A value that whoever asks for a capture may give a collector: exported to scripts as `$OPT_<NAME>`.
 
     `pattern` is what the whole value must match; it is checked where the request comes in and again where
-    the program is built. `default` is what scripts see where nobody gave one.
+    the program is built. `default` is what scripts see where nobody gave one; one that is `required` has none, and
+    no capture is made without it.
     """
 
     name: str
     pattern: str
     title: Text
     default: str = ""
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _NAME = r"/(?=[A-Za-z0-9_@+.-]{0,80}(?:log|\.out|\.err|\.json|\.txt))[A-Za-z0-9_
 #: An absolute path below the usual places, whose last step looks like a log's.
 PATTERN = rf"/{_FOLDER}(?:{_STEP}){{0,12}}{_NAME}"
 
-PATH = Option("path", PATTERN, Text("Path of the log", "日志文件路径"))
+PATH = Option("path", PATTERN, Text("Path of the log", "日志文件路径"), required=True)
 
 #: Sets `f` to the file, seen from the target's own root where there is a target; leaves with 69 where it cannot.
 OPEN = r"""

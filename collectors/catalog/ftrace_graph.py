@@ -191,6 +191,7 @@ COLLECTOR = Collector(
                 "Kernel function, as in available_filter_functions",
                 "内核函数（available_filter_functions 中的名称）",
             ),
+            required=True,
         ),
     ),
 )

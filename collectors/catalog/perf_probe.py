@@ -54,6 +54,7 @@ COLLECTOR = Collector(
             "function",
             r"[A-Za-z_][A-Za-z0-9_.]{0,127}",
             Text("Kernel function, as in /proc/kallsyms", "内核函数（/proc/kallsyms 中的名称）"),
+            required=True,
         ),
     ),
 )

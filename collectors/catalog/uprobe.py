@@ -60,11 +60,13 @@ COLLECTOR = Collector(
             "function",
             r"[A-Za-z_][A-Za-z0-9_.]{0,127}",
             Text("Function, as its symbol is named", "函数（符号名）"),
+            required=True,
         ),
         Option(
             "binary",
             r"/[A-Za-z0-9_./+-]{1,250}",
             Text("Program or library, with its whole path", "程序或库的完整路径"),
+            required=True,
         ),
     ),
 )

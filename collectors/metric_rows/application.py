@@ -48,4 +48,17 @@ ROWS: tuple[Metric, ...] = (
     _latency("p90", "p90", 2003),
     _latency("p99", "p99", 2004),
     _latency("p999", "p99.9", 2005),
+    Metric(
+        "app.accepts_per_s",
+        "per_s",
+        "counter",
+        ("proxy",),
+        None,
+        Text("Connections accepted (proxy)", "接受的连接数（代理指标）"),
+        Text(
+            "Connections accepted on the service's port: a proxy of its request rate, as each may carry many requests.",
+            "服务端口接受的连接数：仅代表请求速率，每个连接可承载多个请求。",
+        ),
+        Lane("app", 2006, "line"),
+    ),
 )

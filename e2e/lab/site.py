@@ -26,7 +26,7 @@ from e2e.lab.load import Load, wait_for
 from e2e.lab.network import Namespace, wire, wire_management
 
 PROGRAMS = Path(__file__).parent / "programs"
-DATAGRAM_PROGRAMS = ("datagram_sink.py",)
+DATAGRAM_PROGRAMS = ("datagram_sink.py", "lookups.py")
 MAX_S = 300.0
 # A real host does not share its CPUs: all sites together weigh as much as eight processes of somebody else.
 LAB_SHARES = 8192

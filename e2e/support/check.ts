@@ -40,6 +40,17 @@ export async function fitsSideways(page: Page): Promise<void> {
     .toBeLessThanOrEqual(0);
 }
 
+/** No table has to be scrolled sideways to be read. */
+export async function nothingHidden(page: Page): Promise<void> {
+  await expect
+    .poll(() =>
+      page
+        .locator("section:has(> table)")
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length),
+    )
+    .toBe(0);
+}
+
 /** Fails the test on errors in the browser's console, blocked content among them. */
 export function watchConsole(page: Page, allow: RegExp = /status of (401|404|409|422)/): () => void {
   const seen: string[] = [];

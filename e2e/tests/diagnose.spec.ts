@@ -1,5 +1,5 @@
 import { expect, test } from "@playwright/test";
-import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { accessible, fitsSideways, nothingHidden, watchConsole } from "../support/check";
 import { culprit, OUT, thisHost } from "../support/platform";
 
 interface Diagnosis {
@@ -44,6 +44,14 @@ test("a host is asked what is wrong with it, and every number leads to its line"
   await expect(page.locator("[data-cited]").first()).toBeVisible();
   await page.goto("/diagnoses");
   await expect(page.locator(`a[href="${new URL(said).pathname}"]`).first()).toBeVisible();
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const narrow of ["/diagnoses", said]) {
+    await page.goto(narrow);
+    await expect(page.getByText(host.name).first()).toBeVisible();
+    await fitsSideways(page);
+    await nothingHidden(page);
+  }
   clean();
 });
 

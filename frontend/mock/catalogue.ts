@@ -118,8 +118,36 @@ export const COLLECTORS: CollectorInfo[] = [
   collector("proc_top", "Processes", "进程概览", "light", ["read /proc/[0-9]*/stat"], [0.3, 9000]),
   collector("redis_info", "Redis", "Redis", "light", ["redis-cli -p PORT INFO"], [0.1, 4000], {
     on_demand: true,
-    options: [{ name: "port", pattern: "[1-9][0-9]{0,4}", title: { en: "Port", zh: "端口" }, default: "" }],
+    options: [
+      {
+        name: "port",
+        pattern: "[1-9][0-9]{0,4}",
+        title: { en: "Port", zh: "端口" },
+        default: "",
+        required: false,
+      },
+    ],
   }),
+  collector(
+    "perf_probe",
+    "Calls of a kernel function",
+    "内核函数调用",
+    "light",
+    ["probe FUNCTION in an instance of tracefs"],
+    [10, 2000],
+    {
+      on_demand: true,
+      options: [
+        {
+          name: "function",
+          pattern: "[A-Za-z_][A-Za-z0-9_.]{0,127}",
+          title: { en: "Kernel function", zh: "内核函数" },
+          default: "",
+          required: true,
+        },
+      ],
+    },
+  ),
   collector(
     "tcp_probe",
     "TCP handshakes",
@@ -135,8 +163,15 @@ export const COLLECTORS: CollectorInfo[] = [
           pattern: "[0-9A-Za-z][0-9A-Za-z.:-]{0,99}",
           title: { en: "Address", zh: "地址" },
           default: "127.0.0.1",
+          required: false,
         },
-        { name: "port", pattern: "[1-9]\\d{0,4}", title: { en: "TCP port", zh: "TCP 端口" }, default: "22" },
+        {
+          name: "port",
+          pattern: "[1-9]\\d{0,4}",
+          title: { en: "TCP port", zh: "TCP 端口" },
+          default: "22",
+          required: false,
+        },
       ],
     },
   ),

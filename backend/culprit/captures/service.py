@@ -61,7 +61,9 @@ def scope_of(wanted: CapturePreview) -> Scope:
 
 
 def _check_options(wanted: CapturePreview, plan: Plan) -> None:
-    """Raises Invalid for an option that no collector of the plan has, and for a value that it does not take."""
+    """Raises Invalid for an option that no collector of the plan has, for a value that it does not take, and for a
+    collector that cannot run without an option that nobody gave.
+    """
     planned = {one.id for one in plan.collectors}
     for name, values in wanted.options.items():
         if name not in planned:
@@ -78,6 +80,11 @@ def _check_options(wanted: CapturePreview, plan: Plan) -> None:
                 raise Invalid(
                     "capture.option_invalid", collector=name, option=option, pattern=pattern
                 ) from error
+    for name in sorted(planned):
+        given = wanted.options.get(name, {})
+        lacking = [one.name for one in COLLECTORS[name].options if one.required and not given.get(one.name)]
+        if lacking:
+            raise Invalid("capture.option_required", collector=name, option=lacking[0])
 
 
 def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]:

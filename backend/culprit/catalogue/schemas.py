@@ -40,12 +40,16 @@ class CostRead(BaseModel):
 
 
 class OptionRead(BaseModel):
-    """A value that may be given to a collector: all of it must match `pattern`; without one `default` counts."""
+    """A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
+
+    Where it is `required` there is no default, and no capture without it.
+    """
 
     name: str
     pattern: str
     title: TextRead
     default: str
+    required: bool
 
 
 class CollectorRead(BaseModel):

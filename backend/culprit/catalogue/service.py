@@ -66,7 +66,9 @@ def _collector(one: Collector) -> CollectorRead:
         exclusive=one.exclusive,
         on_demand=one.on_demand,
         options=[
-            OptionRead(name=o.name, pattern=o.pattern, title=_text(o.title), default=o.default)
+            OptionRead(
+                name=o.name, pattern=o.pattern, title=_text(o.title), default=o.default, required=o.required
+            )
             for o in one.options
         ],
         ways=[_way(way) for way in one.ways],

@@ -35,7 +35,10 @@ def _row(one: Rule) -> str:
     unit = unit_of(one.measure)
     levels = ", ".join(f"{one.op} {limit.value:g} {unit} ({level})" for level, limit in one.levels)
     also = [_also(each) for each in one.also]
-    guards = [f"unless not {_condition(guard.condition)}" for guard in one.guards]
+    guards = [
+        f"unless not {_condition(guard.condition)}" + " where that is known" * guard.where_known
+        for guard in one.guards
+    ]
     fires = "; and ".join([f"`{one.measure.id}` {levels}", *also]) + (
         "; " + "; ".join(guards) if guards else ""
     )

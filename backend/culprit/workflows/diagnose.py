@@ -46,7 +46,7 @@ from culprit.workflows.read_view import read_view
 
 Json = dict[str, Any]
 TRIAGE = "triage"
-LOG = "app_metrics"
+LOG, ACCEPTS = "app_metrics", "accepts"
 SERVICE = "service"
 
 
@@ -118,16 +118,15 @@ def _start(  # noqa: PLR0917
     """The capture of the next stage."""
     number = len(diagnosis.stages) + 1
     host = session.get_one(Host, diagnosis.host_id)
-    options = _log_of(session, host)
-    if options:
-        seconds = {**seconds, LOG: max(seconds.values())}
+    options = _measuring(session, host)
+    seconds = {**seconds, **dict.fromkeys(options, max(seconds.values()))}
     wanted = CaptureCreate(
         host_ids=list(hosts),
         plan=TRIAGE,
         seconds=max(seconds.values()),
         collectors=list(seconds),
         scope=ScopeGiven.model_validate(_located(session, host, scope)),
-        options={LOG: options} if options else {},
+        options=options,
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
     capture = captures.create(session, actor, store, wanted, source="manual")
@@ -161,10 +160,13 @@ def _located(session: Session, host: Host, scope: Json) -> Json:
     return (declared.locate if declared else None) or {"kind": "unit", "value": scope["value"]}
 
 
-def _log_of(session: Session, host: Host) -> dict[str, str]:
-    """The options with which the access log of the host's declared service is read; none where there is none."""
-    declared = services.measured(session, host, "access_log")
-    return {"path": declared.source["path"], "format": declared.source["format"]} if declared else {}
+def _measuring(session: Session, host: Host) -> dict[str, dict[str, str]]:
+    """The collectors that measure the host's declared service, with their options: its log, else its port."""
+    logged = services.measured(session, host, "access_log")
+    if logged is not None:
+        return {LOG: {"path": logged.source["path"], "format": logged.source["format"]}}
+    inferred = services.measured(session, host, "accepts")
+    return {ACCEPTS: {"port": str(inferred.source["port"])}} if inferred else {}
 
 
 def _scope_of(about: Subject) -> Json:

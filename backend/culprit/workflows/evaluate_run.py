@@ -1,7 +1,8 @@
 """Asks every rule about a run: the task `culprit.evaluate_run`.
 
 May run twice and again later: what rules said before is replaced. A run is evaluated when it has been read, and
-again when its profiles are ready; until then rules over stacks say that there is no profile yet.
+again when its profiles are ready and when its service's Prometheus has answered; until then the rules that need them
+say what is not there yet.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 from uuid import UUID
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import and_, delete, exists, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -19,14 +20,17 @@ from culprit.core.rules.evaluate import evaluate
 from culprit.core.rules.rank import rank
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.findings.queries import overrides
+from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Evaluation, Finding, Profile, Run
+from culprit.models import Capture, Evaluation, Finding, Profile, Run, RunCollector
 from culprit.workflows.read_view import read_view
 
+#: What was fetched is read at once; where that did not happen nobody waits for it any longer.
+READ_WITHIN_NS = 60 * 1_000_000_000
 READ = ("done", "partial", "failed", "cancelled")
 
 
@@ -48,9 +52,18 @@ def evaluate_run(run_id: UUID) -> int | None:
 
 
 def being_built(session: Session, run_id: UUID) -> bool:
-    """Whether profiles of the run are still to come."""
-    waiting = select(Profile.id).where(Profile.run_id == run_id, Profile.state.in_(("queued", "running")))
-    return bool(session.scalar(select(exists(waiting))))
+    """Whether profiles of the run, or what its service's Prometheus measured, are still to come."""
+    profiles = select(Profile.id).where(Profile.run_id == run_id, Profile.state.in_(("queued", "running")))
+    lately_ns = time.time_ns() - READ_WITHIN_NS
+    unread = and_(
+        RunCollector.state == "done", RunCollector.parser_version.is_(None), RunCollector.ended_ns > lately_ns
+    )
+    fetched = select(RunCollector.id).where(
+        RunCollector.run_id == run_id,
+        RunCollector.collector == PROM_IMPORT,
+        or_(RunCollector.state == "queued", unread),
+    )
+    return bool(session.scalar(select(or_(exists(profiles), exists(fetched)))))
 
 
 def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float) -> int:

@@ -2,7 +2,7 @@
 
 It begins when the run has ended, as the collector `prom_import` of that run. Its answers become artifacts and
 series like what came from the host, so that each number can be cited. Whatever goes wrong is the outcome of this one
-collector and changes nothing else of the run.
+collector and changes nothing else of the run. Rules are asked again once it is there, and a diagnosis waits for it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from culprit.config import settings
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.artifacts import ArtifactStore, artifact_store
 from culprit.infra.bounded import workspace
+from culprit.infra.broker import announce
 from culprit.infra.db import Database, database
 from culprit.infra.outgoing import MAX_BYTES, OutgoingError
 from culprit.infra.secrets import SecretUnreadable, vault
@@ -158,6 +159,8 @@ def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetc
                     media_type="application/json",
                 )
             )
+        if planned.state == "failed":
+            announce(session, "culprit.evaluate_run", run_id)
         return planned.state
 
 
@@ -173,4 +176,5 @@ def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UU
         for reading in work.readings:
             add(session, run_id, reading)
         session.flush()
+        announce(session, "culprit.evaluate_run", run_id)
         return session.get_one(RunCollector, run_collector_id).state

@@ -49,6 +49,7 @@ def read_view(session: Session, store: ArtifactStore, runs: Sequence[UUID], scop
         stacks=_stacks(session, store, cites),
         scope=scope,
         seconds=max(((t1 - t0) / 1e9 for t0, t1 in spans), default=0.0),
+        span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
         capture_cpu_cores=_own_cost(ordered),
     )
 

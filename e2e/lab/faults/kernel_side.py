@@ -28,7 +28,7 @@ def _throttled_readers(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.baseline()
     limit_io(site.app, stage.loop_device(), iops=iops)
     site.on_host(python("backup.py", table, "--depth", readers, "--block-kb", 16, "--processes"))
-    yield stage.live(more=_blocked, readers=readers, iops=iops, rate=rate)
+    yield stage.live(more=blocked_tasks, readers=readers, iops=iops, rate=rate)
 
 
 @contextmanager
@@ -40,15 +40,18 @@ def _frozen_filesystem(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.shop("--threads", writers, "--journal", f"{DATA}/journal.json")
     stage.clients(rate, "--poisson")
     stage.baseline()
-    with _frozen(site):
-        yield stage.live(more=_blocked, writers=writers, rate=rate)
+    with frozen(site):
+        yield stage.live(more=blocked_tasks, writers=writers, rate=rate)
 
 
 @contextmanager
-def _frozen(site: Site) -> Iterator[None]:
-    """Freezes DATA until the block ends, or this process does: a task that waits for it cannot even be killed."""
+def frozen(site: Site, where: str = DATA) -> Iterator[None]:
+    """Freezes the file system at `where` until the block ends, or this process does.
+
+    A task that waits for it cannot even be killed.
+    """
     enter = ["nsenter", "-t", str(site.host.process.pid), "--mount", "--"]
-    script = f"fsfreeze -f {DATA} && echo frozen; read end; fsfreeze -u {DATA}"
+    script = f"fsfreeze -f {where} && echo frozen; read end; fsfreeze -u {where}"
     holder = subprocess.Popen(
         [*enter, "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
@@ -75,7 +78,7 @@ def _runnable_crowd(site: Site, rng: random.Random) -> Iterator[Live]:
     weigh_cpu(batch, 0.01)
     for _ in range(tasks):
         site.on_host(["nice", "-n", "19", "taskset", "-c", str(cpu), "sha256sum", "/dev/zero"], batch)
-    yield stage.live(more=_blocked, cpu=cpu, tasks=tasks, rate=rate)
+    yield stage.live(more=blocked_tasks, cpu=cpu, tasks=tasks, rate=rate)
 
 
 @contextmanager
@@ -150,7 +153,7 @@ def _called_kworker(site: Site, rng: random.Random) -> Iterator[Live]:
     yield stage.live(cpu=cpu, jobs=jobs, rate=rate)
 
 
-def _blocked() -> dict[str, float]:
+def blocked_tasks() -> dict[str, float]:
     """Tasks of the whole machine that cannot be interrupted."""
     states = [_stat(entry) for entry in Path("/proc").glob("[0-9]*/task/[0-9]*/stat")]
     return {"blocked_tasks": sum(1 for fields in states if fields and fields[0] == "D")}

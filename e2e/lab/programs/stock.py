@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import signal
 import socket
 import threading
@@ -19,9 +20,11 @@ class Stock:
         parser = argparse.ArgumentParser(description=__doc__)
         parser.add_argument("--listen", required=True, help="address:port")
         parser.add_argument("--slow-ms", type=float, default=0.0)
+        parser.add_argument("--slow-every", type=int, default=1, help="only each so many-th answer is slow")
         parser.add_argument("--threads", type=int, default=64)
         self.options = parser.parse_args()
         self.slow = False
+        self.asked = itertools.count()
 
     def run(self) -> None:
         Path("/proc/self/comm").write_text("stock")
@@ -40,7 +43,7 @@ class Stock:
             with peer, contextlib.suppress(OSError):
                 peer.settimeout(5)
                 if peer.recv(1024):
-                    if self.slow:
+                    if self.slow and next(self.asked) % self.options.slow_every == 0:
                         time.sleep(self.options.slow_ms / 1e3)
                     peer.sendall(b"HTTP/1.0 200 OK\r\n\r\n17 left\n")
 

@@ -26,6 +26,7 @@ import { useOpenDialog } from "../lib/dialogs";
 import { setLocale, useLocale } from "../lib/i18n";
 import { prefs, setPrefs } from "../lib/prefs";
 import { get, useMay } from "../lib/queries";
+import { useNames } from "../lib/useNames";
 
 interface Command {
   id: string;
@@ -39,6 +40,7 @@ const SIZE = 15;
 /** Everything by typing: hosts, captures, places, commands. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
+  const names = useNames();
   // Open from the start in a store of its own: one that is forced open never hears of its closing.
   const [store] = useState(() => {
     const [made, actions] = createSpotlight();
@@ -116,7 +118,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             {foundCaptures.map((one) => (
               <Spotlight.Action
                 key={one.id}
-                label={`#${one.number} ${one.plan}`}
+                label={`#${one.number} ${names.plan(one.plan)}`}
                 description={one.reason}
                 leftSection={<Camera size={SIZE} />}
                 onClick={() => void navigate({ to: "/captures/$captureId", params: { captureId: one.id } })}

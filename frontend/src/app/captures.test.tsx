@@ -130,6 +130,20 @@ describe("what a new capture looks at", () => {
   });
 });
 
+describe("a value that a collector cannot run without", () => {
+  it("is marked, and nothing is asked of the server before it is there", async () => {
+    const user = userEvent.setup();
+    open(`/captures?dialog=capture&on=${HOST.id}&plan=custom`);
+    await user.click(await screen.findByRole("checkbox", { name: "Calls of a kernel function" }));
+    const name = screen.getByRole("textbox", { name: /Kernel function/ });
+    expect(name).toBeRequired();
+    expect(screen.getByText(/One value is missing/)).toBeVisible();
+    expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeDisabled();
+    await user.type(name, "vfs_open");
+    await waitFor(() => expect(screen.getByRole("button", { name: "Run on 1 host" })).toBeEnabled());
+  });
+});
+
 describe("a tool that stops a process", () => {
   const strace = async (host: Host, scope = "process%3D4211") => {
     const user = userEvent.setup();

@@ -26,7 +26,7 @@ describe("the findings of a host", () => {
     const first = screen.getAllByText(/^critical$|^warning$/).map((one) => one.textContent);
     expect(first).toEqual(["critical", "critical", "warning"]);
     expect(
-      screen.getAllByRole("link", { name: /Listen queue overflows.*open samples:10, 59/ })[0],
+      screen.getAllByRole("link", { name: /Listen queue overflows.*open .* lines 10, 59/ })[0],
     ).toHaveAttribute("href", expect.stringContaining("line=10"));
   });
 
@@ -73,7 +73,7 @@ describe("the findings of a run", () => {
   it("stand above its parts", async () => {
     open(`/runs/${RUN}`);
     expect(await screen.findByRole("heading", { name: "More runnable threads than CPUs" })).toBeVisible();
-    expect(screen.getByText("8 rules looked")).toBeVisible();
+    expect(screen.getByText("8 rules looked at it")).toBeVisible();
   });
 
   it("say so where no rule has looked", async () => {

@@ -108,7 +108,7 @@ describe("the timeline of a host", () => {
     open(AT);
     expect(await screen.findByText("busy")).toBeVisible();
     expect(
-      screen.getByRole("button", { name: new RegExp(`#${blocks(HOST.id).at(-1)?.number} cpu`) }),
+      screen.getByRole("button", { name: new RegExp(`#${blocks(HOST.id).at(-1)?.number} cpu`, "i") }),
     ).toBeVisible();
   });
 });

@@ -1976,7 +1976,8 @@ export interface components {
          * DiagnosisCreate
          * @description Which host, what on it, for how long the first look lasts, and what to compare with.
          *
-         *     `scope` is {"kind", "value"} as in a capture. `baseline` is `auto`, `none`, or the id of a run on the same host.
+         *     `scope` is {"kind", "value"} as in a capture, or {"kind": "service"} with the name of a declared service (else of a
+         *     systemd unit). `baseline` is `auto`, `none`, or the id of a run on the same host.
          */
         DiagnosisCreate: {
             /**
@@ -3025,6 +3026,8 @@ export interface components {
         /**
          * OptionRead
          * @description A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
+         *
+         *     Where it is `required` there is no default, and no capture without it.
          */
         OptionRead: {
             /** Default */
@@ -3033,6 +3036,8 @@ export interface components {
             name: string;
             /** Pattern */
             pattern: string;
+            /** Required */
+            required: boolean;
             title: components["schemas"]["TextRead"];
         };
         /**

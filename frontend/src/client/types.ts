@@ -206,6 +206,8 @@ export interface CollectorOption {
   pattern: string;
   title: Bilingual;
   default: string;
+  /** Without a value the collector cannot run. */
+  required: boolean;
 }
 
 export interface CollectorInfo {
@@ -232,7 +234,7 @@ export interface Metric {
   axis: string | null;
   title: Bilingual;
   meaning: Bilingual;
-  lane: { group: string; order: number; kind: "line" | "heatmap" | "area" | "step" };
+  lane: { group: string; group_title: Bilingual; order: number; kind: "line" | "heatmap" | "area" | "step" };
 }
 
 export interface Plan {

@@ -1,9 +1,8 @@
 import { useTranslation } from "react-i18next";
 import type { Capture } from "../client/types";
 import { bytes, milliseconds } from "../core/format";
-import { usePick } from "../lib/i18n";
-import { usePlans } from "../lib/queries";
 import { useTimeFormat } from "../lib/useFormat";
+import { useNames } from "../lib/useNames";
 import { Grid, rowLink } from "./Grid";
 import classes from "./Grid.module.css";
 import { Link } from "./Link";
@@ -18,15 +17,12 @@ interface Props {
 /** Captures, newest first, each with what it cost the hosts. */
 export function CapturesTable({ captures, host }: Props) {
   const { t } = useTranslation();
-  const pick = usePick();
+  const planned = useNames();
   const time = useTimeFormat();
-  const plans = usePlans();
   const title = ({ source, plan }: Capture) =>
-    source === "import"
-      ? t("captures.imported")
-      : pick(plans.data?.find((one) => one.id === plan)?.title) || plan;
+    source === "import" ? t("captures.imported") : planned.plan(plan);
   return (
-    <Grid label={t("nav.captures")}>
+    <Grid stack label={t("nav.captures")}>
       <thead>
         <tr>
           <th>#</th>

@@ -1,5 +1,8 @@
 /** The compared numbers of findings: what they say, where they stand beside their threshold. */
 import { NO_VALUE, number, quantity } from "./format";
+import type { SubjectMap } from "./subject";
+
+type Detail = Readonly<Record<string, unknown>>;
 
 export interface Place {
   readonly run?: string;
@@ -21,7 +24,9 @@ export interface Figure {
   readonly threshold: number;
   readonly baseline: number | null;
   readonly n: number;
-  readonly subject: Readonly<Record<string, string>>;
+  readonly subject: SubjectMap;
+  /** The name of the process, where the subject is a number only. */
+  readonly called: string;
   readonly places: readonly Place[];
 }
 
@@ -30,15 +35,16 @@ type Compared = Pick<Figure, "value" | "unit" | "op" | "threshold" | "baseline" 
 interface EvidenceLike extends Compared {
   readonly finding: string;
   readonly metric: string;
-  readonly subject: Readonly<Record<string, string>>;
+  readonly subject: SubjectMap;
+  readonly detail: Detail;
   readonly artifact: string | null;
   readonly locator: Place;
 }
 
 interface FindingLike {
   readonly rule: string;
-  readonly subject: Readonly<Record<string, string>>;
-  readonly detail: Readonly<Record<string, unknown>>;
+  readonly subject: SubjectMap;
+  readonly detail: Detail;
   readonly numbers: readonly (Compared & {
     readonly measure: string;
     readonly citations: readonly Place[];
@@ -54,11 +60,16 @@ const compared = ({ value, unit, op, threshold, baseline, n }: Compared): Compar
   n,
 });
 
+/** Rules tell the name of a process beside its number, under one of these. */
+export const calledIn = ({ comm, name }: Detail): string =>
+  [comm, name].find((one): one is string => typeof one === "string") ?? "";
+
 export const figureOf = (one: EvidenceLike): Figure => ({
   ...compared(one),
   rule: one.finding,
   measure: one.metric,
   subject: one.subject,
+  called: calledIn(one.detail),
   places: [{ ...one.locator, ...(one.artifact ? { artifact: one.artifact } : {}) }],
 });
 
@@ -68,6 +79,7 @@ export const figuresOf = (one: FindingLike): Figure[] =>
     rule: one.rule,
     measure: each.measure,
     subject: one.subject,
+    called: calledIn(one.detail),
     places: each.citations,
   }));
 
@@ -88,11 +100,6 @@ export function measureParts(id: string): MeasureParts {
   if (!found || !how) return { metric: id, labels: "", axis: "", how: undefined };
   return { metric: found[1] ?? id, labels: found[2] ?? "", axis: found[3] ?? "", how };
 }
-
-export const subjectText = (subject: Readonly<Record<string, string>>): string =>
-  Object.entries(subject)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(" ");
 
 /** Words of a sentence that already name the unit, so that the number before them stands alone. */
 const NAMED =

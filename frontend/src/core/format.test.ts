@@ -40,6 +40,9 @@ describe("numbers", () => {
     [0, "0 B"],
     [1023, "1,023 B"],
     [1024, "1 KiB"],
+    [1500, "1,500 B"],
+    [10_240, "10 KiB"],
+    [12_345, "12.1 KiB"],
     [1536 * 1024, "1.5 MiB"],
     [2 ** 40, "1 TiB"],
   ])("%d bytes are %s", (value, text) => expect(plain(bytes(value))).toBe(text));
@@ -57,6 +60,9 @@ describe("numbers", () => {
     expect(plain(quantity(3.5, "ms"))).toBe("3.5 ms");
     expect(plain(quantity(63_000, "per_s"))).toBe("63 k/s");
     expect(plain(quantity(5, "furlongs_per_s"))).toBe("5 furlongs/s");
+    expect(plain(quantity(2400, "mhz"))).toBe("2.4 GHz");
+    expect(plain(quantity(800, "mhz"))).toBe("800 MHz");
+    expect(plain(quantity(1, "bool"))).toBe("1");
     expect(quantity(null, "ms")).toBe("–");
   });
 });

@@ -36,9 +36,13 @@ export function compact(value: number): string {
 
 const BYTE_STEPS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
+/** Below this, bytes that are no whole KiB are counted: a packet is of 1,500 B. */
+const COUNTED_BYTES = 10_000;
+
 /** Bytes in steps of 1024. */
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
+  if (Math.abs(value) < COUNTED_BYTES && value % 1024 !== 0) return `${number(value)}${THIN}B`;
   let rest = value;
   let step = 0;
   while (Math.abs(rest) >= 1024 && step < BYTE_STEPS.length - 1) {
@@ -129,8 +133,11 @@ export function quantity(value: number | null | undefined, unit: string): string
       return `${compact(value)}${THIN}pkt/s`;
     case "pages_per_s":
       return `${compact(value)}${THIN}pages/s`;
+    case "mhz":
+      return value >= 1000 ? `${number(value / 1000)}${THIN}GHz` : `${number(value)}${THIN}MHz`;
     case "":
     case "1":
+    case "bool":
     case "count":
       return compact(value);
     default:

@@ -1,19 +1,38 @@
 import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
 import { measureParts } from "../core/figures";
+import { type SubjectMap, subjectParts } from "../core/subject";
+import type { Sentence } from "../core/words";
 import { usePick } from "./i18n";
-import { useCauses, useCollectors, useMetrics, useRules } from "./queries";
+import { useCauses, useCollectors, useMetrics, usePlans, useRules } from "./queries";
 
-/** What rules, causes, measures and collectors are called in the reader's language; an unknown id is its own name. */
+/**
+ * What rules, causes, measures, collectors and plans are called in the reader's language. An unknown id is its own
+ * name; before the names have come there is none, so that no id flashes by.
+ */
 export function useNames() {
   const { t } = useTranslation();
   const pick = usePick();
-  const rules = useRules().data;
-  const causes = useCauses().data;
-  const metrics = useMetrics().data;
-  const collectors = useCollectors().data;
-  const rule = useCallback((id: string) => pick(rules?.get(id)?.title) || id, [rules, pick]);
-  const cause = useCallback((id: string) => pick(causes?.get(id)?.title) || id, [causes, pick]);
+  const queries = {
+    rules: useRules(),
+    causes: useCauses(),
+    metrics: useMetrics(),
+    collectors: useCollectors(),
+  };
+  const rules = queries.rules.data;
+  const causes = queries.causes.data;
+  const metrics = queries.metrics.data;
+  const collectors = queries.collectors.data;
+  const ready = Object.values(queries).every((one) => !one.isPending);
+  const plans = usePlans().data;
+  const rule = useCallback(
+    (id: string) => pick(rules?.get(id)?.title) || (ready ? id : ""),
+    [rules, pick, ready],
+  );
+  const cause = useCallback(
+    (id: string) => pick(causes?.get(id)?.title) || (ready ? id : ""),
+    [causes, pick, ready],
+  );
   const collector = useCallback(
     (id: string) => pick(collectors?.find((one) => one.id === id)?.title) || id,
     [collectors, pick],
@@ -33,5 +52,27 @@ export function useNames() {
     },
     [rules, metric, pick, t],
   );
-  return { rule, cause, collector, metric, measure };
+  const plan = useCallback(
+    (id: string) =>
+      id === "custom" ? t("captures.custom") : pick(plans?.find((one) => one.id === id)?.title) || id,
+    [plans, pick, t],
+  );
+  /** What something on the host is about, a text for each part; see `subjectParts`. */
+  const subject = useCallback(
+    (of: SubjectMap, called?: string, within?: SubjectMap): string[] =>
+      subjectParts(of, called, within).map(({ kind, name, value }) =>
+        t(`findings.subject.${kind}`, { name, value }),
+      ),
+    [t],
+  );
+  /** A reason of the server with its collectors under their names. */
+  const reason = useCallback(
+    (of: Sentence | null) => {
+      const { collector: ids } = of?.params ?? {};
+      if (!of || typeof ids !== "string") return of;
+      return { ...of, params: { ...of.params, collector: ids.split(" | ").map(collector).join(" / ") } };
+    },
+    [collector],
+  );
+  return { rule, cause, collector, metric, measure, plan, subject, reason, ready };
 }

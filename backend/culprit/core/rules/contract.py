@@ -159,10 +159,14 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What must hold for the rule to say anything: small n, like load. `reason` is told where it does not."""
+    """What must hold for the rule to say anything: small n, like load. `reason` is told where it does not.
+
+    One `where_known` is passed where nobody measured it, and where somebody did its number belongs to the finding.
+    """
 
     condition: Condition
     reason: Sentence
+    where_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,10 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
         return _as(base, "not_evaluated", numbers, unknown.reason)
     for guard in rule.guards:
         kept = _holds(session, rule, guard.condition, measured)
+        if guard.where_known:
+            if kept.holds is None:
+                continue
+            numbers = (*numbers, *((kept.number,) if kept.number else ()))
         if kept.holds is not True:
             params = {"value": round(kept.number.value, 3)} if kept.number else {}
             reason = Sentence(guard.reason.key, {**guard.reason.params, **params})

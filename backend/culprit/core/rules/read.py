@@ -64,7 +64,7 @@ def _reduce(lane: Lane, read: Over) -> Iterator[Measured]:
         yield Measured(
             reduced(values[rows], read.how),
             tuple(sorted(pairs.items())),
-            (_cite(lane, values, rows, read.how),),
+            (cited(lane, values, rows, read.how),),
             len(rows),
         )
 
@@ -94,7 +94,7 @@ def reduced(values: Values, how: How) -> float:
             return float(np.percentile(values, 100 - HELD, method="higher"))
 
 
-def _cite(lane: Lane, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: How) -> Citation:
+def cited(lane: Lane, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: How) -> Citation:
     """The lines that the number rests on: those of the extreme for extremes, else first and last."""
     if lane.lines is None:
         return lane.cite

@@ -21,9 +21,12 @@ from culprit.core.stacks import Filter
 Json = dict[str, Any]
 LEAST_SHARE_POINTS = 5.0
 MAX_DIFFERENCES = 40
-#: Facts that name the machine itself, or count since boot: they differ always and mean nothing.
+#: Facts that name the machine itself, or count since boot or during a capture: they differ always and mean nothing.
 _OWN = ("boot_id", "uptime_s", "target", "machine_id", "hostname", "perf_reference")
-_COUNTING = ("fs.file-nr", "net.netfilter.nf_conntrack_count", "fs.aio-nr")
+_COUNTING = (
+    "fs.file-nr", "net.netfilter.nf_conntrack_count", "fs.aio-nr", "app_log_odd", "app_log_seen",
+    "app_log_window_s", "proc_io_processes",
+)  # fmt: skip
 #: Tables that say how things are set up, with the columns that name a row and those that are compared.
 _SETTINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cgroup_cpu": (("path",), ("quota_cores",)),
@@ -47,9 +50,11 @@ def differences(view: View, twins: Mapping[str, View]) -> list[Json]:
 
 
 def _facts(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
-    here = dict(_flat(view.facts))
+    """What both sides were asked for: twins take no part in later stages."""
+    asked = {name for twin in twins.values() for name in twin.facts}
+    here = dict(_flat({name: fact for name, fact in view.facts.items() if name in asked}))
     there = {name: dict(_flat(twin.facts)) for name, twin in twins.items()}
-    for key in here.keys() | {key for facts in there.values() for key in facts}:
+    for key in sorted(here.keys() | {key for facts in there.values() for key in facts}):
         yield from _unlike(
             "fact", key, here.get(key), {name: facts.get(key) for name, facts in there.items()}
         )
@@ -67,9 +72,10 @@ def _flat(facts: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
 
 
 def _settings(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
+    """Only of what some twin has too: a group or a device of another name is not set up differently."""
     here = _settings_of(view)
     there = {name: _settings_of(twin) for name, twin in twins.items()}
-    for key in here:
+    for key in sorted(here.keys() & {key for settings in there.values() for key in settings}):
         yield from _unlike("setting", key, here[key], {name: each.get(key) for name, each in there.items()})
 
 

@@ -132,6 +132,8 @@ class Stacks:
 class View:
     """Everything that rules may read. `scope` is what the capture looked at, as subject pairs.
 
+    `span_ns` is from when to when it was captured; what was fetched from elsewhere may cover more.
+
     `baseline` is the same host, another time, or peers; None where there is none. `twins` are healthy hosts of
     the same kind at the same time, by name.
     """
@@ -144,6 +146,7 @@ class View:
     stacks: Mapping[str, Stacks] = field(default_factory=dict)
     scope: Subject = ()
     seconds: float = 0.0
+    span_ns: tuple[int, int] | None = None
     capture_cpu_cores: float | None = None
     baseline: View | None = None
     twins: Mapping[str, View] = field(default_factory=dict)

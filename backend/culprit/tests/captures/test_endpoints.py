@@ -10,6 +10,7 @@ import httpx2
 import pytest
 import uvicorn
 from culprit.captures import leases, service
+from culprit.core.rules.registry import CAUSES
 from culprit.infra.artifacts import Space
 from culprit.infra.progress import Publisher, stream
 from culprit.kit.unit_of_work import unit_of_work
@@ -19,6 +20,7 @@ from redis import Redis
 from sqlalchemy import func, select
 
 from collectors.contract import Option, Text
+from collectors.plans import PLANS
 from collectors.registry import COLLECTORS
 
 
@@ -121,6 +123,26 @@ def test_scopes_and_options_that_no_host_is_asked(as_, make_host, where, values,
     answer = as_("oncall").post(f"/api/v1/{where}", json=body)
     assert answer.status_code == 422
     assert answer.json()["key"] == key or key == "request.invalid"
+
+
+@pytest.mark.parametrize("where", ["/api/v1/captures", "/api/v1/captures/preview"])
+def test_a_collector_that_cannot_run_without_a_value_is_not_planned_without(as_, make_host, where):
+    host, client = make_host(), as_("oncall")
+    body = asked(host, plan="custom", seconds=3, collectors=["uprobe"])
+    if not where.endswith("preview"):
+        body["reason"] = "who calls it"
+    lacking = client.post(where, json=body | {"options": {"uprobe": {"binary": "/usr/bin/true"}}})
+    assert (lacking.status_code, lacking.json()["key"]) == (422, "capture.option_required")
+    assert lacking.json()["params"] == {"collector": "uprobe", "option": "function"}
+    given = {"uprobe": {"binary": "/usr/bin/true", "function": "main"}}
+    assert client.post(where, json=body | {"options": given}).status_code in {200, 201}
+
+
+def test_no_plan_and_no_diagnosis_needs_a_value_that_nobody_gives():
+    asking = {name for name, one in COLLECTORS.items() if any(option.required for option in one.options)}
+    planned = {one.id for plan in PLANS.values() for one in plan.collectors}
+    tested = {name for cause in CAUSES.values() for name in cause.tested_by}
+    assert not asking & (planned | tested)
 
 
 @pytest.mark.usefixtures("with_an_option")

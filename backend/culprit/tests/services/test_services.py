@@ -9,14 +9,26 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+import yaml
 from culprit.core import chunks as chunk_rows
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.secrets import Vault, vault
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, AuditEntry, NetworkRule, Run, RunCollector, SeriesChunk, Service
+from culprit.models import (
+    Artifact,
+    AuditEntry,
+    Finding,
+    Host,
+    NetworkRule,
+    Run,
+    RunCollector,
+    SeriesChunk,
+    Service,
+)
 from culprit.services import tokens
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
+from culprit.workflows.evaluate_run import being_built, evaluate_run
 from culprit.workflows.fetch_service import fetch_service, window_of
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import func, select
@@ -25,6 +37,7 @@ API = "/api/v1/services"
 BOOT = 500 * 10**9
 QUERIES = {"rate": "r", "errors": "e", "latency": "histogram_quantile($quantile, x)"}
 LABELS = {"role": "feed"}
+LIMIT = "F-CPU-THROTTLED-WAITING"
 
 
 @pytest.fixture
@@ -137,6 +150,41 @@ def waiting(db, labels=None, t0_ns: int | None = None) -> runs.Waiting:
     return runs.waiting_run(
         db, artifact_store(), {"loadavg": {"samples": samples}}, host_id=host, clock=clock
     )
+
+
+def throttled_host(db) -> runs.Waiting:
+    """A handful of threads that wait while a limit of a third of a CPU strikes in every period."""
+    rows = yaml.safe_load((Path(__file__).parents[1] / "core/rules/cases/cpu.yaml").read_text())
+    case = next(one for one in rows if (one["rule"], one["state"]) == (LIMIT, "fired"))
+    parts = {name: {part: text.encode() for part, text in of.items()} for name, of in case["parts"].items()}
+    samples = runs.sampled("/proc/loadavg", [runs.loadavg(i) for i in range(10)], BOOT)
+    clock = runs.clock_now(BOOT, time.time_ns() - 10 * 10**9)
+    host = runs.make_host(db, "web1", LABELS)
+    with unit_of_work(db.sessions) as session:
+        session.get_one(Host, host).facts = {"cpus": 2}
+    parts["loadavg"] = {"samples": samples}
+    return runs.waiting_run(db, artifact_store(), parts, host_id=host, clock=clock)
+
+
+@pytest.mark.parametrize(
+    ("p99_s", "said"), [("0.140", ("fired", None)), ("0.003", ("inconclusive", "guard.not_felt"))]
+)
+def test_a_limit_is_blamed_where_prometheus_shows_slow_requests(admin, db, session, p99_s, said) -> None:
+    with web(reply(200, matrix(p99_s, int(time.time()) - 4))) as server:
+        admin.post(API, json=body(server.url))
+        run = throttled_host(db)
+        assert ingest_run(run.run_id) == "done"
+        with unit_of_work(db.sessions) as own:
+            own.get_one(Run, run.run_id).facts = {"cpus": 2}
+        assert being_built(session, run.run_id), "a diagnosis waits for what is being fetched"
+        assert fetch_service(run.run_id) == "done"
+    session.rollback()
+    assert not being_built(session, run.run_id)
+    evaluate_run(run.run_id)
+    found = session.scalars(select(Finding).where(Finding.run_id == run.run_id, Finding.rule == LIMIT)).one()
+    assert (found.state, (found.reason or {}).get("key")) == said
+    number = found.numbers[-1]
+    assert said[1] or (number["measure"], number["value"]) == ("app.latency_p99_ms", 140.0)
 
 
 def collector(session, run_id) -> RunCollector | None:

@@ -10,10 +10,10 @@ import { Page, Panel } from "../../components/Page";
 import { BlockSkeleton, Empty, ErrorLine, ErrorState } from "../../components/States";
 import { bytes, milliseconds } from "../../core/format";
 import { useOpenDialog } from "../../lib/dialogs";
-import { usePick } from "../../lib/i18n";
-import { isActive, keys, post, useAction, useMay, usePlans } from "../../lib/queries";
+import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
 import { useCaptureStream } from "../../lib/useCaptureStream";
 import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
 import { RunBars } from "../../renderers/capture/RunBars";
 import classes from "./CapturePage.module.css";
 import { scopeText } from "./scope";
@@ -45,9 +45,8 @@ interface Props {
 function Watched({ capture, link, since }: Props) {
   const { t } = useTranslation();
   const may = useMay();
-  const pick = usePick();
+  const names = useNames();
   const time = useTimeFormat();
-  const plans = usePlans();
   const openDialog = useOpenDialog();
   const active = isActive(capture.state);
   const cancel = useAction(() => post(`/captures/${capture.id}/cancel`), [keys.capture(capture.id)]);
@@ -62,7 +61,7 @@ function Watched({ capture, link, since }: Props) {
   const hostIds = capture.runs.flatMap((run) => (run.host ? [run.host.id] : []));
   return (
     <Page
-      title={`#${capture.number} ${pick(plans.data?.find((p) => p.id === capture.plan)?.title) || capture.plan}`}
+      title={`#${capture.number} ${names.plan(capture.plan)}`}
       above={<Link to="/captures">{t("nav.captures")}</Link>}
       meta={
         <>

@@ -62,12 +62,18 @@ export function OptionFields({ collectors, draft, refused, onChange }: OptionPro
             const value = draft[id]?.[option.name] ?? "";
             const named = refused?.collector === id && refused.option === option.name;
             const misfit =
-              !optionFits(option, value.trim()) && t("newCapture.optionBad", { pattern: option.pattern });
+              value.trim() !== "" &&
+              !optionFits(option, value.trim()) &&
+              t("newCapture.optionBad", { pattern: option.pattern });
             return (
               <TextInput
                 key={option.name}
                 label={pick(option.title)}
-                placeholder={option.default || t("newCapture.optionEmpty")}
+                required={option.required}
+                placeholder={
+                  option.default ||
+                  t(option.required ? "newCapture.optionRequired" : "newCapture.optionEmpty")
+                }
                 classNames={{ input: "mono" }}
                 autoComplete="off"
                 spellCheck={false}

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { CollectorInfo, CollectorOption, ScopeKind } from "../../client/types";
 import { optionFits, optionsGiven, placeOf, SCOPE_KINDS, scopeFits, scopeOfText, scopeText } from "./scope";
 
-const option = (name: string, pattern: string): CollectorOption => ({
+const option = (name: string, pattern: string, required = false): CollectorOption => ({
   name,
   pattern,
   title: { en: name, zh: name },
   default: "",
+  required,
 });
 
 describe("what a capture looks at", () => {
@@ -51,6 +52,11 @@ describe("values for collectors", () => {
     const port = option("port", "[1-9][0-9]{0,4}");
     expect(["", "6379"].every((value) => optionFits(port, value))).toBe(true);
     expect(["0", "6379x", "x6379"].some((value) => optionFits(port, value))).toBe(false);
+  });
+
+  it("must be there where the collector cannot run without", () => {
+    const needed = option("function", "[a-z_]+", true);
+    expect([optionFits(needed, ""), optionFits(needed, "vfs_open")]).toEqual([false, true]);
   });
 
   it("are left to the server where the pattern cannot be read here", () => {

@@ -37,9 +37,9 @@ export function scopeOfText(text: string): CaptureScope {
 /** Values by collector and name, as typed. */
 export type OptionDraft = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Whether a collector takes the value; nothing at all leaves its default. */
+/** Whether a collector takes the value; nothing at all leaves its default, where it has one. */
 export function optionFits(option: CollectorOption, value: string): boolean {
-  if (value === "") return true;
+  if (value === "") return !option.required;
   try {
     return new RegExp(`^(?:${option.pattern})$`).test(value);
   } catch {
@@ -72,6 +72,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   "capture.ptrace_not_allowed": "consent",
   "capture.ptrace_unconfirmed": "consent",
   "capture.option_invalid": "options",
+  "capture.option_required": "options",
   "capture.option_unknown": "options",
   "capture.option_without_collector": "options",
 };

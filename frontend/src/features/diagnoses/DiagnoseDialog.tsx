@@ -13,6 +13,7 @@ import { useDialogState } from "../../lib/dialogs";
 import { useSentence } from "../../lib/i18n";
 import { keys, post, useAction, useCaptures, useHosts, useMay } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
 import { usePreview } from "../../lib/usePreview";
 import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
 import classes from "./Diagnoses.module.css";
@@ -165,6 +166,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
 /** What the numbers are held against: found by itself, nothing, or a run that was healthy. */
 function Baseline(props: { host: string | null; value: string; onChange: (value: string) => void }) {
   const { t } = useTranslation();
+  const names = useNames();
   const time = useTimeFormat();
   const captures = useCaptures({ host: props.host ?? undefined }, 50);
   const runs = (props.host ? (captures.data?.items ?? []) : []).flatMap((capture) =>
@@ -172,7 +174,7 @@ function Baseline(props: { host: string | null; value: string; onChange: (value:
       .filter((run) => run.host?.id === props.host && READ.has(run.state))
       .map((run) => ({
         value: run.id,
-        label: `#${capture.number} ${capture.plan} · ${time.iso(capture.created_at)}`,
+        label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(capture.created_at)}`,
       })),
   );
   return (

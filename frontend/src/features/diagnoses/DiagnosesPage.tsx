@@ -88,14 +88,14 @@ function Table({ items }: { items: readonly Diagnosis[] }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
-    <Grid label={t("nav.diagnoses")}>
+    <Grid stack label={t("nav.diagnoses")}>
       <thead>
         <tr>
           <th>#</th>
           <th>{t("diagnose.host")}</th>
           <th>{t("captures.state")}</th>
           <th>{t("diagnoses.answer")}</th>
-          <th>{t("diagnose.scope")}</th>
+          <th>{t("diagnoses.scope")}</th>
           <th className="right">{t("diagnoses.stages")}</th>
           <th className="right">{t("diagnoses.took")}</th>
           <th>{t("captures.began")}</th>

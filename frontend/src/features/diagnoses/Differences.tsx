@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Difference, Named } from "../../client/types";
 import { Grid } from "../../components/Grid";
@@ -11,13 +12,31 @@ import classes from "./Diagnoses.module.css";
 const SHOWN_TWINS = 3;
 type Value = Difference["here"];
 
+/** A setting as the server names it, `table[row].column`, in words where they are known. */
+function Setting({ name }: { name: string }) {
+  const { t } = useTranslation();
+  const [, table = "", at = "", column = ""] = /^(\w+)\[(.*)\]\.(\w+)$/.exec(name) ?? [];
+  const what = t(`differences.setting.${column}` as "differences.setting.mtu", { defaultValue: "" });
+  const where = t(`differences.settingOf.${table}` as "differences.settingOf.links", {
+    at,
+    defaultValue: "",
+  });
+  if (!what || !where) return <span className="mono">{name}</span>;
+  return (
+    <>
+      {what} <span className="dim">{where}</span>
+    </>
+  );
+}
+
 /** In what this host is unlike healthy ones that were looked at in the same seconds, the most surprising first. */
 export function Differences({ items, twins }: { items: readonly Difference[]; twins: readonly Named[] }) {
   const { t } = useTranslation();
   const names = useNames();
   const metrics = useMetrics().data;
-  const nameOf = ({ kind, name }: Difference): string => {
-    if (kind !== "metric") return name;
+  const nameOf = ({ kind, name }: Difference): ReactNode => {
+    if (kind === "setting") return <Setting name={name} />;
+    if (kind !== "metric") return <span className="mono">{name}</span>;
     const [id = name, labels = ""] = name.split("{");
     const where = labels.replace(/}$/, "");
     return where ? `${names.metric(id)} (${where})` : names.metric(id);
@@ -26,7 +45,10 @@ export function Differences({ items, twins }: { items: readonly Difference[]; tw
     if (value === null || value === undefined) return NO_VALUE;
     if (typeof value !== "number") return String(value);
     if (one.kind === "stack") return quantity(value, "pct");
-    const unit = one.kind === "metric" ? metrics?.find((m) => m.id === one.name.split("{")[0])?.unit : "";
+    const unit =
+      one.kind === "metric"
+        ? metrics?.find((m) => m.id === one.name.split("{")[0])?.unit
+        : /_kb$/.exec(one.name)?.[0].slice(1);
     return unit ? quantity(value, unit) : number(value);
   };
   return (
@@ -34,7 +56,7 @@ export function Differences({ items, twins }: { items: readonly Difference[]; tw
       {items.length === 0 ? (
         <Empty title={t("differences.none")} />
       ) : (
-        <Grid label={t("differences.title", { count: twins.length })} maxHeight={520}>
+        <Grid stack label={t("differences.title", { count: twins.length })} maxHeight={520}>
           <thead>
             <tr>
               <th>{t("differences.surprise")}</th>

@@ -1,12 +1,4 @@
-import {
-  Button,
-  NumberInput,
-  PasswordInput,
-  SegmentedControl,
-  Select,
-  TagsInput,
-  TextInput,
-} from "@mantine/core";
+import { Button, NumberInput, SegmentedControl, Select, TagsInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { KeyRound, ScanLine } from "lucide-react";
@@ -16,6 +8,7 @@ import type { Host, ScannedKey } from "../../client/types";
 import { CommandLine } from "../../components/Copy";
 import { ButtonLink, Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
+import { SecretField } from "../../components/SecretField";
 import { Empty, ErrorLine } from "../../components/States";
 import { parseLabel } from "../../core/labels";
 import { ApiError, post } from "../../lib/api";
@@ -165,7 +158,7 @@ export function AddHostPage() {
               />
             </div>
             {draft.sudo === "password" && (
-              <PasswordInput
+              <SecretField
                 label={t("addHost.sudoPassword")}
                 autoComplete="new-password"
                 value={draft.sudoPassword}

@@ -151,7 +151,7 @@ export function BulkImportDialog({ onClose }: { onClose: () => void }) {
                   : t("bulk.dry", { count: addable, total: answer.rows.length })}
             </p>
             {answer.rows.length > 0 && (
-              <Grid label={t("bulk.verdicts")} maxHeight={360}>
+              <Grid stack label={t("bulk.verdicts")} maxHeight={360}>
                 <thead>
                   <tr>
                     <th className="right">{t("bulk.line")}</th>

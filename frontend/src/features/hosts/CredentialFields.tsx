@@ -1,6 +1,7 @@
-import { PasswordInput, Select, Textarea, TextInput } from "@mantine/core";
+import { Select, Textarea, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { CredentialKind } from "../../client/types";
+import { SecretField } from "../../components/SecretField";
 import classes from "./forms.module.css";
 
 /** What somebody types to make a credential; only the fields of its kind are sent. */
@@ -81,7 +82,7 @@ export function CredentialFields({ draft, onChange }: Props) {
         />
       )}
       {asks.has("passphrase") && (
-        <PasswordInput
+        <SecretField
           label={t("credential.passphrase")}
           autoComplete="off"
           value={draft.passphrase}
@@ -102,7 +103,7 @@ export function CredentialFields({ draft, onChange }: Props) {
         />
       )}
       {asks.has("password") && (
-        <PasswordInput
+        <SecretField
           label={t("credential.password")}
           autoComplete="new-password"
           value={draft.password}

@@ -1,8 +1,9 @@
-import { Button, NumberInput, PasswordInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { Button, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Host } from "../../client/types";
 import { Dialog } from "../../components/Dialog";
+import { SecretField } from "../../components/SecretField";
 import { ErrorLine } from "../../components/States";
 import { labelsOf, parseLabel } from "../../core/labels";
 import { patch } from "../../lib/api";
@@ -100,7 +101,7 @@ export function EditHostDialog({ host, onClose }: { host: Host; onClose: () => v
           />
         </div>
         {sudo === "password" && (
-          <PasswordInput
+          <SecretField
             label={t("addHost.sudoPassword")}
             autoComplete="new-password"
             value={sudoPassword}

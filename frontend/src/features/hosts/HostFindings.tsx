@@ -6,6 +6,7 @@ import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { BlockSkeleton, Loaded } from "../../components/States";
 import { useHostFindings } from "../../lib/queries";
+import { useNames } from "../../lib/useNames";
 import { FindingsBody, Looked } from "../../renderers/findings/FindingsPanel";
 import classes from "./HostPage.module.css";
 
@@ -18,6 +19,7 @@ interface Props {
 /** What rules made of the newest run on this host, above everything else that is known of it. */
 export function HostFindings({ hostId, diagnose }: Props) {
   const { t } = useTranslation();
+  const names = useNames();
   const query = useHostFindings(hostId);
   const found = query.data;
   return (
@@ -30,7 +32,7 @@ export function HostFindings({ hostId, diagnose }: Props) {
             <>
               <span>
                 <Link to="/runs/$runId" params={{ runId: found.run_id }}>
-                  {t("findings.ofRun", { plan: found.plan })}
+                  {t("findings.ofRun", { plan: names.plan(found.plan) })}
                 </Link>{" "}
                 <Ago at={found.run_ended_at} />
               </span>

@@ -34,7 +34,7 @@ export function HostsTable({ hosts, chosen, onChoose, mark, onLabel }: Props) {
     onChoose(next);
   };
   return (
-    <Grid label={t("hosts.title")}>
+    <Grid stack label={t("hosts.title")}>
       <thead>
         <tr>
           <th className={classes.check}>

@@ -108,7 +108,7 @@ export function PreflightPanel({ host }: { host: Host }) {
             {lacking.length === 0 && checks.length === 0 ? t("preflight.allWorks") : t("preflight.details")}
           </Button>
           <Collapse expanded={open}>
-            <Grid label={t("preflight.checks")}>
+            <Grid stack label={t("preflight.checks")}>
               <thead>
                 <tr>
                   <th>{t("preflight.checkName")}</th>
@@ -147,7 +147,7 @@ function Readiness({ rows }: { rows: readonly CollectorReadiness[] }) {
   const pick = usePick();
   const about = useCollectors();
   return (
-    <Grid label={t("preflight.collectors")}>
+    <Grid stack label={t("preflight.collectors")}>
       <thead>
         <tr>
           <th>{t("preflight.collector")}</th>

@@ -31,7 +31,7 @@ export function ProfilesPage() {
             profiles.length === 0 ? (
               <Empty title={t("profile.none")}>{t("profile.noneText")}</Empty>
             ) : (
-              <Grid label={t("nav.profiles")}>
+              <Grid stack label={t("nav.profiles")}>
                 <thead>
                   <tr>
                     <th>{t("profile.host")}</th>

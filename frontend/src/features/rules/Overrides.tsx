@@ -43,7 +43,7 @@ export function Overrides({ query }: Props) {
           items.length === 0 ? (
             <Empty title={t("rules.noOverrides")}>{t("rules.noOverridesText")}</Empty>
           ) : (
-            <Grid label={t("rules.overrides")}>
+            <Grid stack label={t("rules.overrides")}>
               <thead>
                 <tr>
                   <th>{t("rules.rule")}</th>

@@ -95,7 +95,7 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
     limit.against === "baseline" ? t("rules.timesBaseline", { times: value }) : quantity(value, limit.unit);
   return (
     <>
-      <Grid label={t("rules.thresholds")}>
+      <Grid stack label={t("rules.thresholds")}>
         <thead>
           <tr>
             <th>{t("rules.severity")}</th>
@@ -123,7 +123,7 @@ function Limits({ rule, changed }: { rule: Rule; changed: readonly Threshold[] }
                   )}
                 </td>
                 <td>
-                  {names.measure(limit.measure, rule.id)} <span className="mono dim">{limit.name}</span>
+                  <span title={`${rule.id}.${limit.name}`}>{names.measure(limit.measure, rule.id)}</span>
                 </td>
                 <td className="num right">
                   {SIGNS[limit.op] ?? limit.op} {bound(limit, limit.value)}

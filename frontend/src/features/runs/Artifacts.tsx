@@ -11,7 +11,7 @@ import { bytes } from "../../core/format";
 export function Artifacts({ artifacts }: { artifacts: readonly ArtifactInfo[] }) {
   const { t } = useTranslation();
   return (
-    <Grid label={t("run.artifacts")}>
+    <Grid stack label={t("run.artifacts")}>
       <thead>
         <tr>
           <th>{t("run.collector")}</th>

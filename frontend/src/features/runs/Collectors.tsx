@@ -13,7 +13,7 @@ export function Collectors({ run }: { run: Run }) {
   const catalogue = new Map((useCollectors().data ?? []).map((c) => [c.id, c]));
   const pick = usePick();
   return (
-    <Grid label={t("run.collectors")}>
+    <Grid stack label={t("run.collectors")}>
       <thead>
         <tr>
           <th>{t("run.collector")}</th>

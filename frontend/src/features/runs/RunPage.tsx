@@ -11,6 +11,7 @@ import { formatRange, padded } from "../../core/range";
 import { useSentence } from "../../lib/i18n";
 import { isActive, useRun } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
 import { Artifacts } from "./Artifacts";
 import { Collectors } from "./Collectors";
 import { Findings } from "./Findings";
@@ -23,6 +24,7 @@ import { Tables } from "./Tables";
 export function RunPage() {
   const { runId } = useParams({ strict: false }) as { runId: string };
   const { t } = useTranslation();
+  const names = useNames();
   const query = useRun(runId);
   const run = query.data;
   return (
@@ -31,7 +33,7 @@ export function RunPage() {
       above={
         run && (
           <Link to="/captures/$captureId" params={{ captureId: run.capture.id }}>
-            {t("run.capture", { number: run.capture.number, plan: run.capture.plan })}
+            {t("run.capture", { number: run.capture.number, plan: names.plan(run.capture.plan) })}
           </Link>
         )
       }

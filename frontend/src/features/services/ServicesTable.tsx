@@ -21,7 +21,7 @@ function whereOf(source: ServiceSource): string {
 export function ServicesTable({ services, onEdit }: Props) {
   const { t } = useTranslation();
   return (
-    <Grid label={t("services.title")}>
+    <Grid stack label={t("services.title")}>
       <thead>
         <tr>
           <th>{t("services.name")}</th>

@@ -26,7 +26,7 @@ export function SourceCheck({ service }: { service: Service }) {
       </div>
       <ErrorLine error={check.error} />
       {check.data && (
-        <Grid label={t("services.check")}>
+        <Grid stack label={t("services.check")}>
           <thead>
             <tr>
               <th>{t("services.query")}</th>

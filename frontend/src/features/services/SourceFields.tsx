@@ -1,5 +1,6 @@
-import { NumberInput, PasswordInput, Select, Textarea, TextInput } from "@mantine/core";
+import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { SecretField } from "../../components/SecretField";
 import type { ServiceDraft, SourceKind } from "./serviceDraft";
 import classes from "./services.module.css";
 
@@ -107,7 +108,7 @@ function PrometheusFields({ draft, hasToken, onChange }: Props) {
           onChange={(unit) => unit && onChange({ latencyUnit: unit as "s" | "ms" })}
           allowDeselect={false}
         />
-        <PasswordInput
+        <SecretField
           label={t("services.token")}
           description={t(hasToken ? "services.tokenKept" : "services.tokenText")}
           autoComplete="new-password"

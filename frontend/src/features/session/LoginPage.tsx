@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useSearch } from "@tanstack/react-router";
@@ -6,6 +6,7 @@ import { Activity } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { Me } from "../../client/types";
+import { SecretField } from "../../components/SecretField";
 import { ErrorLine } from "../../components/States";
 import type { Search } from "../../core/search";
 import { ApiError, patch, post, rememberCsrf } from "../../lib/api";
@@ -72,7 +73,7 @@ function SignIn({ done }: { done: () => void }) {
           required
           {...form.getInputProps("name")}
         />
-        <PasswordInput
+        <SecretField
           label={t("login.password")}
           autoComplete="current-password"
           required
@@ -146,18 +147,14 @@ function SetPassword({ me, done }: { me: Me; done: () => void }) {
       <p className={classes.note}>{t("login.setText", { name: me.name })}</p>
       <form onSubmit={form.onSubmit((values) => save.mutate(values.password))} className={classes.form}>
         <input type="text" name="username" autoComplete="username" value={me.name} readOnly hidden />
-        <PasswordInput
+        <SecretField
           label={t("login.newPassword")}
           description={t("login.rule")}
           autoComplete="new-password"
           autoFocus
           {...form.getInputProps("password")}
         />
-        <PasswordInput
-          label={t("login.repeat")}
-          autoComplete="new-password"
-          {...form.getInputProps("again")}
-        />
+        <SecretField label={t("login.repeat")} autoComplete="new-password" {...form.getInputProps("again")} />
         <ErrorLine error={save.error} />
         <Button type="submit" size="sm" loading={save.isPending}>
           {t("login.set")}

@@ -1,8 +1,9 @@
-import { Button, PasswordInput, SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useTranslation } from "react-i18next";
 import { Panel } from "../../components/Page";
+import { SecretField } from "../../components/SecretField";
 import { ErrorLine } from "../../components/States";
 import { type Locale, setLocale, useLocale } from "../../lib/i18n";
 import { setPrefs, usePrefs } from "../../lib/prefs";
@@ -107,22 +108,18 @@ function Password() {
   return (
     <Panel title={t("settings.password")}>
       <form className={classes.form} onSubmit={form.onSubmit((values) => save.mutate(values))}>
-        <PasswordInput
+        <SecretField
           label={t("settings.currentPassword")}
           autoComplete="current-password"
           {...form.getInputProps("current")}
         />
-        <PasswordInput
+        <SecretField
           label={t("login.newPassword")}
           description={t("login.rule")}
           autoComplete="new-password"
           {...form.getInputProps("password")}
         />
-        <PasswordInput
-          label={t("login.repeat")}
-          autoComplete="new-password"
-          {...form.getInputProps("again")}
-        />
+        <SecretField label={t("login.repeat")} autoComplete="new-password" {...form.getInputProps("again")} />
         <ErrorLine error={save.error} />
         <div>
           <Button type="submit" loading={save.isPending}>

@@ -31,7 +31,7 @@ export function Audit() {
       {log.error && !entries ? (
         <ErrorState error={log.error} retry={() => void log.refetch()} />
       ) : entries ? (
-        <Grid label={t("settings.audit.title")}>
+        <Grid stack label={t("settings.audit.title")}>
           <thead>
             <tr>
               <th className="right">#</th>

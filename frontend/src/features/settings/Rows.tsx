@@ -30,7 +30,7 @@ export function Rows<T extends { id: string }>({ label, query, columns, act, non
         items.length === 0 && none ? (
           none
         ) : (
-          <Grid label={label}>
+          <Grid stack label={label}>
             <thead>
               <tr>
                 {columns.map(({ head, className }, i) => (

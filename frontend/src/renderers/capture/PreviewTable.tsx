@@ -30,7 +30,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
   const about = useCollectors();
   const names = new Map(hosts.map((host) => [host.id, host.name]));
   return (
-    <Grid label={t("newCapture.preview")} maxHeight="44vh">
+    <Grid stack label={t("newCapture.preview")} maxHeight="44vh">
       <thead>
         <tr>
           <th>{t("preflight.collector")}</th>

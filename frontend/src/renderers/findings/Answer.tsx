@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Finding, Ranking } from "../../client/types";
 import { Fold } from "../../components/Fold";
 import { Link } from "../../components/Link";
+import { BlockSkeleton } from "../../components/States";
 import { Verdict } from "../../components/Verdict";
 import { bySeverity, figureOf } from "../../core/figures";
 import { useOpenDialog } from "../../lib/dialogs";
@@ -39,6 +40,7 @@ export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none
   const wide = !compact || ranking.causes.length === 0;
   const spoken = new Set(ranking.causes.map((one) => one.id));
   const open = ranking.open.filter((id) => !spoken.has(id));
+  if (!names.ready) return <BlockSkeleton height={320} />;
   return (
     <div className={classes.answer}>
       {ranking.causes.length > 0 ? ranking.causes.map((one) => <CauseCard key={one.id} cause={one} />) : none}
@@ -85,7 +87,6 @@ export function Answer({ ranking, findings = [], quiet = [], tried, hostId, none
               <header className={classes.findingHead}>
                 <Verdict look="refutes" label={t("findings.look.refutes")} />
                 <span className={classes.struck}>{names.cause(one.id)}</span>
-                <span className="dim">{t("findings.by")}</span>
               </header>
               <Figures
                 figures={one.by.map(figureOf)}

@@ -3,7 +3,7 @@ import type { CauseNamed, Subject } from "../../client/types";
 import { Link } from "../../components/Link";
 import { Tag } from "../../components/Mark";
 import { Verdict } from "../../components/Verdict";
-import { figureOf } from "../../core/figures";
+import { calledIn, figureOf } from "../../core/figures";
 import { usePick } from "../../lib/i18n";
 import { useCauses } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
@@ -13,13 +13,13 @@ import classes from "./Findings.module.css";
 const SHOWN = 5;
 
 /** What on the host something is about; nothing named is the whole host. */
-export function Subjects({ of }: { of: Subject }) {
+export function Subjects({ of, called = "" }: { of: Subject; called?: string }) {
   const { t } = useTranslation();
-  const parts = Object.entries(of);
+  const parts = useNames().subject(of, called);
   if (parts.length === 0) return <Tag>{t("findings.wholeHost")}</Tag>;
-  return parts.map(([name, value]) => (
-    <Tag key={name} title={`${name}=${value}`}>
-      {name}={value}
+  return parts.map((one) => (
+    <Tag key={one} title={one}>
+      {one}
     </Tag>
   ));
 }
@@ -32,6 +32,10 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
   const about = useCauses().data?.get(cause.id);
   const sure = cause.confidence !== "possible";
   const title = names.cause(cause.id);
+  const called = cause.evidence
+    .filter((one) => one.subject.pid === cause.scope.pid)
+    .map((one) => calledIn(one.detail))
+    .find(Boolean);
   return (
     <article className={classes.cause} data-confidence={cause.confidence}>
       <header className={classes.causeHead}>
@@ -41,7 +45,7 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
         </span>
         <h3 className={classes.causeTitle}>{title}</h3>
         <span className={classes.tags}>
-          <Subjects of={cause.scope} />
+          <Subjects of={cause.scope} called={called ?? ""} />
         </span>
       </header>
       {about && <p className={classes.text}>{pick(about.what)}</p>}
@@ -49,6 +53,7 @@ export function CauseCard({ cause }: { cause: CauseNamed }) {
         figures={cause.evidence.slice(0, SHOWN).map(figureOf)}
         look="supports"
         label={t("findings.evidenceFor", { cause: title })}
+        within={cause.scope}
       />
       {!sure && about && !about.proven && <p className={classes.note}>{t("findings.unproven")}</p>}
       {cause.explains.length > 0 && (

@@ -1,7 +1,8 @@
 import { useTranslation } from "react-i18next";
 import { type Look, Verdict } from "../../components/Verdict";
-import { type Figure, subjectText, timesBeyond } from "../../core/figures";
+import { type Figure, timesBeyond } from "../../core/figures";
 import { number, quantity } from "../../core/format";
+import type { SubjectMap } from "../../core/subject";
 import { useNames } from "../../lib/useNames";
 import classes from "./Findings.module.css";
 import { Gauge } from "./Gauge";
@@ -14,36 +15,46 @@ interface Props {
   look: Look;
   /** What they say together, for those who do not see where they stand. */
   label: string;
-  /** The name of the rule stands over its numbers already. */
-  bare?: boolean;
+  /** What they are about in common: it stands over them already. */
+  within?: SubjectMap;
 }
 
 /** Numbers, one a row: what was measured, how much, against what, and the line that it was read from. */
-export function Figures({ figures, look, label, bare = false }: Props) {
+export function Figures({ figures, look, label, within = {} }: Props) {
   return (
     <ul className={classes.figures} aria-label={label}>
       {figures.map((one, i) => (
-        <Row key={i} figure={one} look={look} bare={bare} />
+        <Row key={i} figure={one} look={look} within={within} />
       ))}
     </ul>
   );
 }
 
-function Row({ figure, look, bare }: { figure: Figure; look: Look; bare: boolean }) {
+function Row({ figure, look, within }: { figure: Figure; look: Look; within: SubjectMap }) {
   const { t } = useTranslation();
   const names = useNames();
   const { value, unit, op, threshold, baseline, places, subject, n } = figure;
   const title = names.measure(figure.measure, figure.rule);
-  const about = bare ? "" : subjectText(subject);
+  const about = names.subject(subject, figure.called, within);
+  const cited = places.filter((one) => one.profile || one.artifact);
   const times = timesBeyond(value, threshold, op);
   return (
     <li className={classes.figure}>
       <Verdict look={look} />
       <span className={classes.what}>
         <span title={figure.measure}>{title}</span>
-        {about && <span className={classes.about}>{about}</span>}
+        {about.map((one) => (
+          <span key={one} className={classes.about}>
+            {one}
+          </span>
+        ))}
       </span>
-      <Cited place={places[0]} label={`${title} ${quantity(value, unit)}`} className={classes.number}>
+      <Cited
+        place={places[0]}
+        pid={subject.pid}
+        label={`${title} ${quantity(value, unit)}`}
+        className={classes.number}
+      >
         {quantity(value, unit)}
       </Cited>
       <Gauge figure={figure} quiet={look === "refutes"} />
@@ -57,11 +68,16 @@ function Row({ figure, look, bare }: { figure: Figure; look: Look; bare: boolean
         {baseline !== null && (
           <span className={classes.was}>{t("findings.before", { value: quantity(baseline, unit) })}</span>
         )}
-        {n > 0 && <span className={classes.n}>n {number(n)}</span>}
+        {n > 0 && (
+          <span className={classes.n} title={t("findings.observed", { n: number(n) })}>
+            n = {number(n)}
+          </span>
+        )}
       </span>
       <span className={classes.where}>
-        {places.slice(0, 2).map((place, i) => (
-          <PlaceLink key={i} place={place} label={title} />
+        {cited.length === 0 && <span className={classes.n}>{t("findings.noLine")}</span>}
+        {cited.slice(0, 2).map((place, i) => (
+          <PlaceLink key={i} place={place} pid={subject.pid} label={title} />
         ))}
       </span>
     </li>

@@ -4,7 +4,7 @@ import { Link } from "../../components/Link";
 import { Mark, type Tone } from "../../components/Mark";
 import { type Look, Verdict } from "../../components/Verdict";
 import { cx } from "../../core/cx";
-import { figuresOf, saying } from "../../core/figures";
+import { calledIn, figuresOf, saying } from "../../core/figures";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useRules } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
@@ -46,16 +46,21 @@ export function FindingRow({ finding, look }: Props) {
           {names.rule(finding.rule)}
         </Link>
         <span className={classes.tags}>
-          <Subjects of={finding.subject} />
+          <Subjects of={finding.subject} called={calledIn(finding.detail)} />
         </span>
         <span className={classes.grade} title={t(`findings.gradeMeaning.${finding.grade}`)}>
           {t(`findings.grade.${finding.grade}`)}
         </span>
       </header>
       {told && says && <p className={classes.text}>{says}</p>}
-      {finding.reason && <p className={classes.reason}>{sentence(finding.reason)}</p>}
+      {finding.reason && <p className={classes.reason}>{sentence(names.reason(finding.reason))}</p>}
       {finding.numbers.length > 0 && (
-        <Figures figures={figuresOf(finding)} look={look} label={names.rule(finding.rule)} bare />
+        <Figures
+          figures={figuresOf(finding)}
+          look={look}
+          label={names.rule(finding.rule)}
+          within={finding.subject}
+        />
       )}
       {fired && rule?.traps && <p className={classes.note}>{pick(rule.traps)}</p>}
     </article>

@@ -50,7 +50,7 @@ export function Missing({ items, tried, hostId }: Props) {
   const rules = useRules().data;
   const collectors = useCollectors().data;
   const info = (id: string) => collectors?.find((one) => one.id === id);
-  return groupedBy(items, (one) => sentence(one.reason)).map(([reason, lacking]) => {
+  return groupedBy(items, (one) => sentence(names.reason(one.reason))).map(([reason, lacking]) => {
     const needed = collectorsFor(
       lacking.flatMap((one) => rules?.get(one.finding) ?? []),
       tried,

@@ -11,6 +11,7 @@ import { clusters } from "../../core/lanes";
 import { padded, type Range, toX } from "../../core/range";
 import { useSentence } from "../../lib/i18n";
 import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
 import classes from "./Timeline.module.css";
 
 interface CapturesProps {
@@ -23,6 +24,7 @@ interface CapturesProps {
 /** Captures as blocks on the axis. Those too near to be told apart are one block with their number. */
 export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, onGo }: CapturesProps) {
   const { t } = useTranslation();
+  const names = useNames();
   const navigate = useNavigate();
   const time = useTimeFormat();
   const shown = useMemo(() => {
@@ -44,8 +46,8 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
           const one = things.length === 1;
           const label = one
             ? shown.length > 60
-              ? `#${first.number} ${first.plan}`
-              : `#${first.number} ${first.plan} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${duration(to - from)} ± ${duration(first.uncertainty_ns)}`
+              ? `#${first.number} ${names.plan(first.plan)}`
+              : `#${first.number} ${names.plan(first.plan)} · ${t(`state.${first.state}` as "state.done", { defaultValue: first.state })} · ${time.instant(from)} · ${duration(to - from)} ± ${duration(first.uncertainty_ns)}`
             : t("timeline.manyCaptures", { count: things.length });
           return (
             <button
@@ -62,7 +64,7 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
                   : onGo(padded({ from, to }, 0.05))
               }
             >
-              {x1 - x0 > 34 ? (one ? `#${first.number} ${first.plan}` : things.length) : ""}
+              {x1 - x0 > 34 ? (one ? `#${first.number} ${names.plan(first.plan)}` : things.length) : ""}
             </button>
           );
         })}

@@ -105,8 +105,9 @@ function Drawn({ hostId, overview, metrics, initial }: DrawnProps) {
     [known, pick],
   );
   const groupTitle = useCallback(
-    (id: string) => t(`timeline.group.${id}` as "timeline.group.cpu", { defaultValue: id }),
-    [t],
+    (id: string) =>
+      pick(metrics.find((one) => one.lane.group === id)?.lane.group_title) || t("timeline.group.other"),
+    [t, metrics, pick],
   );
   const choose = useCallback(
     (next: ReadonlySet<string>) => setChoice({ lanes: choiceChanges(defaults, next) }),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
+from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Rule
+from culprit.core.rules.measures import app_requests as requests
 from culprit.core.rules.measures import app_services as services
 
 _ENOUGH = Guard(
-    Condition(services.REQUESTS, ">=", Limit("requests", 300.0, "three beyond the 99th percentile")),
+    Condition(requests.REQUESTS, ">=", Limit("requests", 300.0, "three beyond the 99th percentile")),
     Sentence("guard.few_requests"),
 )
 
@@ -16,14 +17,14 @@ RULES: tuple[Rule, ...] = (
         id="F-APP-P99",
         title=Text("Slow requests became slower", "慢请求变得更慢"),
         says=Text("The 99th percentile is {value} ms.", "第 99 百分位为 {value} ms。"),
-        measure=Over("app.p99_ms", "mean"),
+        measure=requests.P99,
         op=">",
         levels=(("warn", Limit("warn", 50.0, "less is not felt")),),
         grade=Grade.CORRELATIONAL,
         also=(
-            Condition(Over("app.p99_ms", "mean"), ">", Limit("times", 2.0, "twice the baseline"), "baseline"),
+            Condition(requests.P99, ">", Limit("times", 2.0, "twice the baseline"), "baseline"),
             Condition(
-                Over("app.requests_per_s", "mean"),
+                requests.RATE,
                 "<=",
                 Limit("load", 1.2, "else the load explains it"),
                 "baseline",
@@ -31,23 +32,19 @@ RULES: tuple[Rule, ...] = (
         ),
         guards=(_ENOUGH,),
         traps=Text("Cold caches, and the minutes after a deployment.", "冷缓存与刚发布之后。"),
-        source="access log, against the baseline at the same load",
+        source="access log or Prometheus, against the baseline at the same load",
     ),
     Rule(
         id="F-APP-ERR",
         title=Text("Requests fail", "请求失败"),
         says=Text("{value} % of the requests fail.", "{value} % 的请求失败。"),
-        measure=Over("app.errors_pct", "mean"),
+        measure=requests.ERRORS,
         op=">",
         levels=(("critical", Limit("critical", 1.0, "one in a hundred")),),
         grade=Grade.CORRELATIONAL,
-        also=(
-            Condition(
-                Over("app.errors_pct", "mean"), ">=", Limit("times", 3.0, "times the baseline"), "baseline"
-            ),
-        ),
+        also=(Condition(requests.ERRORS, ">=", Limit("times", 3.0, "times the baseline"), "baseline"),),
         traps=Text("Answers to robots (4xx) are not counted.", "对爬虫的 4xx 应答不计入。"),
-        source="access log: answers from 500 up",
+        source="access log: answers from 500 up; or what the query of its Prometheus counts",
     ),
     Rule(
         id="F-APP-NON2XX",
@@ -183,17 +180,5 @@ RULES: tuple[Rule, ...] = (
             "自统计重置起累计；可能是报表时段。",
         ),
         source="pg_stat_statements",
-    ),
-    Rule(
-        id="F-CASE-UNPROVEN-FIX",
-        title=Text("A fix without evidence", "缺少证据的修复"),
-        says=Text("{value} fixes are on record without evidence.", "{value} 项修复没有证据记录。"),
-        measure=services.CASE_SUPPORT,
-        op=">",
-        levels=(
-            ("warn", Limit("warn", 0.0, "each needs a finding, and a verification under the same load")),
-        ),
-        grade=Grade.CONTEXT,
-        source="the file of an incident",
     ),
 )

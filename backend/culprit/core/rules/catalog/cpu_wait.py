@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Guard, Limit, Over, Rule
+from culprit.core.rules.measures import app_requests as requests
 from culprit.core.rules.measures import cpu_wait as wait
 
 #: Four times the two to four threads for each CPU that the case study allows small containers. Controls of the lab: a
@@ -131,6 +132,15 @@ RULES: tuple[Rule, ...] = (
                 ),
                 Sentence("guard.few_periods"),
             ),
+            Guard(
+                Condition(
+                    requests.P99,
+                    ">=",
+                    Limit("p99_ms", 10.0, "a limit stops threads for up to 100 ms; a tenth of it nobody met"),
+                ),
+                Sentence("guard.not_felt"),
+                where_known=True,
+            ),
         ),
         grade=Grade.MECHANISM,
         causes=("cpu-quota-throttling",),
@@ -216,6 +226,26 @@ RULES: tuple[Rule, ...] = (
             "网络（ksoftirqd）与内存（kswapd）的工作另有原因归类。",
         ),
         source="schedstat of the group, CPU time of kernel threads",
+    ),
+    Rule(
+        id="F-KTHREAD-BUSY",
+        title=Text("Kernel threads use more CPU than all else", "内核线程占用的 CPU 超过其他进程之和"),
+        says=Text(
+            "Kernel threads ({by}) use {value} % of a CPU, more than all processes beside {name}.",
+            "内核线程（{by}）占用一个 CPU 的 {value}%，超过 {name} 之外所有进程之和。",
+        ),
+        measure=wait.KERNEL_CORES,
+        op=">",
+        levels=(
+            ("warn", Limit("warn", 50.0, "own: half a CPU; the archiver of the lab makes them use 55 to 65")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("kernel-thread-busy",),
+        traps=Text(
+            "Where nobody waits for a CPU it costs power only: compression, checksums and page merging are work.",
+            "若无人等待 CPU，仅消耗电能：压缩、校验与页合并都是正常工作。",
+        ),
+        source="CPU time of kernel threads, by what they are called before the slash",
     ),
     Rule(
         id="F-SCHED-RUNQ",

@@ -159,7 +159,7 @@ CAUSES: tuple[Cause, ...] = (
             "相同负载下：该线程低于一个 CPU 的 5%，每次等待低于 1 毫秒。",
         ),
         explains=("listen-queue-overflow", "worker-pool-exhausted", "cpu-neighbour-contention"),
-        suspected_by=("F-KTHREAD-STARVES",),
+        suspected_by=("F-KTHREAD-STARVES", "F-KTHREAD-BUSY"),
         proven_by=("kernel-thread",),
     ),
     Cause(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured, Over
+from culprit.core.rules.contract import Measure, Measured, Read
 from culprit.core.rules.read import take
 from culprit.core.rules.view import View
 
@@ -21,8 +21,8 @@ def derived(  # noqa: PLR0917 - a table of measures reads better by position
     return Measure(name, unit, Text(en, zh), needs, read)
 
 
-def series(view: View, read: Over) -> Sequence[Measured]:
-    """The numbers of a stored metric, none where there are none."""
+def series(view: View, read: Read) -> Sequence[Measured]:
+    """The numbers of a stored metric or of a measure, none where there are none."""
     found = take(view, read)
     return found if isinstance(found, Sequence) else ()
 

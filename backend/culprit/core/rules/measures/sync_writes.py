@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from culprit.core.rules.contract import Measured, Over
+from culprit.core.rules.measures.app_requests import RATE
 from culprit.core.rules.measures.derived import Detail, derived, series, share_of
 from culprit.core.rules.measures.places import DATABASES, asked_about, process
 from culprit.core.rules.view import Row, View
@@ -186,7 +187,7 @@ def _waited_ms(row: Row) -> float | None:
 
 def _writes_per_request(view: View) -> list[Measured]:
     """Writes of the busiest device for each request that the application answered."""
-    asked = series(view, Over("app.requests_per_s", "mean"))
+    asked = series(view, RATE)
     writes = [one for one in series(view, Over("disk.w_iops", "mean")) if one.value >= 1.0]
     total = sum(one.value for one in asked)
     if not asked or not writes or total < 1.0:
@@ -280,6 +281,6 @@ WRITES_PER_REQUEST = derived(
     "count",
     "Device writes for each request",
     "每请求设备写次数",
-    (("iostat",), ("app_metrics", "app_log")),
+    (("iostat",), ("app_metrics", "prom_import")),
     _writes_per_request,
 )

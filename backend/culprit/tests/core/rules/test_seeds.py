@@ -5,7 +5,10 @@ part → text), the rule that judges it, the state that must come of it, and whe
 the fix, the text `after` it, on which the rule must stay quiet. Figures for which no text can be written are listed
 with `threshold_only` and the reason. Files in `cases/` have the same form and are of our own making; `fixture`
 (collector → folder of its fixtures) stands for text that was really captured, beside or instead of `parts`;
-`baseline` and `twins` hold what it is compared with.
+`baseline` and `twins` hold what it is compared with. A part is its text, or a list of pieces `{text, times}` that are
+written one after the other, `{n}` being the number of the piece in six digits: a profile is the same few stacks many
+times. `reports` (import → file among the fixtures of reports) stands for what somebody brought, and
+`capture_cpu_cores` for what the runner said of itself.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.registry import RULES
 from culprit.core.rules.view import View
 from culprit.core.stacks import Profile
+from culprit.imports.sources import PARSERS
 
 from collectors.contract import Context, Parsed
 from collectors.parse import folded, perf_script
@@ -36,11 +40,12 @@ from collectors.tests.support import SIMPLE, part
 HERE = Path(__file__).parent
 FILES = sorted((HERE / "seeds").glob("*.yaml")) + sorted((HERE / "cases").glob("*.yaml"))
 Json = dict[str, Any]
+TEXTS = {"parts", "fixture", "reports"}
 STEPS = [(one.stem, step) for one in FILES for step in yaml.safe_load(one.read_text())]
 WITH_TEXT = [
     pytest.param(step, id=f"{step['rule']}/{case}/{step['step']}")
     for case, step in STEPS
-    if "parts" in step or "fixture" in step
+    if TEXTS & step.keys()
 ]
 FIRED = [one for one in WITH_TEXT if one.values[0]["state"] in {"fired", "inconclusive"}]  # type: ignore[index]
 AFTER = [one for one in WITH_TEXT if "after" in one.values[0]]  # type: ignore[operator]
@@ -49,19 +54,21 @@ Parse = Callable[[str, Mapping[str, Any], Context], Parsed]
 
 
 def parse(collector: str, parts: Mapping[str, Any], context: Context) -> Parsed:
-    return COLLECTORS[collector].parse(parts, context)
+    read = COLLECTORS[collector].parse if collector in COLLECTORS else PARSERS[collector]
+    return read(parts, context)
 
 
 def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callable[[str], str] = str) -> View:
     facts = step.get("facts", {})
     parsed, profiles = {}, {}
     given = dict(step.get(texts, {}))
-    for collector, folder in (step.get("fixture", {}) if texts == "parts" else {}).items():
-        given[collector] = captured(collector, folder)
+    if texts == "parts":
+        given |= {name: captured(name, folder) for name, folder in step.get("fixture", {}).items()}
+        given |= {name: {"file": _report(file)} for name, file in step.get("reports", {}).items()}
     for collector, files in given.items():
-        way = files.get("way", COLLECTORS[collector].ways[0].name)
+        way = files.get("way", COLLECTORS[collector].ways[0].name if collector in COLLECTORS else "import")
         parts = {
-            name: part(text if isinstance(text, bytes) else change(text))
+            name: part(text if isinstance(text, bytes) else change(written(text)))
             for name, text in files.items()
             if name != "way"
         }
@@ -75,7 +82,16 @@ def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callab
         view({"parts": before, "facts": facts, "seconds": step.get("seconds", 30.0)}) if before else None
     )
     twins = {str(at): view({"parts": one, "facts": facts}) for at, one in enumerate(step.get("twins", ()))}
-    return view_of(parsed, profiles=profiles, facts=facts, baseline=baseline).beside(twins)
+    seen = view_of(parsed, profiles=profiles, facts=facts, baseline=baseline).beside(twins)
+    return replace(seen, capture_cpu_cores=step.get("capture_cpu_cores"))
+
+
+def written(text: str | list[Json]) -> str:
+    """A part as its text: pieces are repeated and numbered."""
+    if isinstance(text, str):
+        return text
+    pieces = [piece["text"] for piece in text for _ in range(piece["times"])]
+    return "".join(piece.replace("{n}", f"{at:06d}") for at, piece in enumerate(pieces))
 
 
 def captured(collector: str, folder: str) -> Json:
@@ -84,6 +100,10 @@ def captured(collector: str, folder: str) -> Json:
     told = json.loads((place / "how.json").read_text())
     files = [one for one in place.iterdir() if one.name not in {"how.json", "expected.json"}]
     return {"way": told["way"], **{one.name: _text(one.read_bytes()) for one in files}}
+
+
+def _report(file: str) -> str | bytes:
+    return _text((FIXTURES / "reports" / file).read_bytes())
 
 
 def _text(data: bytes) -> str | bytes:
@@ -151,7 +171,7 @@ def test_the_wrong_parser_would_be_noticed(step: Json) -> None:
 
 def test_every_figure_has_text_or_a_reason() -> None:
     for case, step in STEPS:
-        text = "parts" in step or "fixture" in step
+        text = bool(TEXTS & step.keys())
         assert text != ("threshold_only" in step), (case, step["step"])
         assert step.get("rule") in RULES or "threshold_only" in step, (case, step["step"])
         assert step["kind"] in {"stated", "derived", "refuted", "own"}

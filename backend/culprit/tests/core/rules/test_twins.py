@@ -47,6 +47,22 @@ def test_a_metric_far_from_all_twins_is_told() -> None:
     assert differences(host(10.2), twins) == []
 
 
+def test_what_no_twin_has_or_was_asked_for_is_no_difference() -> None:
+    """A control group of another name, and the facts of a stage that ran on the sick host alone."""
+    sick = host()
+    cells = {"path": "/only-here", "cpus": "0", "mems": "0", "mismatch": "none"}
+    tables = {"cgroup_cpuset": [*sick.rows("cgroup_cpuset"), Row(cells, CITE)]}
+    facts = {**sick.facts, "perf_record": {"perf_lost_records": 0}, "app_metrics": {"app_log_seen": 9}}
+    twin = host()
+    beside = View(
+        lanes=twin.lanes, tables=twin.tables, facts={**twin.facts, "app_metrics": {"app_log_seen": 7}}
+    )
+    assert (
+        names(differences(View(lanes=sick.lanes, tables=tables, facts=facts), {"t": beside, "u": beside}))
+        == []
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "peers", "outlier"),
     [

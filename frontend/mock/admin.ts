@@ -1,0 +1,147 @@
+/** Who is signed in and what only admins change: users, tokens, credentials, networks, services. */
+import type * as T from "../src/client/types.ts";
+import { id } from "./noise.ts";
+import { list, ok, problem, route } from "./routes.ts";
+import { me, state, USERS } from "./state.ts";
+
+route("POST", "/session", ({ body }) => {
+  if (body.password !== "correct horse") return problem(401, "auth.wrong", "wrong");
+  state.signedIn = true;
+  return ok(me());
+});
+route("DELETE", "/session", () => {
+  state.signedIn = false;
+  return { status: 204 };
+});
+route("POST", "/session/link", ({ body }) => {
+  if (body.token === "used") return problem(401, "auth.link", "The link was used.");
+  state.signedIn = true;
+  state.needsPassword = true;
+  return ok(me());
+});
+route("GET", "/me", () => (state.signedIn ? ok(me()) : problem(401, "auth.required", "Sign in.")));
+route("PATCH", "/me", ({ body }) => {
+  if (body.password) state.needsPassword = false;
+  return ok(me());
+});
+route("GET", "/users", () => list(USERS));
+route("POST", "/users", ({ body }) =>
+  ok(
+    {
+      ...USERS[1]!,
+      ...body,
+      id: id("user", Math.random()),
+      login_link: "http://127.0.0.1:8700/login#token=abcDEF0123456789",
+    },
+    201,
+  ),
+);
+route("PATCH", "/users/:id", ({ body }) => ok({ ...USERS[1]!, ...body }));
+route("GET", "/tokens", () => list(state.tokens));
+route("POST", "/tokens", ({ body }) => {
+  const token: T.ApiToken = {
+    id: id("token", Math.random()),
+    name: String(body.name),
+    prefix: "culprit_9f2c",
+    role: "investigator",
+    expires_at: null,
+    last_used_at: null,
+    created_at: new Date().toISOString(),
+  };
+  state.tokens.push(token);
+  return ok({ ...token, token: "culprit_9f2cK2n3vV8pQ0rT5yX7zB1cD4eF6gH" }, 201);
+});
+route("DELETE", "/tokens/:id", (_, tokenId) => {
+  state.tokens = state.tokens.filter((t) => t.id !== tokenId);
+  return { status: 204 };
+});
+route("GET", "/audit", () =>
+  ok({
+    items: Array.from({ length: 80 }, (_, i) => ({
+      id: id("audit", i),
+      seq: 900 - i,
+      at: new Date(Date.UTC(2026, 10, 21, 2, 30) - i * 411_000).toISOString(),
+      actor_id: null,
+      actor_name: ["admin", "lena", "wei", "culprit"][i % 4],
+      action: ["capture.create", "host.enrol", "session.open", "host.pin", "capture.cancel"][i % 5],
+      resource_kind: ["capture", "host", "session", "host", "capture"][i % 5],
+      resource_id: id("r", i),
+      detail: i % 5 === 3 ? { from: "SHA256:abc", to: "SHA256:def", reason: "reinstalled" } : { plan: "cpu" },
+      address: "10.0.0.12",
+      hash: "9f",
+    })),
+    next: null,
+    head: "9f2c",
+  }),
+);
+route("GET", "/credentials", () => list(state.credentials));
+route("POST", "/credentials", ({ body }) => {
+  const credential = {
+    id: id("cred", Math.random()),
+    name: String(body.name),
+    kind: body.kind,
+    username: (body.username as string) ?? null,
+    public:
+      body.kind === "generated_key"
+        ? {
+            authorized_keys_line:
+              "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINewNewNewNewNewNewNewNewNewNewNewNewNew culprit",
+          }
+        : {},
+    created_at: new Date().toISOString(),
+  } as T.Credential;
+  state.credentials.push(credential);
+  return ok(credential, 201);
+});
+route("DELETE", "/credentials/:id", () => problem(409, "credential.in_use", "It is used by 166 hosts."));
+route("GET", "/network-rules", () => list(state.rules));
+route("POST", "/network-rules", ({ body }) => {
+  const rule = {
+    ...body,
+    id: id("rule", Math.random()),
+    created_at: new Date().toISOString(),
+  } as T.NetworkRule;
+  state.rules.push(rule);
+  return ok(rule, 201);
+});
+route("DELETE", "/network-rules/:id", (_, ruleId) => {
+  state.rules = state.rules.filter((r) => r.id !== ruleId);
+  return { status: 204 };
+});
+
+route("GET", "/services", () => list(state.services));
+route("POST", "/services", ({ body }) => {
+  const { token, ...given } = body;
+  const source = given.source as T.ServiceSource;
+  const service = {
+    locate: null,
+    ...given,
+    id: id("svc", Math.random()),
+    has_token: Boolean(token),
+    missing: source.kind === "none" ? ["rate", "errors", "latency"] : [],
+    proxy: source.kind === "accepts",
+    hosts: 2,
+    created_at: new Date().toISOString(),
+  } as unknown as T.Service;
+  state.services.push(service);
+  return ok(service, 201);
+});
+route("POST", "/services/:id/check", () =>
+  ok({
+    results: [
+      { name: "rate", query: "r", series: 1, points: 300, last: 812.4, failure: null },
+      {
+        name: "errors",
+        query: "e",
+        series: 0,
+        points: 0,
+        last: null,
+        failure: { key: "reports.prometheus_error", params: { said: "parse error" } },
+      },
+    ],
+  }),
+);
+route("DELETE", "/services/:id", (_, serviceId) => {
+  state.services = state.services.filter((one) => one.id !== serviceId);
+  return { status: 204 };
+});

@@ -1,0 +1,34 @@
+/** What on a host a number is about, taken apart for people. */
+
+export type SubjectMap = Readonly<Record<string, string>>;
+
+/** Words that name one thing together. `kind` is a key of the interface's texts; "other" is told as `name=value`. */
+export interface SubjectPart {
+  readonly kind: (typeof KINDS)[number] | "named" | "other";
+  readonly name: string;
+  readonly value: string;
+}
+
+const KINDS = [
+  "pid", "tid", "comm", "cgroup", "dev", "cpu", "port", "node", "mount", "route", "vector", "resource", "file",
+  "profile",
+] as const; // biome-ignore format: one line says all
+
+const isKind = (name: string): name is (typeof KINDS)[number] => (KINDS as readonly string[]).includes(name);
+
+/**
+ * The parts of a subject, the process first: its number and its name are one part. `called` is the name of the
+ * process where the subject does not say it, `within` what is known already and need not be told again.
+ */
+export function subjectParts(subject: SubjectMap, called = "", within: SubjectMap = {}): SubjectPart[] {
+  const { pid, comm, ...rest } = subject;
+  const out: SubjectPart[] = [];
+  const name = comm || called;
+  if (pid !== undefined && within.pid !== pid)
+    out.push(name ? { kind: "named", name, value: pid } : { kind: "pid", name: "pid", value: pid });
+  else if (pid === undefined && comm && within.comm !== comm)
+    out.push({ kind: "comm", name: "comm", value: comm });
+  for (const [name, value] of Object.entries(rest))
+    if (within[name] !== value) out.push({ kind: isKind(name) ? name : "other", name, value });
+  return out;
+}
