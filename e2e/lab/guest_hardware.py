@@ -50,7 +50,7 @@ class DiskKind:
 
 
 DISKS = {
-    "virtio": DiskKind("/dev/vdc", (), ("virtio-blk-pci,drive=data",), "noatime"),
+    "virtio": DiskKind("/dev/vdc", (), (), "noatime"),
     "scsi": DiskKind(
         "/dev/sda", ("virtio_scsi", "sd_mod"),
         ("virtio-scsi-pci", "scsi-hd,id=data,drive=data,rerror=report,werror=report"), "ro,noload",
@@ -91,11 +91,12 @@ def spoiling(image: Path, bad_pages: Mapping[str, Sequence[int]]) -> str:
 
 
 def disk_options(image: Path, kind: DiskKind, config: Path | None, limit: str) -> list[str]:
-    """qemu's words for a data disk."""
+    """qemu's words for a data disk. Only those of the kind "virtio" come after the root and the swap, in this order."""
     file = f"file={image}"
     if config is not None:
         file = f"file.driver=blkdebug,file.config={config},file.image.driver=file,file.image.filename={image}"
-    words = ["-drive", f"{file},if=none,id=data,format=raw,cache=unsafe{limit}"]
+    attached = "if=none,id=data" if kind.qemu else "if=virtio"
+    words = ["-drive", f"{file},{attached},format=raw,cache=unsafe{limit}"]
     return words + [word for device in kind.qemu for word in ("-device", device)]
 
 
