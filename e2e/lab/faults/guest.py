@@ -150,8 +150,8 @@ def _smaller_than_heap(site: Site, rng: random.Random) -> Iterator[Live]:
 @contextmanager
 def _huge_page_pool(site: Site, rng: random.Random) -> Iterator[Live]:
     """Somebody keeps huge pages for a database that never came: what is left is less than the shop's memory."""
-    memory_mb, left, iops = rng.randrange(220, 300), rng.uniform(0.4, 0.55), rng.randrange(120, 200)
-    rate, lookups = rng.uniform(6.0, 12.0), rng.randrange(45, 75)
+    memory_mb, left, iops = rng.randrange(220, 300), rng.uniform(0.4, 0.55), rng.randrange(400, 600)
+    rate, lookups = rng.uniform(6.0, 12.0), rng.randrange(90, 150)
     options = ("--threads", 6, "--memory-mb", memory_mb, "--lookups", lookups)
     with Guest(swap_mb=512, swap_iops=iops) as guest:
         service = Service(guest, rng, "shop")
@@ -160,6 +160,10 @@ def _huge_page_pool(site: Site, rng: random.Random) -> Iterator[Live]:
         available_kb = guest.sh("awk '$1 == \"MemAvailable:\" {print $2}' /proc/meminfo")
         pages = (int(available_kb) // 1024 + int(memory_mb * (1 - left))) // 2
         guest.sh(f"echo {pages} >/proc/sys/vm/nr_hugepages", timeout_s=120.0)
+        # More goes out at first than has to. It thrashes once the kernel has to look for memory again.
+        scanned = "awk '/^pgscan_(kswapd|direct) / {n += $2} END {print n}' /proc/vmstat"
+        still = f'[ "$(a=$({scanned}); sleep 1; echo $(($({scanned}) - a)))" -lt 50 ]'
+        guest.sh(f"n=0; while {still} && [ $n -lt 60 ]; do n=$((n + 1)); done", timeout_s=120.0)
         yield service.live(
             counter=SWAPPED,
             memory_mb=memory_mb,

@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
         ),
         grade=Grade.MECHANISM,
         also=(
-            Condition(calls.CPU, ">=", Limit("cpu", 5.0, "percent of one CPU: less hurts nobody")),
+            Condition(calls.CPU, ">=", Limit("cpu", 2.0, "percent of one CPU: less hurts nobody")),
             Condition(calls.CPU_PER_READ, "<=", Limit("each", 20.0, "us: a call costs one, so 5 % at least")),
         ),
         causes=("small-read-pattern",),

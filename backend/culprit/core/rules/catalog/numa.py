@@ -6,7 +6,7 @@ from collectors.contract import Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures import numa as of
 
-_BUSY = Limit("pages", 1000.0, "4 MB/s of allocations: below, a share means nothing")
+_BUSY = Limit("pages", 250.0, "1 MB/s of allocations: below, a share means nothing")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -90,7 +90,12 @@ RULES: tuple[Rule, ...] = (
         ),
         measure=of.FAR_MEMORY,
         op=">",
-        levels=(("warn", Limit("share", 50.0, "most of it")),),
+        levels=(
+            (
+                "warn",
+                Limit("share", 60.0, "most of it, and more than interleaving over two nodes leaves there"),
+            ),
+        ),
         grade=Grade.MECHANISM,
         causes=("numa-remote-memory",),
         refutes=("numa-remote-memory",),

@@ -163,5 +163,6 @@ CAUSES: tuple[Cause, ...] = (
         explains=("worker-pool-exhausted",),
         suspected_by=("F-NUMA-OTHER-NODE", "F-NUMA-CPUSET-MISMATCH"),
         tested_by=("numa_maps",),
+        proven_by=("numa-remote",),
     ),
 )
