@@ -18,7 +18,7 @@ from collectors.contract import Sentence
 from collectors.metrics import CATALOGUE as METRICS
 from culprit.core.playbooks.check import Known, Problem, problems
 from culprit.core.playbooks.contract import Playbook
-from culprit.core.rules.contract import Measure
+from culprit.core.rules.contract import Grade, Measure
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.kit.sentences import say
 
@@ -64,8 +64,13 @@ def check(text: str, beside: Collection[str] = ()) -> Checked:
 def known(beside: Collection[str] = ()) -> Known:
     """The names that playbooks may use."""
     measures = {one.measure.id for one in RULES.values() if isinstance(one.measure, Measure)}
+    context = {one.id for one in RULES.values() if one.grade is Grade.CONTEXT}
     return Known(
-        RULES.keys(), CAUSES.keys(), {*METRICS, *measures}, {*(one.stem for one in _files()), *beside}
+        RULES.keys(),
+        context,
+        CAUSES.keys(),
+        {*METRICS, *measures},
+        {*(one.stem for one in _files()), *beside},
     )
 
 

@@ -15,9 +15,13 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names that a playbook may use: rules, causes, metrics and measures, and other playbooks."""
+    """The names that a playbook may use: rules, causes, metrics and measures, and other playbooks.
+
+    `context` are rules whose numbers look bad and prove nothing; they may open a gate, and never speak for a cause.
+    """
 
     rules: Collection[str]
+    context: Collection[str]
     causes: Collection[str]
     reads: Collection[str]
     playbooks: Collection[str]
@@ -81,6 +85,8 @@ def _step(playbook: Playbook, step: Step, known: Known) -> Iterator[Problem]:
         yield _say(where, "finding_or_look")
     if step.finding and step.finding not in known.rules:
         yield _say(f"{where}.finding", "no_rule", id=step.finding)
+    if step.finding in known.context and step.about not in GATES and step.fired != "inconclusive":
+        yield _say(f"{where}.finding", "context_is_no_evidence", id=step.finding)
     if step.finding and step.fired == step.quiet:
         yield _say(where, "same_either_way", verdict=step.fired)
     if "otherwise" not in step.then:
