@@ -15,6 +15,7 @@ from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
 from culprit.kit.problem import RESPONSES
+from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
@@ -33,6 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     imports.router,
     findings.router,
     diagnoses.router,
+    playbooks.router,
 )
 
 

@@ -30,6 +30,7 @@ ACTIONS: Mapping[str, str] = {
     "capture.import": "investigator",
     "profile.diff": "investigator",
     "finding.read": "viewer",
+    "playbook.read": "viewer",
     "threshold.manage": "admin",
     "host.check": "investigator",
     "demo.busy": "investigator",

@@ -103,6 +103,10 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/findings"): ("viewer", None, "", True),
     ("GET", "/hosts/{host_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/playbooks"): ("viewer", None, "", False),
+    ("POST", "/playbooks/check"): ("viewer", {"text": "id: x"}, "", False),
+    ("GET", "/playbooks/{playbook_id}"): ("viewer", None, "", False),
+    ("GET", "/playbooks/{playbook_id}/chain"): ("viewer", None, "?run_id={run}", True),
     ("GET", "/rules"): ("viewer", None, "", False),
     ("GET", "/causes"): ("viewer", None, "", False),
     ("GET", "/thresholds"): ("viewer", None, "", False),
@@ -185,6 +189,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
                 "diff": diff, "diagnosis": diagnosis}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service", "threshold")}
+    ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)
 
 
