@@ -20,6 +20,7 @@ from culprit.config import REPOSITORY, Settings
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Credential, Host, NetworkRule, Run, RunCollector
+from culprit.playbooks.library import CATALOG
 from culprit.tests.support.sshd import Sshd, sshd
 from sqlalchemy import update
 
@@ -231,6 +232,27 @@ def test_a_run_is_shown(cli: Cli, db: Database) -> None:
     cli("show", "nonsense", status=USAGE)
     cli("show", "018f0000-0000-7000-8000-000000000000", status=REFUSED)
     cli("export", run_id, status=REFUSED)
+
+
+def test_playbooks(cli: Cli, db: Database, tmp_path: Path) -> None:
+    assert "connect-port-exhaustion" in cli("playbook", "list")
+    sound = CATALOG / "connect-port-exhaustion.yaml"
+    assert "sound" in cli("playbook", "check", str(sound))
+    broken = tmp_path / "mine.yaml"
+    broken.write_text(sound.read_text("utf-8").replace("F-NET-PORT-EXHAUSTION", "F-NET-PORTS"))
+    told = cli("playbook", "check", str(sound), str(broken), status=REFUSED)
+    assert "steps.ports-left.finding: There is no rule named F-NET-PORTS." in told
+    with unit_of_work(db.sessions) as session:
+        capture = Capture(plan="triage", state="done")
+        session.add(capture)
+        session.flush()
+        run = Run(capture_id=capture.id, state="done", facts={})
+        session.add(run)
+        session.flush()
+        run_id = str(run.id)
+    told = cli("playbook", "try", "connect-port-exhaustion", run_id)
+    assert "not collected" in told and "Next: " in told
+    cli("playbook", "try", "no-such-playbook", run_id, status=REFUSED)
 
 
 def test_a_lost_password_is_answered_by_a_link(cli: Cli, people) -> None:
