@@ -64,10 +64,10 @@ def check(text: str, beside: Collection[str] = ()) -> Checked:
 def known(beside: Collection[str] = ()) -> Known:
     """The names that playbooks may use."""
     measures = {one.measure.id for one in RULES.values() if isinstance(one.measure, Measure)}
-    context = {one.id for one in RULES.values() if one.grade is Grade.CONTEXT}
     return Known(
         RULES.keys(),
-        context,
+        {name: one.causes if one.grade is not Grade.CONTEXT else () for name, one in RULES.items()},
+        {name: one.refutes for name, one in RULES.items()},
         CAUSES.keys(),
         {*METRICS, *measures},
         {*(one.stem for one in _files()), *beside},

@@ -17,11 +17,13 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Known:
     """The names that a playbook may use: rules, causes, metrics and measures, and other playbooks.
 
-    `context` are rules whose numbers look bad and prove nothing; they may open a gate, and never speak for a cause.
+    `speaks` are the causes that each rule speaks for when it fires, `refutes` those that its silence speaks against. A
+    rule of context speaks for none: its numbers look bad and prove nothing.
     """
 
     rules: Collection[str]
-    context: Collection[str]
+    speaks: Mapping[str, Collection[str]]
+    refutes: Mapping[str, Collection[str]]
     causes: Collection[str]
     reads: Collection[str]
     playbooks: Collection[str]
@@ -85,8 +87,12 @@ def _step(playbook: Playbook, step: Step, known: Known) -> Iterator[Problem]:
         yield _say(where, "finding_or_look")
     if step.finding and step.finding not in known.rules:
         yield _say(f"{where}.finding", "no_rule", id=step.finding)
-    if step.finding in known.context and step.about not in GATES and step.fired != "inconclusive":
-        yield _say(f"{where}.finding", "context_is_no_evidence", id=step.finding)
+    cause = next((one.cause for one in playbook.hypotheses if one.id == step.about), "")
+    if cause and step.finding in known.rules:
+        if step.fired == "supports" and cause not in known.speaks[step.finding]:
+            yield _say(f"{where}.fired", "no_evidence", id=step.finding, cause=cause)
+        if step.quiet == "refutes" and cause not in known.refutes[step.finding]:
+            yield _say(f"{where}.quiet", "no_refutal", id=step.finding, cause=cause)
     if step.finding and step.fired == step.quiet:
         yield _say(where, "same_either_way", verdict=step.fired)
     if "otherwise" not in step.then:

@@ -11,7 +11,10 @@ from culprit.core.playbooks.contract import Card, Hypothesis, Playbook, Primary,
 from collectors.contract import Text
 
 T = Text("it", "它")
-KNOWN = Known({"F-ONE", "F-TWO", "F-CTX"}, {"F-CTX"}, {"memory-leak"}, {"cpu.busy"}, {"other"})
+KNOWN = Known(
+    {"F-ONE", "F-CTX"}, {"F-ONE": ["memory-leak"], "F-CTX": []}, {"F-ONE": [], "F-CTX": []},
+    {"memory-leak"}, {"cpu.busy"}, {"other"},
+)  # fmt: skip
 FIRST = Step("first", T, "leak", {"supports": "second", "otherwise": "end"}, finding="F-ONE")
 SECOND = Step("second", T, "leak", {"otherwise": "playbook:other"}, look=T)
 SOUND = Playbook(
@@ -42,7 +45,8 @@ def test_a_sound_one_has_none() -> None:
         (with_first(finding=""), "steps.first", "finding_or_look"),
         (with_first(look=T), "steps.first", "finding_or_look"),
         (with_first(finding="F-THREE"), "steps.first.finding", "no_rule"),
-        (with_first(finding="F-CTX"), "steps.first.finding", "context_is_no_evidence"),
+        (with_first(finding="F-CTX"), "steps.first.fired", "no_evidence"),
+        (with_first(quiet="refutes"), "steps.first.quiet", "no_refutal"),
         (with_first(quiet="supports"), "steps.first", "same_either_way"),
         (with_first(then={"supports": "second"}), "steps.first.then", "no_otherwise"),
         (with_first(then={"maybe": "second", "otherwise": "end"}), "steps.first.then", "no_way"),
@@ -71,6 +75,6 @@ def test_each_mistake_is_told_with_its_place(playbook: Playbook, where: str, key
     assert (where, f"playbook.{key}") in [(one.where, one.what.key) for one in problems(playbook, KNOWN)]
 
 
-def test_context_may_open_a_gate() -> None:
+def test_context_may_open_a_gate_and_say_what_it_says() -> None:
     gate = replace(FIRST, id="busy", about="symptom", finding="F-CTX", then={"otherwise": "first"})
     assert problems(replace(SOUND, steps=(gate, FIRST, SECOND)), KNOWN) == []
