@@ -8,7 +8,7 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# Whoever runs tests in the background, or under nohup, ignores these for them, and so for every program that they start.
+# Who runs tests in the background, or under nohup, ignores these for them and for every program that they start.
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
