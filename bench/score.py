@@ -143,8 +143,8 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
     todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
-    rng.shuffle(todo)
     if options.sample:
+        rng.shuffle(todo)
         todo = todo[: options.sample]
     faults = [one for one in known.values() if one.kind == "fault" and not one.own_host]
     for _ in range(options.stacked):
@@ -152,6 +152,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
             first, second = rng.sample(faults, 2)
         todo.append(([first, second], rng.randrange(1 << 31)))
+    rng.shuffle(todo)
     return todo
 
 

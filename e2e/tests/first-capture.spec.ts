@@ -128,7 +128,7 @@ test("the host's timeline shows the capture, is driven by keys and leads to the 
   const all = await lanes.boundingBox();
   if (!lane || !all) throw new Error("no lanes");
   await page.mouse.click(all.x + 232 + (all.width - 232) * 0.5, lane.y + lane.height / 2);
-  await page.getByRole("link", { name: /line \d+/ }).click();
+  await page.getByRole("link", { name: /^Open .*line \d+/ }).click();
   await expect(page.locator("[data-cited]")).toBeVisible();
 });
 

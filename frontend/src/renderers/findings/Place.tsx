@@ -94,8 +94,8 @@ export function PlaceLink({ place, label, pid }: Omit<Props, "className" | "chil
   return (
     <Cited place={place} label={label} pid={pid} className={classes.place}>
       <Icon size={12} aria-hidden />
-      <span>{what}</span>
-      {where && <span className={classes.lines}>{where}</span>}
+      {/* The space is for those who hear it: the name of a link holds what is read in it. */}
+      <span>{what}</span> {where && <span className={classes.lines}>{where}</span>}
     </Cited>
   );
 }
