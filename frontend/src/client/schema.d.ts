@@ -816,6 +816,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/playbooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Playbooks
+         * @description Cases, methods, snippets and collections of cards.
+         */
+        get: operations["playbooks_list_playbooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/playbooks/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Playbook
+         * @description Look whether a playbook is sound, without keeping it.
+         */
+        post: operations["playbooks_check_playbook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/playbooks/{playbook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Playbook
+         * @description One of them in full.
+         */
+        get: operations["playbooks_get_playbook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/playbooks/{playbook_id}/chain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Try Playbook
+         * @description Try it against a run: a verdict for each step, what is missing, and what to look at next.
+         */
+        get: operations["playbooks_try_playbook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles": {
         parameters: {
             query?: never;
@@ -1400,6 +1480,34 @@ export interface components {
             path: string;
         };
         /**
+         * AnswerRead
+         * @description The verdict of one step, by whom, and the findings that it rests on.
+         */
+        AnswerRead: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "person" | "nobody";
+            /** Findings */
+            findings: {
+                [key: string]: unknown;
+            }[];
+            /** Grade */
+            grade: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
          * ArtifactRead
          * @description One stored part; `sha256` is of the bytes as they are stored, in `encoding`.
          */
@@ -1689,6 +1797,27 @@ export interface components {
             source: string;
         };
         /**
+         * CardRead
+         * @description One thing to do or to know.
+         */
+        CardRead: {
+            back: components["schemas"]["TextRead"] | null;
+            /** Causes */
+            causes: string[];
+            /** Command */
+            command: string;
+            correction: components["schemas"]["TextRead"] | null;
+            /** Findings */
+            findings: string[];
+            /** Id */
+            id: string;
+            risk: components["schemas"]["TextRead"] | null;
+            title: components["schemas"]["TextRead"];
+            /** Verifies */
+            verifies: string;
+            when: components["schemas"]["TextRead"];
+        };
+        /**
          * CauseNamed
          * @description A cause that was named, with the numbers that prove it and the causes that it explains.
          */
@@ -1731,6 +1860,39 @@ export interface components {
             title: components["schemas"]["TextRead"];
             verify: components["schemas"]["TextRead"];
             what: components["schemas"]["TextRead"];
+        };
+        /**
+         * ChainRead
+         * @description A playbook tried against a run: the steps gone through, what is missing among them, and what would tell most.
+         */
+        ChainRead: {
+            /** Answers */
+            answers: components["schemas"]["AnswerRead"][];
+            /** Gaps */
+            gaps: string[];
+            /** Leads To */
+            leads_to: string;
+            next: components["schemas"]["ProposalRead"] | null;
+            /** Path */
+            path: string[];
+            /** Playbook */
+            playbook: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Stands */
+            stands: components["schemas"]["StandRead"][];
+        };
+        /**
+         * CheckRead
+         * @description What is wrong with a playbook; the playbook itself where nothing is.
+         */
+        CheckRead: {
+            playbook: components["schemas"]["PlaybookRead"] | null;
+            /** Problems */
+            problems: components["schemas"]["ProblemRead"][];
         };
         /**
          * ChunkSource
@@ -2558,6 +2720,18 @@ export interface components {
             username?: string | null;
         };
         /**
+         * HypothesisRead
+         * @description One explanation.
+         */
+        HypothesisRead: {
+            /** Cause */
+            cause: string;
+            /** Id */
+            id: string;
+            primary: components["schemas"]["PrimaryRead"] | null;
+            says: components["schemas"]["TextRead"];
+        };
+        /**
          * ImportAnswer
          * @description All verdicts, and how many hosts were added.
          */
@@ -3170,6 +3344,67 @@ export interface components {
             seconds: number;
         };
         /**
+         * PlaybookCheck
+         * @description A playbook to be checked, as YAML.
+         */
+        PlaybookCheck: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * PlaybookRead
+         * @description A playbook in full.
+         */
+        PlaybookRead: {
+            /** Cards */
+            cards: components["schemas"]["CardRead"][];
+            /** Covered */
+            covered: components["schemas"]["TextRead"][];
+            /** Dead Ends */
+            dead_ends: components["schemas"]["TextRead"][];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["HypothesisRead"][];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "case" | "method" | "snippet" | "reference";
+            /** Not Covered */
+            not_covered: components["schemas"]["TextRead"][];
+            /** References */
+            references: components["schemas"]["ReferenceRead"][];
+            /** Steps */
+            steps: components["schemas"]["StepRead"][];
+            symptom: components["schemas"]["TextRead"];
+            title: components["schemas"]["TextRead"];
+            verify: components["schemas"]["TextRead"] | null;
+        };
+        /**
+         * PlaybookSummary
+         * @description A playbook in a list. `findings` are the rules that its steps and cards name, `causes` its hypotheses' causes.
+         */
+        PlaybookSummary: {
+            /** Cards */
+            cards: number;
+            /** Causes */
+            causes: string[];
+            /** Findings */
+            findings: string[];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "case" | "method" | "snippet" | "reference";
+            /** Steps */
+            steps: number;
+            symptom: components["schemas"]["TextRead"];
+            title: components["schemas"]["TextRead"];
+        };
+        /**
          * Points
          * @description A lane without an axis. Lists of one length.
          */
@@ -3305,6 +3540,31 @@ export interface components {
             total_seconds: number;
         };
         /**
+         * PrimaryRead
+         * @description The number by which a fix is judged.
+         */
+        PrimaryRead: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
+        };
+        /**
+         * ProblemRead
+         * @description One mistake and where: `steps.slow-connect.then`.
+         */
+        ProblemRead: {
+            /** What */
+            what: {
+                [key: string]: unknown;
+            };
+            /** Where */
+            where: string;
+        };
+        /**
          * ProfileRead
          * @description A profile without its samples. `failure` is a sentence; the times are null where samples have none.
          */
@@ -3416,6 +3676,22 @@ export interface components {
             url: string;
         };
         /**
+         * ProposalRead
+         * @description The step to take next, what it captures, and why this one.
+         */
+        ProposalRead: {
+            /** Collectors */
+            collectors: string[];
+            /** Step */
+            step: string;
+            /** Tier */
+            tier: string;
+            /** Why */
+            why: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Queries
          * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
          *
@@ -3494,6 +3770,16 @@ export interface components {
              * @default []
              */
             set_aside: components["schemas"]["FindingRead"][];
+        };
+        /**
+         * ReferenceRead
+         * @description Where a statement is from.
+         */
+        ReferenceRead: {
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
         };
         /**
          * RuleRead
@@ -3996,6 +4282,55 @@ export interface components {
             state: string;
             /** Tier */
             tier: string;
+        };
+        /**
+         * StandRead
+         * @description Where a hypothesis stands, and the steps that say so.
+         */
+        StandRead: {
+            /** Grade */
+            grade: string;
+            /** Hypothesis */
+            hypothesis: string;
+            /** Refutes */
+            refutes: string[];
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "open" | "supported" | "refuted" | "contested";
+            /** Supports */
+            supports: string[];
+        };
+        /**
+         * StepRead
+         * @description One question: answered by a rule (`finding`) or by a person (`look`).
+         */
+        StepRead: {
+            /** About */
+            about: string;
+            asks: components["schemas"]["TextRead"];
+            beware: components["schemas"]["TextRead"] | null;
+            /** Finding */
+            finding: string;
+            /**
+             * Fired
+             * @enum {string}
+             */
+            fired: "supports" | "refutes" | "inconclusive";
+            /** Id */
+            id: string;
+            look: components["schemas"]["TextRead"] | null;
+            /**
+             * Quiet
+             * @enum {string}
+             */
+            quiet: "supports" | "refutes" | "inconclusive";
+            seen: components["schemas"]["TextRead"] | null;
+            /** Then */
+            then: {
+                [key: string]: string;
+            };
         };
         /**
          * TableRow
@@ -7547,6 +7882,264 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlanRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    playbooks_list_playbooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaybookSummary"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    playbooks_check_playbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookCheck"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    playbooks_get_playbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                playbook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaybookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    playbooks_try_playbook: {
+        parameters: {
+            query: {
+                run_id: string;
+            };
+            header?: never;
+            path: {
+                playbook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainRead"];
                 };
             };
             /** @description Refused */
