@@ -5,6 +5,7 @@ import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
+  BookOpen,
   Boxes,
   Camera,
   Clock,
@@ -159,6 +160,7 @@ function useCommands(): Command[] {
     <Stethoscope size={SIZE} />,
     () => void navigate({ to: "/diagnoses" }),
   );
+  add("playbooks", t("nav.playbooks"), <BookOpen size={SIZE} />, () => void navigate({ to: "/playbooks" }));
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));

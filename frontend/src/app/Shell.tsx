@@ -10,6 +10,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  BookOpen,
   Boxes,
   Camera,
   CircleHelp,
@@ -45,6 +46,7 @@ const PLACES = [
   { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
+  { to: "/playbooks", key: "nav.playbooks", icon: BookOpen },
   { to: "/rules", key: "nav.rules", icon: Ruler },
   { to: "/settings", key: "nav.settings", icon: Settings },
 ] as const;

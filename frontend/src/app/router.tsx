@@ -73,6 +73,7 @@ const diagnosis = screen(
   "DiagnosisPage",
 );
 const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
+const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
 const profile = screen(
   "/profiles/$profileId",
@@ -107,6 +108,7 @@ const routeTree = root.addChildren([
     diagnoses,
     diagnosis,
     rules,
+    playbooks,
     profiles,
     profile,
     compare,

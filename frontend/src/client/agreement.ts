@@ -49,4 +49,13 @@ export type Agreed = [
   None<Missing<Ours.DiagnosisStage, Theirs["StageRead"]>>,
   None<Missing<Ours.Service, Theirs["ServiceRead"]>>,
   None<Missing<Ours.QueryResult, Theirs["QueryResult"]>>,
+  None<Missing<Ours.PlaybookSummary, Theirs["PlaybookSummary"]>>,
+  None<Missing<Ours.Playbook, Theirs["PlaybookRead"]>>,
+  None<Missing<Ours.Hypothesis, Theirs["HypothesisRead"]>>,
+  None<Missing<Ours.PlaybookStep, Theirs["StepRead"]>>,
+  None<Missing<Ours.PlaybookCard, Theirs["CardRead"]>>,
+  None<Missing<Ours.PlaybookCheck, Theirs["CheckRead"]>>,
+  None<Missing<Ours.PlaybookChain, Theirs["ChainRead"]>>,
+  None<Missing<Ours.StepAnswer, Theirs["AnswerRead"]>>,
+  None<Missing<Ours.HypothesisStand, Theirs["StandRead"]>>,
 ];

@@ -732,3 +732,104 @@ export interface QueryResult {
   last: number | null;
   failure: Sentence | null;
 }
+
+export type PlaybookKind = "case" | "method" | "snippet" | "reference";
+export type SettledVerdict = "supports" | "refutes" | "inconclusive";
+export type StepVerdict = SettledVerdict | "not_collected";
+
+export interface PlaybookSummary {
+  id: string;
+  kind: PlaybookKind;
+  title: Bilingual;
+  symptom: Bilingual;
+  steps: number;
+  cards: number;
+  findings: string[];
+  causes: string[];
+}
+
+export interface Hypothesis {
+  id: string;
+  says: Bilingual;
+  /** The published cause that it would be; empty where none is. */
+  cause: string;
+  /** The number by which a fix of it is judged. */
+  primary: { read: string; better: "lower" | "higher" } | null;
+}
+
+/** One question about a hypothesis or a gate: answered by a rule, or by a person who is told where to look. */
+export interface PlaybookStep {
+  id: string;
+  asks: Bilingual;
+  about: string;
+  /** `supports`, `refutes` and `otherwise` to the id of a step, `playbook:<id>`, or `end`. */
+  then: Record<string, string>;
+  finding: string;
+  fired: SettledVerdict;
+  quiet: SettledVerdict;
+  look: Bilingual | null;
+  beware: Bilingual | null;
+  seen: Bilingual | null;
+}
+
+export interface PlaybookCard {
+  id: string;
+  title: Bilingual;
+  when: Bilingual;
+  command: string;
+  risk: Bilingual | null;
+  back: Bilingual | null;
+  verifies: string;
+  correction: Bilingual | null;
+  findings: string[];
+  causes: string[];
+}
+
+export interface Playbook {
+  id: string;
+  kind: PlaybookKind;
+  title: Bilingual;
+  symptom: Bilingual;
+  covered: Bilingual[];
+  not_covered: Bilingual[];
+  hypotheses: Hypothesis[];
+  steps: PlaybookStep[];
+  dead_ends: Bilingual[];
+  cards: PlaybookCard[];
+  verify: Bilingual | null;
+  references: { title: string; url: string }[];
+}
+
+export interface PlaybookCheck {
+  problems: { where: string; what: Sentence }[];
+  playbook: Playbook | null;
+}
+
+export interface StepAnswer {
+  step: string;
+  verdict: StepVerdict;
+  by: "rule" | "person" | "nobody";
+  grade: string;
+  reason: Sentence | null;
+  findings: Finding[];
+}
+
+export interface HypothesisStand {
+  hypothesis: string;
+  standing: "open" | "supported" | "refuted" | "contested";
+  supports: string[];
+  refutes: string[];
+  grade: string;
+}
+
+/** A playbook tried on a run: the way it went, what is missing on it, and what to look at next. */
+export interface PlaybookChain {
+  playbook: string;
+  run_id: string;
+  path: string[];
+  gaps: string[];
+  leads_to: string;
+  answers: StepAnswer[];
+  stands: HypothesisStand[];
+  next: { step: string; collectors: string[]; tier: Tier; why: Sentence } | null;
+}

@@ -16,6 +16,8 @@ export const keys = {
   diagnosis: (id: string) => ["diagnoses", id] as const,
   thresholds: ["thresholds"] as const,
   services: ["services"] as const,
+  playbooks: ["playbooks"] as const,
+  playbook: (id: string) => ["playbooks", id] as const,
 };
 
 export const meQuery = queryOptions({
@@ -69,6 +71,27 @@ export const useCauses = () =>
     queryKey: ["causes"],
     queryFn: () => get<T.Cause[]>("/causes").then((causes) => new Map(causes.map((one) => [one.id, one]))),
     staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const usePlaybooks = () =>
+  useQuery({
+    queryKey: keys.playbooks,
+    queryFn: () => get<T.PlaybookSummary[]>("/playbooks"),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+export const usePlaybook = (id: string) =>
+  useQuery({
+    queryKey: keys.playbook(id),
+    queryFn: () => get<T.Playbook>(`/playbooks/${id}`),
+    enabled: id !== "",
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+/** A playbook tried on a run. */
+export const useChain = (id: string, run: string) =>
+  useQuery({
+    queryKey: [...keys.playbook(id), "chain", run],
+    queryFn: () => get<T.PlaybookChain>(`/playbooks/${id}/chain`, { run_id: run }),
+    enabled: id !== "" && run !== "",
   });
 
 /** Short catalogues may come bare or as a list page. */
