@@ -75,7 +75,7 @@ function evidence(one: Finding): Evidence[] {
   });
 }
 
-const delay = finding(
+export const delayFound = finding(
   "F-CPU-RUNQ-DELAY",
   [
     {
@@ -131,7 +131,7 @@ const overflow = finding(
   ],
   { severity: "critical", grade: "direct" },
 );
-const quietDisk = finding(
+export const quietDiskFound = finding(
   "F-DISK-AWAIT",
   [{ measure: "disk.r_await_ms.held", value: 1.4, unit: "ms", threshold: 20, place: at("iostat", [31, 62]) }],
   { state: "quiet", grade: "correlational", subject: { dev: "nvme0n1" } },
@@ -178,7 +178,7 @@ const RANKING: Ranking = {
       id: "cpu-oversubscribed",
       scope: { cgroup: "/svc/feed" },
       confidence: "likely",
-      evidence: [...evidence(delay), ...evidence(gc)],
+      evidence: [...evidence(delayFound), ...evidence(gc)],
       explains: ["gc-pressure"],
     },
     {
@@ -190,7 +190,7 @@ const RANKING: Ranking = {
     },
   ],
   ruled_out: [
-    { id: "disk-saturated", by: evidence(quietDisk) },
+    { id: "disk-saturated", by: evidence(quietDiskFound) },
     { id: "memory-limit-low", by: evidence(quietMemory) },
   ],
   not_looked_at: ["numa-misplaced"],
@@ -212,8 +212,8 @@ export const runFindings = (runId: string): RunFindings => ({
   run_id: runId,
   evaluated_at: "2026-11-21T02:01:20Z",
   elapsed_ms: 41,
-  findings: [gc, overflow, delay, load],
-  quiet: [quietDisk, quietMemory],
+  findings: [gc, overflow, delayFound, load],
+  quiet: [quietDiskFound, quietMemory],
   not_evaluated: [absent],
   ranking: RANKING,
 });

@@ -5,6 +5,7 @@ import { Link } from "../../components/Link";
 import { usePick } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import classes from "./Playbooks.module.css";
+import { Prose } from "./Prose";
 import { useNumberName } from "./reading";
 
 /** Things to do or to know: when, how, at what risk, and the number that shows whether it helped. */
@@ -17,7 +18,9 @@ export function Cards({ cards }: { cards: readonly PlaybookCard[] }) {
       {cards.map((card) => (
         <article key={card.id} className={classes.card} id={`card-${card.id}`}>
           <h3 className={classes.cardTitle}>{pick(card.title)}</h3>
-          <p className={classes.line}>{pick(card.when)}</p>
+          <p className={classes.line}>
+            <Prose text={card.when} />
+          </p>
           {card.command && <CommandLine text={card.command} />}
           <dl className={classes.terms}>
             <Term name={t("playbooks.risk")} text={card.risk} />
@@ -39,12 +42,13 @@ export function Cards({ cards }: { cards: readonly PlaybookCard[] }) {
 }
 
 function Term({ name, text }: { name: string; text: Bilingual | null }) {
-  const pick = usePick();
   if (!text) return null;
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{pick(text)}</dd>
+      <dd>
+        <Prose text={text} />
+      </dd>
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { Cards } from "./Cards";
 import { FIELDS } from "./fields";
 import { Hypotheses } from "./Hypotheses";
 import classes from "./Playbooks.module.css";
+import { Prose } from "./Prose";
 import { Steps } from "./Steps";
 import { LeadsTo, NextStep, RunPicker } from "./TryOn";
 
@@ -31,7 +32,9 @@ export function PlaybookDetail({ playbook, preview = false }: Props) {
   return (
     <>
       <Panel title={pick(playbook.title)} aside={<span className="mono">{playbook.id}</span>}>
-        <p className={classes.symptom}>{pick(playbook.symptom)}</p>
+        <p className={classes.symptom}>
+          <Prose text={playbook.symptom} />
+        </p>
         <div className={classes.bounds}>
           <Bound title={t("playbooks.covered")} items={playbook.covered} />
           <Bound title={t("playbooks.notCovered")} items={playbook.not_covered} not />
@@ -81,7 +84,9 @@ export function PlaybookDetail({ playbook, preview = false }: Props) {
       )}
       {playbook.verify && (
         <Panel title={t("playbooks.verify")}>
-          <p className={classes.line}>{pick(playbook.verify)}</p>
+          <p className={classes.line}>
+            <Prose text={playbook.verify} />
+          </p>
         </Panel>
       )}
       {playbook.references.length > 0 && (
@@ -117,11 +122,12 @@ function Bound({ title, items, not = false }: { title: string; items: readonly B
 }
 
 function Lines({ items, not }: { items: readonly Bilingual[]; not: boolean }) {
-  const pick = usePick();
   return (
     <ul className={cx(classes.lines, not && classes.linesNot)}>
       {items.map((one) => (
-        <li key={one.en}>{pick(one)}</li>
+        <li key={one.en}>
+          <Prose text={one} />
+        </li>
       ))}
     </ul>
   );

@@ -7,6 +7,7 @@ import { usePick, useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import { Found } from "./Found";
 import classes from "./Playbooks.module.css";
+import { Prose } from "./Prose";
 import { LOOKS, useAbout, useWalked } from "./reading";
 import { Ways } from "./Ways";
 
@@ -18,6 +19,7 @@ interface Props {
 /** The steps as a path from top to bottom. Tried on a run, the way that was gone is strong and its gaps are loud. */
 export function Steps({ playbook, chain }: Props) {
   const walked = useWalked(chain);
+  const last = walked ? playbook.steps.findLastIndex((one) => walked.onPath.has(one.id)) : 0;
   return (
     <ol className={classes.steps}>
       {playbook.steps.map((step, i) => (
@@ -29,6 +31,7 @@ export function Steps({ playbook, chain }: Props) {
           answer={walked?.answers.get(step.id)}
           tried={walked !== undefined}
           onPath={walked?.onPath.has(step.id) ?? false}
+          passed={walked !== undefined && i < last}
           gap={walked?.gaps.has(step.id) ?? false}
           proposed={chain?.next?.step === step.id}
         />
@@ -44,11 +47,13 @@ interface StepProps {
   answer: StepAnswer | undefined;
   tried: boolean;
   onPath: boolean;
+  /** The way goes on below it. */
+  passed: boolean;
   gap: boolean;
   proposed: boolean;
 }
 
-function Step({ playbook, step, number, answer, tried, onPath, gap, proposed }: StepProps) {
+function Step({ playbook, step, number, answer, tried, onPath, passed, gap, proposed }: StepProps) {
   const { t } = useTranslation();
   const pick = usePick();
   const about = useAbout(playbook)(step.about);
@@ -57,7 +62,13 @@ function Step({ playbook, step, number, answer, tried, onPath, gap, proposed }: 
     <li
       id={`step-${step.id}`}
       tabIndex={-1}
-      className={cx(classes.step, onPath && classes.onPath, gap && classes.gap, aside && classes.offPath)}
+      className={cx(
+        classes.step,
+        passed && classes.passed,
+        onPath && classes.onPath,
+        gap && classes.gap,
+        aside && classes.offPath,
+      )}
     >
       <span className={classes.node} aria-hidden>
         {answer ? <Verdict look={LOOKS[answer.verdict]} /> : number}
@@ -78,13 +89,17 @@ function Step({ playbook, step, number, answer, tried, onPath, gap, proposed }: 
           {step.beware && (
             <div>
               <dt>{t("playbooks.beware")}</dt>
-              <dd>{pick(step.beware)}</dd>
+              <dd>
+                <Prose text={step.beware} />
+              </dd>
             </div>
           )}
           {step.seen && (
             <div>
               <dt>{t("playbooks.seen")}</dt>
-              <dd>{pick(step.seen)}</dd>
+              <dd>
+                <Prose text={step.seen} />
+              </dd>
             </div>
           )}
         </dl>
@@ -117,12 +132,11 @@ function AnswerLine({ answer, gap, person }: { answer: StepAnswer; gap: boolean;
 /** Who answers: a rule, with what its firing and its silence mean, or a person, with where to look. */
 function Asked({ step }: { step: PlaybookStep }) {
   const { t } = useTranslation();
-  const pick = usePick();
   const names = useNames();
   if (!step.finding)
     return (
       <p className={classes.look}>
-        <span className={classes.dim}>{t("playbooks.person")}</span> {pick(step.look)}
+        <span className={classes.dim}>{t("playbooks.person")}</span> <Prose text={step.look} />
       </p>
     );
   return (

@@ -13,6 +13,7 @@ import { useTimeFormat } from "../../lib/useFormat";
 import { useNames } from "../../lib/useNames";
 import { FIELDS } from "./fields";
 import classes from "./Playbooks.module.css";
+import { Prose } from "./Prose";
 import { useAbout } from "./reading";
 
 const NEWEST = 60;
@@ -103,7 +104,7 @@ export function NextStep({ playbook, chain }: { playbook: Playbook; chain: Playb
       <p className={classes.line}>{sentence(why)}</p>
       {next.collectors.length === 0 ? (
         <p className={classes.look}>
-          <span className={classes.dim}>{t("playbooks.person")}</span> {pick(step?.look)}
+          <span className={classes.dim}>{t("playbooks.person")}</span> <Prose text={step?.look} />
         </p>
       ) : (
         <p className={classes.take}>
