@@ -48,7 +48,7 @@ describe("a playbook", () => {
     open("/playbooks?playbook=requests-wait-for-cpu");
     expect(await screen.findByText(/Goroutines and fibers that wait inside their runtime/)).toBeVisible();
     const [cause] = await screen.findAllByRole("link", { name: "More runnable threads than CPUs" });
-    expect(cause).toHaveAttribute("href", "/rules?view=causes&cause=cpu-oversubscribed");
+    expect(cause).toHaveAttribute("href", "/rules?cause=cpu-oversubscribed&view=causes");
     expect(screen.getByText("A fix lowers: Delay per switch")).toBeVisible();
   });
 
@@ -84,10 +84,9 @@ describe("a playbook tried on a run", () => {
     open(TRIED);
     expect(await screen.findByText("2 links are missing")).toBeVisible();
     const first = await stepOf(/How long do runnable threads wait/);
-    expect(first.getByRole("link", { name: /^Delay per switch 44.1 ms: open .*line/ })).toHaveAttribute(
-      "href",
-      expect.stringContaining("line=1184"),
-    );
+    expect(
+      await first.findByRole("link", { name: /^Delay per switch 44\.1.ms: open .*line/ }),
+    ).toHaveAttribute("href", expect.stringContaining("line=1184"));
     expect(first.getByText("taken").closest("li")).toHaveTextContent(/^supports.*Which pool/);
     const lock = await stepOf(/Do they wait for one lock/);
     expect(lock.getByText("Missing link")).toBeVisible();

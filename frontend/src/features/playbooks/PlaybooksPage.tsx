@@ -1,5 +1,6 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
-import { FileCheck } from "lucide-react";
+import { ArrowLeft, FileCheck } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { PlaybookSummary } from "../../client/types";
 import { Page, Panel } from "../../components/Page";
@@ -33,7 +34,7 @@ export function PlaybooksPage() {
         <Button
           size="xs"
           variant="default"
-          leftSection={<FileCheck size={14} />}
+          leftSection={state.own ? <ArrowLeft size={14} /> : <FileCheck size={14} />}
           onClick={() => set({ own: !state.own }, { push: true })}
         >
           {state.own ? t("playbooks.toCatalogue") : t("playbooks.own")}
@@ -84,6 +85,9 @@ function Catalogue({ all }: { all: readonly PlaybookSummary[] }) {
   );
   const known = all.some((one) => one.id === state.playbook);
   const chosen = known || state.playbook === "" ? state.playbook || (shown[0]?.id ?? "") : "";
+  const here = useRef<HTMLButtonElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is chosen stands where the reader sees it
+  useEffect(() => here.current?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (
     <div className={classes.split} data-asked={state.playbook !== "" || undefined}>
       <Panel flush>
@@ -94,6 +98,7 @@ function Catalogue({ all }: { all: readonly PlaybookSummary[] }) {
             {shown.map((one) => (
               <button
                 key={one.id}
+                ref={one.id === chosen ? here : null}
                 type="button"
                 className={cx(classes.item, one.id === chosen && classes.chosen)}
                 aria-current={one.id === chosen || undefined}
