@@ -94,6 +94,21 @@ describe("a playbook tried on a run", () => {
     expect((await stepOf(/Or for a disk/)).queryByText("Missing link")).toBeNull();
   });
 
+  it("says why a rule that fired settles nothing", async () => {
+    const chain = chainOf(RUN);
+    const answers = chain.answers.map((one) =>
+      one.step === "waiting" ? { ...one, verdict: "inconclusive" as const } : one,
+    );
+    answerInstead(({ path }) =>
+      path.endsWith("/chain") ? { status: 200, body: { ...chain, gaps: ["waiting"], answers } } : undefined,
+    );
+    open(TRIED);
+    expect(await screen.findByText("1 link is missing")).toBeVisible();
+    const first = await stepOf(/How long do runnable threads wait/);
+    expect(first.getByText("The rule fired; that alone settles nothing here.")).toBeVisible();
+    expect(first.getByText("taken").closest("li")).toHaveTextContent(/^otherwise/);
+  });
+
   it("tells where each hypothesis stands", async () => {
     open(TRIED);
     const stand = (await screen.findByText("Threads wait for a disk")).closest("li");

@@ -85,16 +85,23 @@ function Catalogue({ all }: { all: readonly PlaybookSummary[] }) {
   );
   const known = all.some((one) => one.id === state.playbook);
   const chosen = known || state.playbook === "" ? state.playbook || (shown[0]?.id ?? "") : "";
+  const list = useRef<HTMLElement>(null);
   const here = useRef<HTMLButtonElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is chosen stands where the reader sees it
-  useEffect(() => here.current?.scrollIntoView({ block: "nearest" }), [chosen]);
+  useEffect(() => {
+    const [box, item] = [list.current, here.current];
+    if (!box || !item) return;
+    const from = item.offsetTop;
+    if (from < box.scrollTop || from + item.offsetHeight > box.scrollTop + box.clientHeight)
+      box.scrollTop = from - box.clientHeight / 2;
+  }, [chosen]);
   return (
     <div className={classes.split} data-asked={state.playbook !== "" || undefined}>
       <Panel flush>
         {shown.length === 0 ? (
           <Empty title={t("playbooks.nothing")} />
         ) : (
-          <nav className={classes.list} aria-label={t("nav.playbooks")}>
+          <nav ref={list} className={classes.list} aria-label={t("nav.playbooks")}>
             {shown.map((one) => (
               <button
                 key={one.id}

@@ -113,7 +113,11 @@ function AnswerLine({ answer, gap, person }: { answer: StepAnswer; gap: boolean;
   const { t } = useTranslation();
   const sentence = useSentence();
   const names = useNames();
-  const why = sentence(names.reason(answer.reason));
+  const unsettled = ({ verdict, by, findings }: StepAnswer) => {
+    if (verdict !== "inconclusive" || by !== "rule") return "";
+    return t(findings[0]?.state === "fired" ? "playbooks.unsettled.fired" : "playbooks.unsettled.quiet");
+  };
+  const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled(answer);
   return (
     <p className={classes.verdict}>
       {gap && <strong className={classes.missing}>{t("playbooks.gap")}</strong>}

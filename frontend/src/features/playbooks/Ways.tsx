@@ -31,8 +31,10 @@ export function Ways({ playbook, step, answer }: Props) {
             {ways.length === 1 ? t("playbooks.then") : t(`playbooks.way.${way}`)}
           </span>
           <span aria-hidden>→</span>
-          <Target playbook={playbook} to={step.then[way] ?? END} />
-          {way === taken && <span className={classes.takenMark}>{t("playbooks.taken")}</span>}
+          <span className={classes.target}>
+            <Target playbook={playbook} to={step.then[way] ?? END} />
+            {way === taken && <span className={classes.takenMark}>{t("playbooks.taken")}</span>}
+          </span>
         </li>
       ))}
     </ul>
@@ -51,7 +53,6 @@ function Target({ playbook, to }: { playbook: Playbook; to: string }) {
       <Link
         to="/playbooks"
         search={((before: Record<string, string>) => ({ run: before.run, playbook: id })) as never}
-        className={classes.target ?? ""}
       >
         {t("playbooks.elsewhere", { title })}
       </Link>
@@ -59,7 +60,7 @@ function Target({ playbook, to }: { playbook: Playbook; to: string }) {
   }
   const at = playbook.steps.findIndex((one) => one.id === to);
   return (
-    <Link to="." search={true as never} hash={`step-${to}`} className={classes.target ?? ""}>
+    <Link to="." search={true as never} hash={`step-${to}`}>
       {at + 1} {pick(playbook.steps[at]?.asks) || to}
     </Link>
   );
