@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 Z_95 = 1.959964
 """Standard deviations on either side that hold 95 % of a normal distribution."""
 
@@ -18,3 +20,14 @@ def wilson(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * math.sqrt(share * (1 - share) / samples + spread / (4 * samples))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def student(confidence: float, freedom: float) -> float:
+    """How many standard errors on either side hold that share of Student's t, for `freedom` degrees of it (>= 1).
+
+    With t = sqrt(freedom) * tan(a) the density is a power of cos(a), which is summed up on a fine grid.
+    """
+    angles = np.linspace(0.0, np.pi / 2, 20_001)
+    density = np.cos(angles) ** (freedom - 1.0)
+    held = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    return math.sqrt(freedom) * math.tan(float(np.interp(confidence, held / held[-1], angles)))

@@ -6,6 +6,7 @@ kernel's counters.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,7 +115,9 @@ def _indexers(site: Site, rng: random.Random) -> Iterator[Live]:
 def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     """One variable: the memory limit, which now holds a fraction of the mapped index."""
     index_mb, share, iops = rng.randrange(80, 120), rng.uniform(0.2, 0.35), rng.randrange(100, 160)
-    rate, touch = rng.randrange(12, 20), rng.randrange(8, 14)
+    rate = rng.randrange(12, 20)
+    # More reads than the disk gives, or nobody would wait.
+    touch = math.ceil(iops * rng.uniform(1.3, 1.8) / (rate * (1 - share)))
     with Guest(disk_files={"index": index_mb}, disk_iops=iops) as guest:
         service = Service(guest, rng)
         service.limit(memory_max=(index_mb + 64) * MIB)

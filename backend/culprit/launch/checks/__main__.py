@@ -35,13 +35,14 @@ def main(arguments: list[str]) -> int:
     )  # fmt: skip
     parser.add_argument(
         "--again",
-        action="store_true",
-        help="run what failed in the last round once more, and correct its table",
+        nargs="*",
+        metavar="FILE",
+        help="run what failed in the last round once more, with these test files, and correct its table",
     )
     given = parser.parse_args(arguments)
     progress = Progress()
-    if given.again:
-        return run_again(progress)
+    if given.again is not None:
+        return run_again(progress, given.again)
     names = given.only or list(PHASES)
     if not given.only:
         shutil.rmtree(RESULTS, ignore_errors=True)
@@ -61,14 +62,17 @@ def main(arguments: list[str]) -> int:
     return conclude(outcomes, progress)
 
 
-def run_again(progress: Progress) -> int:
-    """Exit code 0 where all of the last round has passed by now."""
+def run_again(progress: Progress, files: list[str]) -> int:
+    """Exit code 0 where all of the last round has passed by now, and so have `files`."""
+    if lost := [one for one in files if not (ROOT / one).is_file()]:
+        sys.stderr.write(f"culprit: no such test file: {', '.join(lost)}\n")
+        return 2
     try:
         last = json.loads((RESULTS / "summary.json").read_text("utf-8"))
     except FileNotFoundError:
         sys.stderr.write("culprit: there was no round yet; ./culprit test makes one\n")
         return 2
-    outcomes = again.run(last["phases"], Round(RESULTS, last["full"], progress))
+    outcomes = again.run(last["phases"], Round(RESULTS, last["full"], progress), files)
     for name, outcome in outcomes.items():
         if outcome.failed:
             report(name, outcome, progress)

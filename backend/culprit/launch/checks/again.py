@@ -1,12 +1,14 @@
-"""`./culprit test --again`: what failed in the last round is run once more, and its table corrected.
+"""`./culprit test --again [FILE ...]`: what failed in the last round is run once more, and its table corrected.
 
-A full round takes half an hour. After a correction, the test files of the server that had a failure are run again, and
-any other phase that had one is run again as a whole; the page says which. Everything else stays as it was found.
+A full round takes half an hour. After a correction, the test files of the server that had a failure are run again,
+those that are named with them, and any other phase that had one as a whole; the page says which. Everything else stays
+as it was found.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +39,21 @@ def failed_files(phase: dict[str, Any], root: Path = ROOT) -> list[str]:
     return sorted(files) if files and "" not in files and len(failed) == phase["failed"] else []
 
 
-def run(phases: Phases, round_: Round) -> dict[str, Outcome]:
-    """The outcomes of all phases, those that failed run again. `phases` is that of the last summary."""
+def run(phases: Phases, round_: Round, also: Sequence[str] = ()) -> dict[str, Outcome]:
+    """The outcomes of all phases, those that failed run again. `phases` is that of the last summary.
+
+    `also` are test files of the server that are new since, or have changed.
+    """
     outcomes = {}
     for name, phase in phases.items():
         outcomes[name] = outcome = kept(phase)
-        if not phase["failed"]:
+        wanted = also if name == "server" else ()
+        if not phase["failed"] and not wanted:
             continue
         began = time.monotonic()
-        files = failed_files(phase) if name == "server" else []
+        files = failed_files(phase) if name == "server" and phase["failed"] else []
+        if name == "server" and (files or not phase["failed"]):
+            files = sorted({*files, *wanted})
         round_.progress.say(f"{name} again: {', '.join(files) or 'all of it'} …")
         if files:
             outcomes[name] = corrected(outcome, run_tests(files, round_), files)

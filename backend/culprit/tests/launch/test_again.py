@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from culprit.launch.checks import again
 from culprit.launch.checks.again import corrected, failed_files, file_of, kept
 from culprit.launch.checks.outcome import Case, Outcome
+from culprit.launch.checks.round import Round
+from culprit.launch.progress import Progress
 
 HERE = "culprit.tests.launch.test_again"
 FILE = "backend/culprit/tests/launch/test_again.py"
@@ -42,3 +45,18 @@ def test_fresh_results_replace_those_of_their_files() -> None:
     assert (after.passed, after.failed, len(after.cases)) == (3, 0, 3)
     crashed = corrected(before, Outcome(failed=1), [FILE])
     assert (crashed.passed, crashed.failed) == (1, 1), "a runner that fails has proven nothing"
+
+
+def test_files_that_are_named_are_run_with_those_that_failed(monkeypatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def fresh(files: list[str], _: Round) -> Outcome:
+        asked.append(files)
+        return Outcome(passed=1, cases=[Case(f"{HERE}::new", "passed")])
+
+    monkeypatch.setattr(again, "run_tests", fresh)
+    here = Round(tmp_path, True, Progress())
+    sound = phase(one="passed")
+    assert again.run({"server": sound, "lint": sound}, here)["server"].passed == 1 and asked == []
+    found = again.run({"server": sound, "lint": sound}, here, [FILE])
+    assert asked == [[FILE]] and [case.id for case in found["server"].cases] == [f"{HERE}::new"]
