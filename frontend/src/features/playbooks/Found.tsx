@@ -5,8 +5,8 @@ import { figuresOf } from "../../core/figures";
 import { useUrlState } from "../../lib/urlState";
 import { useNames } from "../../lib/useNames";
 import { Figures } from "../../renderers/findings/Figures";
+import classes from "./Chain.module.css";
 import { FIELDS } from "./fields";
-import classes from "./Playbooks.module.css";
 import { LOOKS } from "./reading";
 
 /** A rule may speak of hundreds of processes; the first of them are the gravest. */

@@ -5,7 +5,7 @@ import { Verdict } from "../../components/Verdict";
 import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
 import { usePlaybooks } from "../../lib/queries";
-import classes from "./Playbooks.module.css";
+import classes from "./Chain.module.css";
 import { ELSEWHERE, END, wayOf } from "./reading";
 
 const WAYS = ["supports", "refutes", "otherwise"] as const;
