@@ -118,11 +118,13 @@ def main() -> int:
             print(f"{number}/{len(todo)} {_line(one)}", flush=True)
             if options.save:
                 options.save.write_text(
-                    json.dumps({"seed": seed, "rounds": [asdict(r) for r in rounds]}, indent=1)
+                    json.dumps(
+                        {"seed": seed, "planned": len(todo), "rounds": [asdict(r) for r in rounds]}, indent=1
+                    )
                 )
     if options.junit:
         options.junit.write_text(junit(rounds, seed))
-    text = markdown([_record(one) for one in rounds], seed)
+    text = markdown([_record(one) for one in rounds], seed, len(todo))
     print(text)
     if options.save:
         options.save.with_suffix(".md").write_text(text)

@@ -10,9 +10,9 @@ Json = dict[str, Any]
 KINDS = ("fault", "blind", "lookalike", "healthy", "stacked")
 
 
-def markdown(rounds: Sequence[Json], seed: int) -> str:
+def markdown(rounds: Sequence[Json], seed: int, planned: int) -> str:
     """What it is, sums by kind, then one line for every scenario."""
-    lines = [_ABOUT.format(seed=seed, rounds=len(rounds)), _HEAD, _RULE]
+    lines = [_ABOUT.format(seed=seed, rounds=len(rounds), planned=planned), _HEAD, _RULE]
     for kind in KINDS:
         of_kind = [one for one in rounds if one["kind"] == kind]
         if of_kind:
@@ -29,7 +29,8 @@ def markdown(rounds: Sequence[Json], seed: int) -> str:
 _ABOUT = """# The score
 
 How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
-Written by `./culprit bench score --seed {seed} --save docs/score.json`: {rounds} rounds.
+Written by `./culprit bench score --seed {seed} --save docs/score.json`: {rounds} rounds, in random
+order, of {planned} that were planned.
 
 - **fault**: what the rules were written for.
 - **blind**: another way into the same illness, written by somebody who had not seen the rules; those named `-unseen`
