@@ -1,11 +1,10 @@
 import { Button, SegmentedControl, TextInput } from "@mantine/core";
 import { ArrowLeft, FileCheck } from "lucide-react";
-import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { PlaybookSummary } from "../../client/types";
-import { Page, Panel } from "../../components/Page";
+import { Page } from "../../components/Page";
+import { Split } from "../../components/Split";
 import { BlockSkeleton, Empty, Loaded, RowSkeleton } from "../../components/States";
-import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
 import { usePlaybook, usePlaybooks } from "../../lib/queries";
 import { useUrlState } from "../../lib/urlState";
@@ -85,54 +84,28 @@ function Catalogue({ all }: { all: readonly PlaybookSummary[] }) {
   );
   const known = all.some((one) => one.id === state.playbook);
   const chosen = known || state.playbook === "" ? state.playbook || (shown[0]?.id ?? "") : "";
-  const list = useRef<HTMLElement>(null);
-  const here = useRef<HTMLButtonElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is chosen stands where the reader sees it
-  useEffect(() => {
-    const [box, item] = [list.current, here.current];
-    if (!box || !item) return;
-    const from = item.offsetTop;
-    if (from < box.scrollTop || from + item.offsetHeight > box.scrollTop + box.clientHeight)
-      box.scrollTop = from - box.clientHeight / 2;
-  }, [chosen]);
+  const sizes = (one: PlaybookSummary) =>
+    [
+      t(`playbooks.kindOf.${one.kind}`),
+      one.steps > 0 && t("playbooks.steps", { count: one.steps }),
+      one.cards > 0 && t("playbooks.cards", { count: one.cards }),
+    ].filter(Boolean);
   return (
-    <div className={classes.split} data-asked={state.playbook !== "" || undefined}>
-      <Panel flush>
-        {shown.length === 0 ? (
-          <Empty title={t("playbooks.nothing")} />
-        ) : (
-          <nav ref={list} className={classes.list} aria-label={t("nav.playbooks")}>
-            {shown.map((one) => (
-              <button
-                key={one.id}
-                ref={one.id === chosen ? here : null}
-                type="button"
-                className={cx(classes.item, one.id === chosen && classes.chosen)}
-                aria-current={one.id === chosen || undefined}
-                onClick={() => set({ playbook: one.id }, { push: true })}
-              >
-                <span className={classes.itemTitle}>{pick(one.title)}</span>
-                <span className={classes.sizes}>
-                  {t(`playbooks.kindOf.${one.kind}`)}
-                  {one.steps > 0 && ` · ${t("playbooks.steps", { count: one.steps })}`}
-                  {one.cards > 0 && ` · ${t("playbooks.cards", { count: one.cards })}`}
-                </span>
-              </button>
-            ))}
-          </nav>
-        )}
-      </Panel>
-      <div className={classes.detail}>
-        <button type="button" className={classes.back} onClick={() => set({ playbook: "" })}>
-          ← {t("playbooks.back")}
-        </button>
-        {chosen ? (
-          <Chosen id={chosen} />
-        ) : (
-          state.playbook && <Empty title={t("playbooks.unknown", { id: state.playbook })} />
-        )}
-      </div>
-    </div>
+    <Split
+      items={shown.map((one) => ({ id: one.id, title: pick(one.title), note: sizes(one).join(" · ") }))}
+      label={t("nav.playbooks")}
+      nothing={t("playbooks.nothing")}
+      chosen={chosen}
+      asked={state.playbook !== ""}
+      onChoose={(playbook) => set({ playbook }, { push: playbook !== "" })}
+      back={t("playbooks.back")}
+    >
+      {chosen ? (
+        <Chosen id={chosen} />
+      ) : (
+        state.playbook && <Empty title={t("playbooks.unknown", { id: state.playbook })} />
+      )}
+    </Split>
   );
 }
 

@@ -2,9 +2,9 @@ import { SegmentedControl, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { Cause, Rule, Threshold } from "../../client/types";
-import { Page, Panel } from "../../components/Page";
+import { Page } from "../../components/Page";
+import { Split } from "../../components/Split";
 import { Empty, Loaded, RowSkeleton } from "../../components/States";
-import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
 import { get, keys, useCauses, useRules } from "../../lib/queries";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
@@ -77,13 +77,13 @@ function RuleList({ rules, changed }: { rules: ReadonlyMap<string, Rule>; change
   const chosen = rules.get(state.rule) ?? (state.rule ? undefined : shown[0]);
   const moved = new Set(changed.map((one) => one.name.split(".")[0]));
   return (
-    <Split
+    <Pick
       items={shown.map((one) => ({ id: one.id, title: pick(one.title), mark: moved.has(one.id) }))}
       name="rule"
       chosen={chosen?.id}
     >
       {chosen && <RuleDetail rule={chosen} changed={changed} />}
-    </Split>
+    </Pick>
   );
 }
 
@@ -93,13 +93,13 @@ function CauseList({ causes }: { causes: ReadonlyMap<string, Cause> }) {
   const shown = matching([...causes.values()], state.q, (one) => `${one.id} ${pick(one.title)}`);
   const chosen = causes.get(state.cause) ?? (state.cause ? undefined : shown[0]);
   return (
-    <Split
+    <Pick
       items={shown.map((one) => ({ id: one.id, title: pick(one.title), mark: false }))}
       name="cause"
       chosen={chosen?.id}
     >
       {chosen && <CauseDetail cause={chosen} />}
-    </Split>
+    </Pick>
   );
 }
 
@@ -108,49 +108,39 @@ function matching<T>(items: readonly T[], q: string, text: (item: T) => string):
   return items.filter((one) => text(one).toLowerCase().includes(needle));
 }
 
-interface SplitProps {
+interface PickProps {
   items: readonly { id: string; title: string; mark: boolean }[];
   name: "rule" | "cause";
   chosen: string | undefined;
   children: React.ReactNode;
 }
 
-/** A list, and beside it what is chosen; on a narrow screen one or the other. */
-function Split({ items, name, chosen, children }: SplitProps) {
+/** The list of rules or of causes; those with a changed threshold say so. */
+function Pick({ items, name, chosen, children }: PickProps) {
   const { t } = useTranslation();
   const [state, set] = useUrlState(FIELDS);
   const asked = state[name] !== "";
+  const title = (one: PickProps["items"][number]) => (
+    <>
+      {one.title}
+      {one.mark && <em className={classes.moved}>{t("rules.changed")}</em>}
+    </>
+  );
   return (
-    <div className={classes.split} data-asked={asked || undefined}>
-      <Panel flush>
-        {items.length === 0 ? (
-          <Empty title={t("rules.nothing")} />
-        ) : (
-          <nav className={classes.list} aria-label={t(`rules.view.${name === "rule" ? "rules" : "causes"}`)}>
-            {items.map((one) => (
-              <button
-                key={one.id}
-                type="button"
-                className={cx(classes.item, one.id === chosen && classes.chosen)}
-                aria-current={one.id === chosen || undefined}
-                onClick={() => set({ [name]: one.id }, { push: true })}
-              >
-                <span>
-                  {one.title}
-                  {one.mark && <em className={classes.moved}>{t("rules.changed")}</em>}
-                </span>
-                <span className={classes.id}>{one.id}</span>
-              </button>
-            ))}
-          </nav>
-        )}
-      </Panel>
-      <div className={classes.detail}>
-        <button type="button" className={classes.back} onClick={() => set({ [name]: "" })}>
-          ← {t("rules.back")}
-        </button>
-        {children ?? (asked && <Empty title={t("rules.unknown", { id: state[name] })} />)}
-      </div>
-    </div>
+    <Split
+      items={items.map((one) => ({
+        id: one.id,
+        title: title(one),
+        note: <span className="mono">{one.id}</span>,
+      }))}
+      label={t(`rules.view.${name === "rule" ? "rules" : "causes"}`)}
+      nothing={t("rules.nothing")}
+      chosen={chosen}
+      asked={asked}
+      onChoose={(id) => set({ [name]: id }, { push: id !== "" })}
+      back={t("rules.back")}
+    >
+      {children ?? (asked && <Empty title={t("rules.unknown", { id: state[name] })} />)}
+    </Split>
   );
 }
