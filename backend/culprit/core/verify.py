@@ -2,9 +2,11 @@
 
 Seconds of one capture are not independent, and captures differ from each other by more than their seconds do. So a
 side is several captures (windows), each cut into blocks; the spread of a side's mean is the larger of what its blocks
-and what its windows say. Four outcomes: `verified` and `worse` where the whole interval is on one side of nothing and
-the change is at least the bar, `no_effect` where the whole interval lies within the bar, `no_conclusion` else, with
-the reason.
+and what its windows say. A window that is a single block (a number of which a capture has one) says nothing of its own
+spread: of those a side needs more.
+
+Four outcomes: `verified` and `worse` where the whole interval is on one side of nothing and the change is at least the
+bar, `no_effect` where the whole interval lies within the bar, `no_conclusion` else, with the reason.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ Outcome = Literal["verified", "worse", "no_effect", "no_conclusion"]
 Better = Literal["lower", "higher"]
 
 MIN_WINDOWS = 3
+MIN_SINGLE = 5
+"""Windows of one block each that a side needs: of 3 and 3, dealt out by chance, every tenth split differs as much."""
+
 BLOCK_S = 5
 """Readings (one a second) of one block: longer than what makes one second like the next in the series that we store."""
 MAX_LOAD_CHANGE = 0.2
@@ -34,14 +39,15 @@ DEFAULT_BAR = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One capture of the primary number: `values` [n], one a second, NaN = no data.
+    """One capture of the primary number: `values` [n], as a rule one a second, NaN = no data.
 
-    `load` is the work that was done meanwhile, per second (answers that were good, not those that were asked for); NaN
-    where nobody counts it.
+    `block` is how many of them count as one observation. `load` is the work that was done meanwhile, per second
+    (answers that were good, not those that were asked for); NaN where nobody counts it.
     """
 
     values: Values
     load: float
+    block: int = BLOCK_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,61 +94,84 @@ def judge(
     changed there is taken off.
     """
     sides = [before, after, *(control or ())]
-    if any(len(_whole(side)) < MIN_WINDOWS for side in sides):
-        return _none("few_windows", least=MIN_WINDOWS)
-    loads = [_load(side) for side in sides]
+    least = max(least_windows(side) for side in sides)
+    if any(len(whole(side)) < least for side in sides):
+        return none("few_windows", least=least)
+    loads = [load_of(side) for side in sides]
     if any(math.isnan(load) for load in loads):
-        return _none("load_unknown")
-    load_change = _relative(loads[0], loads[1])
+        return none("load_unknown")
+    load_change = relative(loads[0], loads[1])
     unlike = abs(load_change) > MAX_LOAD_CHANGE or (
-        control is not None and abs(_relative(loads[2], loads[3])) > MAX_LOAD_CHANGE
+        control is not None and abs(relative(loads[2], loads[3])) > MAX_LOAD_CHANGE
     )
     if unlike and not (divisible and all(load > 0 for load in loads)):
-        params = {"percent": round(100 * load_change)}
-        return _none("unlike_load", load_change, **params)
+        told = load_change
+        if control is not None and abs(told) <= MAX_LOAD_CHANGE:
+            told = relative(loads[2], loads[3])
+        return none("unlike_load", load_change, percent=_percent(told))
     made = [_side(side, per_work=unlike) for side in sides]
     scale = max(abs(made[0].mean), floor / (loads[0] if unlike else 1.0))
     if scale <= 0:
-        return _none("nothing_before", load_change)
+        return none("nothing_before", load_change)
     change, low, high = _interval(made[0], made[1], scale)
     if control is not None:
         base = max(abs(made[2].mean), floor / (loads[2] if unlike else 1.0))
         if base <= 0:
-            return _none("nothing_before", load_change)
+            return none("nothing_before", load_change)
         there, there_low, there_high = _interval(made[2], made[3], base)
         half = math.hypot((high - low) / 2, (there_high - there_low) / 2)
         change -= there
         low, high = change - half, change + half
     p = _by_chance(made[0].blocks, made[1].blocks) if control is None else math.nan
-    sure = (low > 0 or high < 0) and abs(change) >= bar and not p > 1 - CONFIDENCE
-    outcome: Outcome = "no_conclusion"
-    if -bar < low and high < bar:
-        outcome = "no_effect"
-    elif sure:
-        outcome = "verified" if (change < 0) == (better == "lower") else "worse"
-    reason = Sentence("verify.too_wide", {"bar": round(100 * bar)}) if outcome == "no_conclusion" else None
+    outcome, reason = settle(change, low, high, p, better, bar)
     return Judged(outcome, change, low, high, p, load_change, unlike, reason)
 
 
-def _whole(side: Sequence[Window]) -> list[Window]:
+def settle(  # noqa: PLR0917
+    change: float, low: float, high: float, p: float, better: Better, bar: float
+) -> tuple[Outcome, Sentence | None]:
+    """What a change and its interval mean against the bar; a reason where nothing can be concluded."""
+    if -bar < low and high < bar:
+        return "no_effect", None
+    if (low > 0 or high < 0) and abs(change) >= bar and not p > 1 - CONFIDENCE:
+        return ("verified" if (change < 0) == (better == "lower") else "worse"), None
+    return "no_conclusion", Sentence("verify.too_wide", {"bar": round(100 * bar)})
+
+
+def least_windows(side: Sequence[Window]) -> int:
+    """How many windows this side needs."""
+    return MIN_SINGLE if any(blocks_of(one) == 1 for one in whole(side)) else MIN_WINDOWS
+
+
+def blocks_of(window: Window) -> int:
+    """Whole blocks of readings that the window holds."""
+    return int(np.isfinite(window.values).sum()) // window.block
+
+
+def whole(side: Sequence[Window]) -> list[Window]:
     """Windows with enough readings for a block."""
-    return [one for one in side if int(np.isfinite(one.values).sum()) >= BLOCK_S]
+    return [one for one in side if blocks_of(one)]
 
 
-def _load(side: Sequence[Window]) -> float:
-    return float(np.mean([one.load for one in _whole(side)]))
+def load_of(side: Sequence[Window]) -> float:
+    """The mean load of the windows that count; NaN where one of them has none."""
+    return float(np.mean([one.load for one in whole(side)]))
 
 
-def _relative(before: float, after: float) -> float:
+def relative(before: float, after: float) -> float:
+    """The relative change; infinite where there was nothing before."""
     return (after - before) / before if before else (0.0 if after == before else math.inf)
+
+
+def _percent(share: float) -> int | str:
+    return round(100 * share) if math.isfinite(share) else "∞"
 
 
 def _side(side: Sequence[Window], *, per_work: bool) -> _Side:
     windows = []
-    for one in _whole(side):
+    for one in whole(side):
         values = one.values[np.isfinite(one.values)]
-        count = len(values) // BLOCK_S
-        blocks = np.array([chunk.mean() for chunk in np.array_split(values, count)])
+        blocks = np.array([chunk.mean() for chunk in np.array_split(values, blocks_of(one))])
         windows.append(blocks / one.load if per_work else blocks)
     means = np.array([blocks.mean() for blocks in windows])
     blocks = np.concatenate(windows)
@@ -179,6 +208,7 @@ def _by_chance(before: Values, after: Values) -> float:
     return float((np.abs(right - left) >= seen - 1e-12).mean())
 
 
-def _none(key: str, load_change: float = math.nan, **params: str | int | float) -> Judged:
+def none(key: str, load_change: float = math.nan, **params: str | int | float) -> Judged:
+    """No conclusion, because of `verify.<key>`."""
     reason = Sentence(f"verify.{key}", params)
     return Judged("no_conclusion", math.nan, math.nan, math.nan, math.nan, load_change, False, reason)
