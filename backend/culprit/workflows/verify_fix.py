@@ -1,0 +1,271 @@
+"""One verification of a fix, a capture at a time: the task `culprit.advance_verification`.
+
+It is rung when a verification is asked for, when a run of its captures has been evaluated, and by the sweep; a bell too
+many changes nothing. The same capture as before the fix is taken again, one after the other with a pause between, on
+the control host at the same time; then the number that was fixed beforehand is judged. Nothing is locked while runs are
+read: what was found is written only where the verification still stands as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import and_, exists, func, select
+from sqlalchemy.orm import Session
+
+from collectors.contract import Sentence
+from collectors.registry import COLLECTORS
+from culprit.auth.actor import Actor, actor_by_id
+from culprit.captures import service as captures
+from culprit.captures.schemas import CaptureCreate, ScopeGiven
+from culprit.core import verification_form
+from culprit.core.outcomes import RUN_FINAL
+from culprit.core.verify import least_windows, none
+from culprit.infra.artifacts import ArtifactStore, artifact_store
+from culprit.infra.broker import announce
+from culprit.infra.db import database
+from culprit.infra.progress import publisher
+from culprit.kit.clock import now
+from culprit.kit.errors import CulpritError
+from culprit.kit.unit_of_work import after_commit, unit_of_work
+from culprit.models import Capture, Evaluation, Fix, Incident, IncidentRun, JournalEntry, Run, Verification
+from culprit.workflows.evaluate_run import being_built
+from culprit.workflows.read_view import read_view
+from culprit.workflows.verify_judge import BAR, judged
+from culprit.workflows.verify_sides import (
+    Asked,
+    Sides,
+    asked,
+    control_before,
+    names_of,
+    runs_before,
+    runs_of_captures,
+)
+
+Json = dict[str, Any]
+TASK = "culprit.advance_verification"
+OPEN = ("collecting", "judging")
+#: Captures right behind one another are pieces of one: what makes a second like the next goes on across them.
+PAUSE = timedelta(seconds=10)
+#: What was just restarted is not yet what it will be.
+SETTLED = timedelta(seconds=30)
+#: Captures that may come to nothing before it is judged without them.
+SPARE = 2
+
+
+def advance_verification(verification_id: UUID) -> str | None:
+    """Do what can be done now. Returns the state that it is left in, None where there is no such verification."""
+    store = artifact_store()
+    with unit_of_work(database().sessions) as session:
+        verification = session.get(Verification, verification_id)
+        if verification is None:
+            return None
+        if verification.state == "collecting":
+            _collect(session, store, verification)
+        elif verification.state == "judging":
+            _judge(session, store, verification)
+        elif verification.state == "cancelled":
+            _call_off(session, verification)
+        return verification.state
+
+
+def _collect(session: Session, store: ArtifactStore, verification: Verification) -> None:
+    """Start the next capture when it is due; when all are there, let it be judged."""
+    actor = actor_by_id(session, verification.requested_by)
+    what = asked(session, verification)
+    if actor is None or what is None or what.fix.applied_at is None:
+        key = (
+            "run.requester_gone"
+            if actor is None
+            else "verify.no_primary"
+            if what is None
+            else "verify.not_applied"
+        )
+        _fail(session, verification, {"key": key, "params": {}})
+        return
+    if not all(_read(session, UUID(str(one))) for one in verification.after):
+        return
+    before = runs_before(session, what)
+    needed = _needed(session, store, what, before)
+    if not _enough(what, before, needed):
+        _refuse(session, what, before, needed)
+        return
+    made = [UUID(str(one)) for one in verification.after]
+    home = min(len(runs_of_captures(session, made, host)) for host in what.hosts)
+    taken = _taken(what, before, needed)
+    if home >= taken or len(made) >= taken + SPARE:
+        if _locked(session, verification, ("collecting",)):
+            verification.state = "judging"
+            verification.before = [str(run.id) for run in before]
+            announce(session, TASK, verification.id)
+        return
+    if not _due(session, made, what.fix.applied_at):
+        return
+    if _locked(session, verification, ("collecting",)) and len(verification.after) == len(made):
+        verification.before = [str(run.id) for run in before]
+        try:
+            _start(session, store, actor, what, before)
+        except CulpritError as error:
+            _fail(session, verification, error.sentence)
+
+
+def _needed(session: Session, store: ArtifactStore, what: Asked, before: Sequence[Run]) -> int:
+    """Windows that a side of a host needs: more where those from before hold one block each."""
+    if what.verification.kind == "cohort" or not before:
+        return what.needed
+    sides = _sides(session, store, what)
+    seen = sides.windows("before", before, sides.subject(before))
+    return max(what.needed, least_windows([one.seen.window for one in seen]))
+
+
+def _enough(what: Asked, before: Sequence[Run], needed: int) -> bool:
+    """Whether every host has its windows from before; of a cohort, whether any host has: those without are named."""
+    counts = [sum(run.host_id == host for run in before) for host in what.hosts]
+    return any(counts) if what.verification.kind == "cohort" else min(counts, default=0) >= needed
+
+
+def _taken(what: Asked, before: Sequence[Run], needed: int) -> int:
+    """How many captures are made: for a cohort as many as were made before, at most three."""
+    if what.verification.kind != "cohort":
+        return needed
+    counts = [sum(run.host_id == host for run in before) for host in what.hosts]
+    return max(1, min(3, *[count for count in counts if count]))
+
+
+def _refuse(session: Session, what: Asked, before: Sequence[Run], needed: int) -> None:
+    """Too little from before the fix: nothing is captured, and it is said what could still be done."""
+    if not _locked(session, what.verification, ("collecting",)):
+        return
+    params: dict[str, str | int | float] = {"needed": needed, "runs": len(before)}
+    todo = Sentence("verify.collect_before", params)
+    verdict = none("few_windows", least=needed)
+    what.verification.before = [str(run.id) for run in before]
+    bar = what.verification.bar or BAR
+    _store(session, what, verification_form.result(verdict, what.read, what.better, bar, notes=[todo]))
+
+
+def _due(session: Session, made: Sequence[UUID], applied_at: datetime) -> bool:
+    """Whether enough time has passed since the fix and since the last capture."""
+    at = session.scalar(select(func.clock_timestamp()))
+    last = session.scalar(select(func.max(Run.ended_at)).where(Run.capture_id.in_(made)))
+    assert at is not None
+    return at >= applied_at + SETTLED and (last is None or at >= last + PAUSE)
+
+
+def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, before: Sequence[Run]) -> None:
+    """The same capture as before the fix, once more."""
+    model = session.get_one(Capture, before[-1].capture_id)
+    verification, fix = what.verification, what.fix
+    collectors = [one for one in model.collectors if one["id"] in COLLECTORS]
+    control = [verification.control_host_id] if verification.control_host_id else []
+    wanted = CaptureCreate(
+        host_ids=[*what.hosts, *control],
+        plan=model.plan,
+        seconds=max([int(one["seconds"]) for one in collectors], default=None),
+        collectors=[one["id"] for one in collectors],
+        scope=ScopeGiven.model_validate(model.scope or {}),
+        options={one["id"]: one["options"] for one in collectors if one.get("options")},
+        reason=f"verification of a fix, capture {len(verification.after) + 1}",
+    )
+    capture = captures.create(session, actor, store, wanted, source="manual")
+    capture.plan, capture.collectors, capture.seconds = model.plan, collectors, model.seconds
+    capture.incident_id = fix.incident_id
+    for run in session.scalars(select(Run).where(Run.capture_id == capture.id)):
+        role = "control" if run.host_id in control else "after"
+        session.add(IncidentRun(incident_id=fix.incident_id, run_id=run.id, role=role, fix_id=fix.id))
+    verification.after = [*verification.after, str(capture.id)]
+
+
+def _read(session: Session, capture_id: UUID) -> bool:
+    """Whether every run of a capture has ended, was evaluated, and has its profiles."""
+    evaluated = exists(select(Evaluation.run_id).where(Evaluation.run_id == Run.id))
+    runs = session.execute(select(Run.id, Run.state, evaluated).where(Run.capture_id == capture_id)).all()
+    return all(
+        state in RUN_FINAL and (seen or state not in {"done", "partial"}) and not being_built(session, run)
+        for run, state, seen in runs
+    )
+
+
+def _judge(session: Session, store: ArtifactStore, verification: Verification) -> None:
+    """Read both sides, and write down what they say."""
+    what = asked(session, verification)
+    if what is None:
+        _fail(session, verification, {"key": "verify.no_primary", "params": {}})
+        return
+    made = [UUID(str(one)) for one in verification.after]
+    before = runs_before(session, what)
+    after = [run for host in what.hosts for run in runs_of_captures(session, made, host)]
+    there = verification.control_host_id
+    control = (
+        (control_before(session, what, before), runs_of_captures(session, made, there)) if there else None
+    )
+    answer = judged(what, _sides(session, store, what), before, after, control)
+    if _locked(session, verification, ("judging",)):
+        _store(session, what, answer)
+
+
+def _sides(session: Session, store: ArtifactStore, what: Asked) -> Sides:
+    there = what.verification.control_host_id
+    names = names_of(session, [*what.hosts, *([there] if there else [])])
+    return Sides(lambda run_id: read_view(session, store, [run_id]), names, what)
+
+
+def _locked(session: Session, verification: Verification, states: Sequence[str]) -> bool:
+    """Holds the incident and then the verification; False where the latter is no longer in one of these states."""
+    incident_id = select(Fix.incident_id).where(Fix.id == verification.fix_id).scalar_subquery()
+    session.execute(select(Incident.id).where(Incident.id == incident_id).with_for_update())
+    session.refresh(verification, with_for_update=True)
+    return verification.state in states
+
+
+def _store(session: Session, what: Asked, answer: Json) -> None:
+    """The result, the fix's state, and the line in the journal."""
+    verification, fix = what.verification, what.fix
+    verification.result, verification.state, verification.ended_at = answer, "done", now()
+    session.refresh(fix)
+    if fix.state not in {"planned", "reverted"}:
+        fix.state = answer["outcome"]
+    percent = answer["change"]
+    params = {
+        "what": fix.what[:200],
+        "fix": str(fix.id),
+        "verification": str(verification.id),
+        "read": what.read,
+        **({"percent": round(100 * percent, 1)} if percent is not None else {}),
+    }
+    _tell(session, fix.incident_id, f"fix_{answer['outcome']}", params)
+
+
+def _fail(session: Session, verification: Verification, sentence: Json) -> None:
+    if not _locked(session, verification, OPEN):
+        return
+    verification.state, verification.failure, verification.ended_at = "failed", sentence, now()
+    fix = session.get_one(Fix, verification.fix_id)
+    params = {"what": fix.what[:200], "fix": str(fix.id), "verification": str(verification.id)}
+    _tell(session, fix.incident_id, "verification_failed", params)
+
+
+def _tell(session: Session, incident_id: UUID, kind: str, params: Json) -> None:
+    """A line in the journal under a new version of the incident, and news for whoever looks on."""
+    incident = session.get_one(Incident, incident_id, with_for_update=True, populate_existing=True)
+    incident.version += 1
+    incident.updated_at = now()
+    session.add(JournalEntry(incident_id=incident.id, version=incident.version, kind=kind, params=params))
+    news = partial(publisher().publish, incident.id, "version", {"version": incident.version})
+    after_commit(session, news)
+
+
+def _call_off(session: Session, verification: Verification) -> None:
+    """End the captures that still run."""
+    actor = actor_by_id(session, verification.requested_by)
+    ids = [UUID(str(one)) for one in verification.after]
+    query = select(Capture).where(
+        and_(Capture.id.in_(ids), Capture.ended_at.is_(None), Capture.cancel_requested_at.is_(None))
+    )
+    for capture in session.scalars(query).all() if actor is not None else ():
+        assert actor is not None
+        captures.cancel(session, actor, publisher(), capture.id)
