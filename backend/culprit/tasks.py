@@ -16,6 +16,7 @@ from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
+from culprit.workflows.verify_fix import advance_verification
 
 TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.run_capture": run_capture,
@@ -26,6 +27,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.build_diff": build_diff,
     "culprit.evaluate_run": evaluate_run,
     "culprit.advance_diagnosis": advance_diagnosis,
+    "culprit.advance_verification": advance_verification,
 }
 log = structlog.get_logger("culprit.tasks")
 

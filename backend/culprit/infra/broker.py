@@ -25,6 +25,7 @@ QUEUES = {
     "culprit.build_diff": "parse",
     "culprit.evaluate_run": "parse",
     "culprit.advance_diagnosis": "parse",
+    "culprit.advance_verification": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

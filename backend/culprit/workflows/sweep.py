@@ -26,7 +26,7 @@ from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
 from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Capture, Diagnosis, Evaluation, Preflight, Run, RunCollector
+from culprit.models import Capture, Diagnosis, Evaluation, Preflight, Run, RunCollector, Verification
 from culprit.workflows import builds
 
 BATCH = 100
@@ -159,6 +159,9 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.check_host": select(Preflight.id).where(Preflight.state == "queued"),
         "culprit.evaluate_run": _unevaluated(),
         "culprit.advance_diagnosis": select(Diagnosis.id).where(Diagnosis.state == "running"),
+        "culprit.advance_verification": select(Verification.id).where(
+            Verification.state.in_(("collecting", "judging"))
+        ),
     }
     for what, name in builds.TASKS.items():
         abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)

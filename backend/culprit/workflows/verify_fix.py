@@ -9,8 +9,7 @@ read: what was found is written only where the verification still stands as it w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -23,16 +22,18 @@ from culprit.auth.actor import Actor, actor_by_id
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeGiven
 from culprit.core import verification_form
+from culprit.core.cohort import MIN_HOSTS
 from culprit.core.outcomes import RUN_FINAL
 from culprit.core.verify import least_windows, none
+from culprit.incidents import journal
 from culprit.infra.artifacts import ArtifactStore, artifact_store
 from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.infra.progress import publisher
 from culprit.kit.clock import now
 from culprit.kit.errors import CulpritError
-from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Capture, Evaluation, Fix, Incident, IncidentRun, JournalEntry, Run, Verification
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Capture, Evaluation, Fix, Incident, IncidentRun, Run, Verification
 from culprit.workflows.evaluate_run import being_built
 from culprit.workflows.read_view import read_view
 from culprit.workflows.verify_judge import BAR, judged
@@ -77,35 +78,35 @@ def _collect(session: Session, store: ArtifactStore, verification: Verification)
     """Start the next capture when it is due; when all are there, let it be judged."""
     actor = actor_by_id(session, verification.requested_by)
     what = asked(session, verification)
-    if actor is None or what is None or what.fix.applied_at is None:
-        key = (
-            "run.requester_gone"
-            if actor is None
-            else "verify.no_primary"
-            if what is None
-            else "verify.not_applied"
-        )
+    made = [UUID(str(one)) for one in verification.after]
+    if actor is None or what is None:
+        key = "run.requester_gone" if actor is None else "verify.no_primary"
         _fail(session, verification, {"key": key, "params": {}})
-        return
-    if not all(_read(session, UUID(str(one))) for one in verification.after):
-        return
+    elif _given_up(session, what, made):
+        _cancel(session, what)
+    elif all(_read(session, one) for one in made):
+        _go_on(session, store, actor, what)
+
+
+def _go_on(session: Session, store: ArtifactStore, actor: Actor, what: Asked) -> None:
+    verification = what.verification
+    made = [UUID(str(one)) for one in verification.after]
     before = runs_before(session, what)
     needed = _needed(session, store, what, before)
-    if not _enough(what, before, needed):
-        _refuse(session, what, before, needed)
-        return
-    made = [UUID(str(one)) for one in verification.after]
-    home = min(len(runs_of_captures(session, made, host)) for host in what.hosts)
+    refusal = None if made else _refusal(session, what, before, needed)
     taken = _taken(what, before, needed)
-    if home >= taken or len(made) >= taken + SPARE:
+    if refusal is not None:
+        if _locked(session, verification, ("collecting",)):
+            _refuse(session, what, before, needed, refusal)
+    elif _home(session, what, made) >= taken or len(made) >= taken + SPARE:
         if _locked(session, verification, ("collecting",)):
             verification.state = "judging"
-            verification.before = [str(run.id) for run in before]
             announce(session, TASK, verification.id)
-        return
-    if not _due(session, made, what.fix.applied_at):
-        return
-    if _locked(session, verification, ("collecting",)) and len(verification.after) == len(made):
+    elif (
+        _due(session, made, what.fix)
+        and _locked(session, verification, ("collecting",))
+        and len(verification.after) == len(made)
+    ):
         verification.before = [str(run.id) for run in before]
         try:
             _start(session, store, actor, what, before)
@@ -118,42 +119,62 @@ def _needed(session: Session, store: ArtifactStore, what: Asked, before: Sequenc
     if what.verification.kind == "cohort" or not before:
         return what.needed
     sides = _sides(session, store, what)
-    seen = sides.windows("before", before, sides.subject(before))
+    some = before[-2:]
+    seen = sides.windows("before", some, sides.subject(some))
     return max(what.needed, least_windows([one.seen.window for one in seen]))
 
 
-def _enough(what: Asked, before: Sequence[Run], needed: int) -> bool:
-    """Whether every host has its windows from before; of a cohort, whether any host has: those without are named."""
-    counts = [sum(run.host_id == host for run in before) for host in what.hosts]
-    return any(counts) if what.verification.kind == "cohort" else min(counts, default=0) >= needed
+def _counts(what: Asked, runs: Sequence[Run]) -> list[int]:
+    return [sum(run.host_id == host for run in runs) for host in what.hosts]
 
 
 def _taken(what: Asked, before: Sequence[Run], needed: int) -> int:
-    """How many captures are made: for a cohort as many as were made before, at most three."""
+    """How many captures are made: for a cohort as many as each of its hosts has from before, at most three."""
     if what.verification.kind != "cohort":
         return needed
-    counts = [sum(run.host_id == host for run in before) for host in what.hosts]
-    return max(1, min(3, *[count for count in counts if count]))
+    return max(1, min([3, *[count for count in _counts(what, before) if count]]))
 
 
-def _refuse(session: Session, what: Asked, before: Sequence[Run], needed: int) -> None:
-    """Too little from before the fix: nothing is captured, and it is said what could still be done."""
-    if not _locked(session, what.verification, ("collecting",)):
-        return
-    params: dict[str, str | int | float] = {"needed": needed, "runs": len(before)}
-    todo = Sentence("verify.collect_before", params)
-    verdict = none("few_windows", least=needed)
-    what.verification.before = [str(run.id) for run in before]
+def _home(session: Session, what: Asked, made: Sequence[UUID]) -> int:
+    """How many of the captures brought something home from every host; of a cohort, from any."""
+    there = what.verification.control_host_id
+    counts = [
+        len(runs_of_captures(session, made, host)) for host in [*what.hosts, *([there] if there else [])]
+    ]
+    return max(counts) if what.verification.kind == "cohort" else min(counts)
+
+
+def _refusal(session: Session, what: Asked, before: Sequence[Run], needed: int) -> Sentence | None:
+    """What is missing from before the fix, and what could still be done. Of a cohort, hosts without are named later."""
+    params: dict[str, str | int | float] = {"needed": needed, "runs": len(before), "read": what.read}
+    counts = _counts(what, before)
+    if what.verification.kind == "cohort":
+        few = sum(count > 0 for count in counts) < MIN_HOSTS
+        return Sentence("verify.collect_before_hosts", {"needed": MIN_HOSTS}) if few else None
+    if min(counts, default=0) < needed:
+        return Sentence("verify.collect_before", params)
+    if what.verification.control_host_id is not None:
+        peer = len(control_before(session, what, before))
+        if peer < needed:
+            return Sentence("verify.collect_before_control", {"needed": needed, "runs": peer})
+    return None
+
+
+def _refuse(session: Session, what: Asked, before: Sequence[Run], needed: int, todo: Sentence) -> None:
+    """Too little from before the fix: nothing is captured, nothing concluded."""
+    cohort = what.verification.kind == "cohort"
+    hosts = sum(count > 0 for count in _counts(what, before))
+    verdict = none("few_hosts", least=MIN_HOSTS, hosts=hosts) if cohort else none("few_windows", least=needed)
     bar = what.verification.bar or BAR
     _store(session, what, verification_form.result(verdict, what.read, what.better, bar, notes=[todo]))
 
 
-def _due(session: Session, made: Sequence[UUID], applied_at: datetime) -> bool:
+def _due(session: Session, made: Sequence[UUID], fix: Fix) -> bool:
     """Whether enough time has passed since the fix and since the last capture."""
     at = session.scalar(select(func.clock_timestamp()))
     last = session.scalar(select(func.max(Run.ended_at)).where(Run.capture_id.in_(made)))
-    assert at is not None
-    return at >= applied_at + SETTLED and (last is None or at >= last + PAUSE)
+    assert at is not None and fix.applied_at is not None
+    return at >= fix.applied_at + SETTLED and (last is None or at >= last + PAUSE)
 
 
 def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, before: Sequence[Run]) -> None:
@@ -162,8 +183,9 @@ def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, be
     verification, fix = what.verification, what.fix
     collectors = [one for one in model.collectors if one["id"] in COLLECTORS]
     control = [verification.control_host_id] if verification.control_host_id else []
+    hosts = [host for host in what.hosts if any(run.host_id == host for run in before)]
     wanted = CaptureCreate(
-        host_ids=[*what.hosts, *control],
+        host_ids=[*hosts, *control],
         plan=model.plan,
         seconds=max([int(one["seconds"]) for one in collectors], default=None),
         collectors=[one["id"] for one in collectors],
@@ -229,15 +251,8 @@ def _store(session: Session, what: Asked, answer: Json) -> None:
     session.refresh(fix)
     if fix.state not in {"planned", "reverted"}:
         fix.state = answer["outcome"]
-    percent = answer["change"]
-    params = {
-        "what": fix.what[:200],
-        "fix": str(fix.id),
-        "verification": str(verification.id),
-        "read": what.read,
-        **({"percent": round(100 * percent, 1)} if percent is not None else {}),
-    }
-    _tell(session, fix.incident_id, f"fix_{answer['outcome']}", params)
+    percent = {} if answer["change"] is None else {"percent": round(100 * answer["change"], 1)}
+    _tell(session, what, f"fix_{answer['outcome']}", read=what.read, **percent)
 
 
 def _fail(session: Session, verification: Verification, sentence: Json) -> None:
@@ -245,18 +260,32 @@ def _fail(session: Session, verification: Verification, sentence: Json) -> None:
         return
     verification.state, verification.failure, verification.ended_at = "failed", sentence, now()
     fix = session.get_one(Fix, verification.fix_id)
-    params = {"what": fix.what[:200], "fix": str(fix.id), "verification": str(verification.id)}
-    _tell(session, fix.incident_id, "verification_failed", params)
+    incident = session.get_one(Incident, fix.incident_id, populate_existing=True)
+    journal.enter(session, incident, None, "verification_failed", what=fix.what)
 
 
-def _tell(session: Session, incident_id: UUID, kind: str, params: Json) -> None:
-    """A line in the journal under a new version of the incident, and news for whoever looks on."""
-    incident = session.get_one(Incident, incident_id, with_for_update=True, populate_existing=True)
-    incident.version += 1
-    incident.updated_at = now()
-    session.add(JournalEntry(incident_id=incident.id, version=incident.version, kind=kind, params=params))
-    news = partial(publisher().publish, incident.id, "version", {"version": incident.version})
-    after_commit(session, news)
+def _tell(session: Session, what: Asked, kind: str, **params: str | float) -> None:
+    """A line in the journal under a new version of the incident, which must be locked."""
+    incident = session.get_one(Incident, what.fix.incident_id, populate_existing=True)
+    told = {"what": what.fix.what, "verification": str(what.verification.id)}
+    journal.enter(session, incident, None, kind, **told, **params)
+
+
+def _given_up(session: Session, what: Asked, made: Sequence[UUID]) -> bool:
+    """The fix was taken back, or somebody called one of the captures off."""
+    called_off = select(Capture.id).where(Capture.id.in_(made), Capture.cancel_requested_at.is_not(None))
+    return (
+        what.fix.applied_at is None
+        or what.fix.state in {"planned", "reverted"}
+        or bool(session.scalar(select(exists(called_off))))
+    )
+
+
+def _cancel(session: Session, what: Asked) -> None:
+    if _locked(session, what.verification, OPEN):
+        what.verification.state, what.verification.ended_at = "cancelled", now()
+        _tell(session, what, "verification_cancelled")
+        _call_off(session, what.verification)
 
 
 def _call_off(session: Session, verification: Verification) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from culprit.core.stack_search import top
 from culprit.core.stacks import Filter
 from culprit.core.verification_form import Drawn
 from culprit.core.verify import MIN_SINGLE, MIN_WINDOWS, Better
-from culprit.models import Capture, Fix, Host, IncidentHost, IncidentRun, Run, Verification
+from culprit.models import Capture, Fix, Host, IncidentRun, Run, Verification
 
 Json = dict[str, Any]
 Signature = tuple[Any, ...]
@@ -48,53 +48,57 @@ class Asked:
 
 
 def asked(session: Session, verification: Verification) -> Asked | None:
-    """What a verification asks; None where no number was fixed for it."""
+    """What a verification asks; None where no number was fixed for it.
+
+    One that is not of a cohort is about one host: of several that were changed, the one with most runs from before.
+    """
     fix = session.get_one(Fix, verification.fix_id)
     told = verification.primary or {}
     if not told.get("read") or told.get("better") not in ("lower", "higher"):
         return None
-    hosts = [UUID(str(one)) for one in fix.hosts]
-    if not hosts:
-        query = select(IncidentHost.host_id).where(
-            IncidentHost.incident_id == fix.incident_id, IncidentHost.role == "suspect"
-        )
-        hosts = list(session.scalars(query.order_by(IncidentHost.host_id)))
-    if verification.kind != "cohort":
-        hosts = hosts[:1]
-    return Asked(verification, fix, told["read"], told["better"], tuple(hosts))
+    what = Asked(verification, fix, told["read"], told["better"], tuple(UUID(str(one)) for one in fix.hosts))
+    if verification.kind == "cohort" or len(what.hosts) < 2:
+        return what
+    most = {host: _most(_groups(session, replace(what, hosts=(host,))), (host,)) for host in what.hosts}
+    return replace(what, hosts=(max(what.hosts, key=lambda host: len(most[host])),))
 
 
 def runs_before(session: Session, what: Asked) -> list[Run]:
-    """The runs of the changed hosts from before the fix that were taken alike, the earliest first.
+    """The runs of the changed hosts from before the fix that were taken alike, by host, the earliest first.
 
-    Those that the verification names; else, of the incident's runs, the plan (with its collectors, seconds, options and
+    Of those that the verification names, else of the incident's: the plan (with its collectors, seconds, options and
     scope) of which most are there on the host that has fewest, one that can tell the number at all.
     """
-    if what.verification.before:
-        ids = [UUID(str(one)) for one in what.verification.before]
-        named = session.scalars(select(Run).where(Run.id.in_(ids)).order_by(Run.t0_ns)).all()
-        return [run for run in named if run.host_id in what.hosts]
-    rows = session.execute(
+    best = _most(_groups(session, what), what.hosts)
+    return [run for host in what.hosts for run in [one for one in best if one.host_id == host][-MAX_BEFORE:]]
+
+
+def _groups(session: Session, what: Asked) -> dict[Signature, list[Run]]:
+    """The runs that may be the side before, by how they were taken."""
+    query = (
         select(Run, Capture)
         .join(Capture, Capture.id == Run.capture_id)
-        .join(IncidentRun, IncidentRun.run_id == Run.id)
-        .where(
-            IncidentRun.incident_id == what.fix.incident_id,
-            IncidentRun.role.in_(("before", "evidence")),
-            Run.host_id.in_(what.hosts),
-            Run.state.in_(HOME),
-            Run.t0_ns.is_not(None),
-        )
+        .where(Run.host_id.in_(what.hosts), Run.state.in_(HOME), Run.t0_ns.is_not(None))
         .order_by(Run.t0_ns)
-    ).all()
+    )
+    if what.verification.before:
+        query = query.where(Run.id.in_([UUID(str(one)) for one in what.verification.before]))
+    else:
+        query = query.join(IncidentRun, IncidentRun.run_id == Run.id).where(
+            IncidentRun.incident_id == what.fix.incident_id, IncidentRun.role.in_(("before", "evidence"))
+        )
     groups: dict[Signature, list[Run]] = defaultdict(list)
-    for run, capture in rows:
+    for run, capture in session.execute(query).all():
         if _before_fix(run, what.fix) and _can_tell(capture, what.read):
             groups[signature(capture)].append(run)
-    if not groups:
-        return []
-    best = max(groups.values(), key=lambda one: (_least(one, what.hosts), len(one), one[-1].t0_ns or 0))
-    return [run for host in what.hosts for run in [one for one in best if one.host_id == host][-MAX_BEFORE:]]
+    return groups
+
+
+def _most(groups: Mapping[Signature, Sequence[Run]], hosts: Sequence[UUID]) -> Sequence[Run]:
+    """The group with most runs on the host that has fewest; of equals that with more runs, then the latest."""
+    return max(
+        groups.values(), key=lambda one: (_least(one, hosts), len(one), one[-1].t0_ns or 0), default=()
+    )
 
 
 def _before_fix(run: Run, fix: Fix) -> bool:

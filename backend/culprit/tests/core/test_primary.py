@@ -37,12 +37,13 @@ def lane(
 
 def view(*lanes: Lane, tables: Mapping[str, Sequence[Row]] | None = None, seconds: int = 15) -> View:
     names = {one.cite.collector for one in lanes} | {"proc_schedstat", "tcp_waits", "ss", "proc_threads"}
-    outcomes = {name: Outcome(name, "done") for name in names}
-    span = (T0, T0 + seconds * SECOND)
+    outcomes = {name: Outcome(name, "done", seconds=seconds) for name in names}
+    # A log brings the minute before along, and the span of a run is that of all that it brought.
+    span = (T0 - 60 * SECOND, T0 + seconds * SECOND)
     return View(outcomes=outcomes, lanes=lanes, tables=tables or {}, seconds=seconds, span_ns=span)
 
 
-def log(rate: float, errors: float, **more: float) -> list[Lane]:
+def log(rate: float, errors: float) -> list[Lane]:
     """What an access log of 15 s tells, and of the minute before, in steps of 5 s."""
     labels = {"route": "*"}
     times = {"labels": labels, "step_s": 5.0, "from_s": -57.5}
@@ -70,11 +71,13 @@ def test_connections_are_a_load_of_another_kind_and_none_is_none() -> None:
 
 
 def test_a_series_is_read_a_second_at_a_time_without_what_was_before() -> None:
-    run = view(lane("cpu.total_busy_pct", np.arange(40.0), from_s=-20.0), *log(100.0, 0.0))
+    run = view(lane("cpu.total_busy_pct", np.arange(15.0), from_s=1.0), *log(100.0, 0.0))
     found = primary.seen(run, "cpu.total_busy_pct", ())
-    assert found.window.values.tolist() == [float(one) for one in range(20, 36)]
+    assert found.window.values.tolist() == [float(one) for one in range(15)]
     assert (found.window.block, found.window.load, found.load_kind) == (5, pytest.approx(100.0), "goodput")
-    assert found.t_ns[0] == T0 and found.citations[0].artifact == "artifact"
+    assert found.t_ns[0] == T0 + SECOND and found.citations[0].artifact == "artifact"
+    rates = primary.seen(run, "app.requests_per_s", (("route", "*"),)).window
+    assert rates.values.tolist() == [100.0] * 3, "neither the minute before nor a second more"
 
 
 def test_readings_that_are_further_apart_are_blocks_of_their_own() -> None:

@@ -1,0 +1,97 @@
+"""A verification end to end: a real sshd, real workers, the scheduler that rings, and a log that goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+
+import pytest
+from culprit.captures import service as captures
+from culprit.captures.schemas import CaptureCreate
+from culprit.infra.artifacts import artifact_store
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Fix, Incident, IncidentHost, IncidentRun, JournalEntry, Verification
+from sqlalchemy import select
+
+SECONDS = 12
+RATE = 20
+
+
+@pytest.fixture
+def access_log(tmp_path):
+    """A log in which a steady service writes what it answers."""
+    path, over = tmp_path / "access.log", threading.Event()
+
+    def serve() -> None:
+        with path.open("a", buffering=1) as out:
+            while not over.wait(1 / RATE):
+                out.write(f"{time.time():.3f} GET /price 200 9.0\n")
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield path
+    over.set()
+    thread.join()
+
+
+def evidence(lab, incident, host, log) -> None:
+    with unit_of_work(lab.db.sessions) as session:
+        wanted = CaptureCreate(
+            host_ids=[host], plan="custom", seconds=SECONDS, collectors=["cpu_stat", "app_metrics"],
+            options={"app_metrics": {"path": str(log), "format": "lab"}},
+        )  # fmt: skip
+        made = captures.create(session, lab.actor, artifact_store(), wanted)
+        run = made.runs[0].id
+        session.add(IncidentRun(incident_id=incident, run_id=run, role="before"))
+    lab.until_runs(made.id, "done", seconds=60)
+
+
+def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
+    host = lab.enrol(lab.sshd())
+    for one in (("ssh",), ("parse",)):
+        lab.worker(*one)
+    lab.scheduler()
+    with unit_of_work(lab.db.sessions) as session:
+        incident = Incident(title="slow", symptom={}, window_from=datetime.now(UTC))
+        session.add(incident)
+        session.flush()
+        session.add(IncidentHost(incident_id=incident.id, host_id=host))
+        known = incident.id
+    for _ in range(3):
+        evidence(lab, known, host, access_log)
+    with unit_of_work(lab.db.sessions) as session:
+        fix = Fix(
+            incident_id=known,
+            what="nothing",
+            hosts=[str(host)],
+            state="applied",
+            applied_at=datetime.now(UTC),
+        )
+        session.add(fix)
+        session.flush()
+        primary = {"read": "app.p50_ms", "better": "lower"}
+        asked = Verification(fix_id=fix.id, primary=primary, requested_by=lab.actor.id)
+        session.add(asked)
+        session.flush()
+        fix_id, asked_id = fix.id, asked.id
+
+    def found(table, one):
+        with lab.db.sessions() as session:
+            return session.get_one(table, one)
+
+    lab.until(
+        lambda: found(Verification, asked_id).state not in {"collecting", "judging"},
+        240,
+        "the end of a verification",
+    )
+    done = found(Verification, asked_id)
+    assert (done.state, done.failure) == ("done", None)
+    assert done.result["outcome"] == "no_effect", done.result["reasons"]
+    assert done.result["load"]["kind"] == "goodput"
+    assert done.result["load"]["after"] == pytest.approx(RATE, rel=0.2)
+    assert [one["side"] for one in done.result["windows"]] == ["before"] * 3 + ["after"] * 3
+    assert found(Fix, fix_id).state == "no_effect"
+    with lab.db.sessions() as session:
+        kinds = session.scalars(select(JournalEntry.kind).where(JournalEntry.incident_id == known)).all()
+    assert kinds == ["fix_no_effect"]
