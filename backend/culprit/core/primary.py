@@ -128,10 +128,13 @@ def subject_of(views: Sequence[View], read: str, better: Better) -> Subject:
 def seen(view: View, read: str, subject: Subject, better: Better = "lower") -> Seen:
     """The number in one run, of that subject."""
     load, kind = load_of(view)
-    track = _tracks(view, read, better).get(subject)
+    tracks = _tracks(view, read, better)
+    track = tracks.get(subject)
     if track is None:
         nothing = Window(np.zeros(0), load)
-        return Seen(nothing, np.zeros(0, np.int64), subject, kind, (), _why_not(view, read))
+        about = ", ".join(f"{name}={value}" for name, value in subject)
+        gone = Sentence("verify.subject_gone", {"subject": about}) if tracks else _why_not(view, read)
+        return Seen(nothing, np.zeros(0, np.int64), subject, kind, (), gone)
     block = 1 if single(read) else _block(track.t_ns)
     return Seen(Window(track.values, load, block), track.t_ns, subject, kind, track.citations)
 

@@ -72,7 +72,8 @@ def _cohort(what: Asked, sides: Sides, before: Sequence[Run], after: Sequence[Ru
             sides.windows(name, runs, subject) for name, runs in zip(("before", "after"), mine, strict=True)
         ]
         drawn += [*windows[0], *windows[1]]
-        pairs.append(Pair(sides.name(host), *([one.seen.window for one in side] for side in windows)))
+        was, now = ([one.seen.window for one in side] for side in windows)
+        pairs.append(Pair(sides.name(host), was, now))
         profiles = sides.shares(mine[0]), sides.shares(mine[1])
         if all(profiles):
             shares[sides.name(host)] = profiles

@@ -133,6 +133,8 @@ def test_what_did_not_come_home_says_why() -> None:
     assert found.missing is not None and found.missing.key == "missing.not_collected"
     assert not len(found.window.values)
     assert primary.seen(View(), "cpu.total_busy_pct", ()).missing is not None
+    gone = primary.seen(view(lane("disk.aqu", [1.0] * 15, labels={"dev": "a"})), "disk.aqu", (("dev", "b"),))
+    assert gone.missing is not None and gone.missing.params == {"subject": "dev=b"}
 
 
 def test_every_primary_of_the_playbooks_can_be_read() -> None:

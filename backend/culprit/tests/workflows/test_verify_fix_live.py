@@ -14,7 +14,7 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Fix, Incident, IncidentHost, IncidentRun, JournalEntry, Verification
 from sqlalchemy import select
 
-SECONDS = 12
+SECONDS = 15
 RATE = 20
 
 
