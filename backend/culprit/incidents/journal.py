@@ -63,14 +63,19 @@ def enter(
     kind: str,
     *,
     note: str = "",
+    answers: list[dict[str, str]] | None = None,
     **params: Param,
 ) -> JournalEntry:
-    """One change is told: the version grows, and whoever looks on is called. The incident must be locked."""
+    """One change is told: the version grows, and whoever looks on is called. The incident must be locked.
+
+    `answers` are steps with their verdicts, as a run has answered them.
+    """
     incident.version += 1
     incident.updated_at = now()
     by = actor.id if actor else None
+    told = params if answers is None else {**params, "answers": answers}
     entry = JournalEntry(
-        incident_id=incident.id, version=incident.version, kind=kind, params=params, note=note, by=by
+        incident_id=incident.id, version=incident.version, kind=kind, params=told, note=note, by=by
     )
     session.add(entry)
     if by is not None:
