@@ -68,7 +68,7 @@ def halt(session: Session, incident: Incident, actor: Actor | None, why: Sentenc
     """It stops, and says why. The incident must be locked."""
     reason = {"key": why.key, "params": dict(why.params)}
     incident.autopilot = {**(incident.autopilot or {}), "state": "stopped", "reason": reason}
-    journal.enter(session, incident, actor, "autopilot_stopped", why=why.key, **why.params)
+    journal.enter(session, incident, actor, "autopilot_stopped", more={"reason": reason})
 
 
 def choose(loaded: Loaded) -> Next | Sentence:

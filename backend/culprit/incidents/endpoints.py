@@ -236,12 +236,19 @@ def stop_autopilot(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRe
 
 
 @router.get("/incidents/{incident_id}/events", response_class=EventSourceResponse)
-def incident_events(incident_id: UUID, request: Request, db: Db, actor: CurrentActor) -> EventSourceResponse:
-    """Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states)."""
+def incident_events(
+    incident_id: UUID, request: Request, db: Db, actor: CurrentActor, *, once: bool = False
+) -> EventSourceResponse:
+    """Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
+
+    With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+    """
     journal.found(db, actor, incident_id)
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
-    return EventSourceResponse(watch(database.sessions, settings.redis_url, actor, incident_id), ping=15)
+    return EventSourceResponse(
+        watch(database.sessions, settings.redis_url, actor, incident_id, once=once), ping=15
+    )
 
 
 @router.get("/incidents/{incident_id}/bundle", response_class=Response)

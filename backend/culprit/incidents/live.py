@@ -27,10 +27,10 @@ Events = dict[str, str]
 
 
 async def watch(
-    sessions: sessionmaker[Session], redis_url: str, actor: Actor, incident_id: UUID
+    sessions: sessionmaker[Session], redis_url: str, actor: Actor, incident_id: UUID, *, once: bool = False
 ) -> AsyncIterator[ServerSentEvent]:
     """Events until the watcher goes: `version`, `presence` and `runs`, each when it changed. The database is read in
-    threads; without the broker it is asked every few seconds.
+    threads; without the broker it is asked every few seconds. `once`: how it stands now, and no more.
     """
     bell = _Bell(Reader(redis_url, incident_id))
     sent: Events = {}
@@ -43,6 +43,8 @@ async def watch(
             for event, body in told.items():
                 if sent.get(event) != body:
                     yield ServerSentEvent(data=body, event=event)
+            if once:
+                return
             sent = told
             await bell.wait()
     finally:

@@ -66,7 +66,7 @@ def _tell(session: Session, incident_id: UUID, run_id: UUID) -> bool:
             host_id=str(host.id),
             count=len(new),
             steps="; ".join(f"{step}: {verdict}" for step, verdict in list(new.items())[:MAX_NAMED]),
-            answers=[{"step": step, "verdict": verdict} for step, verdict in new.items()],
+            more={"answers": [{"step": step, "verdict": verdict} for step, verdict in new.items()]},
         )
     else:
         journal.ring(session, incident_id)
