@@ -15,6 +15,7 @@ from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
 from culprit.incidents import endpoints as incidents
+from culprit.incidents import mute_endpoints
 from culprit.kit.problem import RESPONSES
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
@@ -37,6 +38,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     diagnoses.router,
     playbooks.router,
     incidents.router,
+    mute_endpoints.router,
 )
 
 

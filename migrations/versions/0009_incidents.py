@@ -264,6 +264,7 @@ def upgrade() -> None:
         sa.Column("fix_id", sa.Uuid(), nullable=True),
         sa.Column("step", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("told_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint("role IN ('evidence', 'before', 'after', 'control')", name="ck_incident_run_role"),
         sa.ForeignKeyConstraint(["fix_id"], ["fix.id"], name="fk_incident_run_fix_id", ondelete="SET NULL"),
         sa.ForeignKeyConstraint(

@@ -6,18 +6,21 @@ from collections.abc import Callable
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
+from sse_starlette import EventSourceResponse
 
 from culprit.auth.actor import Actor
 from culprit.auth.dependencies import CurrentActor
 from culprit.auth.idempotency import Once
 from culprit.auth.policy import policy
 from culprit.captures.endpoints import Store
-from culprit.incidents import fixes, journal, queries, read, service, steps, verdicts
+from culprit.config import Settings
+from culprit.incidents import autopilot, bundle, fixes, journal, queries, read, service, steps, verdicts
 from culprit.incidents.given import (
+    AutopilotStart,
     FixAdd,
     FixPatch,
     HostsAdd,
@@ -37,8 +40,9 @@ from culprit.incidents.given import (
     WaiverAdd,
     WrongAdd,
 )
+from culprit.incidents.live import watch
 from culprit.incidents.schemas import IncidentRead, IncidentSummary, JournalRead, PinChecked
-from culprit.infra.db import Db
+from culprit.infra.db import Database, Db
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.models import Incident
 
@@ -215,6 +219,51 @@ def verify_fix(  # noqa: PLR0917
 ) -> Answer:
     """Asks whether it helped; `made` is the verification."""
     return once(body, lambda: _read(db, actor, fixes.verify(db, actor, incident_id, fix_id, body)))
+
+
+@router.post("/incidents/{incident_id}/autopilot", status_code=201, response_model=IncidentRead)
+def start_autopilot(
+    incident_id: UUID, body: AutopilotStart, db: Db, actor: CurrentActor, once: Once
+) -> Answer:
+    """The proposed captures are made one after another, up to a tier, until a person is needed."""
+    return _add(once, db, actor, autopilot.start, incident_id, body)
+
+
+@router.delete("/incidents/{incident_id}/autopilot")
+def stop_autopilot(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRead:
+    """By hand again, at once. It takes no version: stopping is always right."""
+    return read.read(db, actor, autopilot.stop(db, actor, incident_id))
+
+
+@router.get("/incidents/{incident_id}/events", response_class=EventSourceResponse)
+def incident_events(
+    incident_id: UUID, request: Request, db: Db, actor: CurrentActor, *, once: bool = False
+) -> EventSourceResponse:
+    """Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
+
+    With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+    """
+    journal.found(db, actor, incident_id)
+    database: Database = request.app.state.database
+    settings: Settings = request.app.state.settings
+    return EventSourceResponse(
+        watch(database.sessions, settings.redis_url, actor, incident_id, once=once), ping=15
+    )
+
+
+@router.get("/incidents/{incident_id}/bundle", response_class=Response)
+def get_bundle(incident_id: UUID, db: Db, actor: CurrentActor, store: Store) -> Response:
+    """The cited artifacts, what was concluded and what it was, without names: a case to test rules with (zip)."""
+    incident = journal.found(db, actor, incident_id)
+    policy(actor, "artifact.read")
+    return StreamingResponse(
+        bundle.pieces(bundle.write(db, actor, store, incident)),
+        media_type="application/zip",
+        headers={
+            "Content-Disposition": f"attachment; filename=incident-{incident.number}.zip",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
 
 
 @router.get("/incidents/{incident_id}/journal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from sqlalchemy import literal, update
@@ -63,14 +64,19 @@ def enter(
     kind: str,
     *,
     note: str = "",
+    more: Mapping[str, object] | None = None,
     **params: Param,
 ) -> JournalEntry:
-    """One change is told: the version grows, and whoever looks on is called. The incident must be locked."""
+    """One change is told: the version grows, and whoever looks on is called. The incident must be locked.
+
+    `params` fill its sentence; `more` is kept beside them for whoever wants to know exactly.
+    """
     incident.version += 1
     incident.updated_at = now()
     by = actor.id if actor else None
+    told = {**params, **(more or {})}
     entry = JournalEntry(
-        incident_id=incident.id, version=incident.version, kind=kind, params=params, note=note, by=by
+        incident_id=incident.id, version=incident.version, kind=kind, params=told, note=note, by=by
     )
     session.add(entry)
     if by is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
@@ -103,8 +103,8 @@ class Loaded:
             for one in self.fixes
         ]
 
-    def next(self, tiers: Sequence[Tier] = TIERS) -> Next | None:
-        """The step to take next, within these tiers and what the actor may."""
+    def next(self, tiers: Sequence[Tier] = TIERS, leave_out: Collection[str] = ()) -> Next | None:
+        """The step to take next, within these tiers and what the actor may; none of `leave_out`."""
         may = frozenset(
             one for one in tiers if self.actor is not None and allowed(self.actor, f"capture.{one}")
         )
@@ -118,7 +118,7 @@ class Loaded:
             if link.role in COUNTED
         ]
         decided = {one.key for one in self.hypotheses if one.state in {"refuted", "confirmed"}}
-        return next_step(self.walks, places, decided, self.waivers, RULES)
+        return next_step(self.walks, places, decided, {*self.waivers, *leave_out}, RULES)
 
 
 def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:

@@ -11,13 +11,16 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from collectors.contract import Text, Tier
+from collectors.plans import tier_of
 from collectors.registry import COLLECTORS
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks.contract import GATES
 from culprit.core.playbooks.merge import HostAnswer, Next
 from culprit.core.rules import form
+from culprit.core.rules.registry import RULES
 from culprit.incidents import books, queries
+from culprit.incidents.collecting import collectors_of, seconds_of
 from culprit.incidents.given import Symptom
 from culprit.incidents.load import TIERS, Loaded, load
 from culprit.incidents.schemas import (
@@ -46,7 +49,6 @@ from culprit.incidents.schemas import (
     WaivedRead,
     WindowRead,
 )
-from culprit.incidents.steps import seconds_of
 from culprit.kit.clock import now
 from culprit.models import Fix, Incident, JournalEntry, Pin, Verification
 
@@ -210,22 +212,29 @@ def _answer(loaded: Loaded, one: HostAnswer, names: Names) -> HostAnswerRead:
 def _next(loaded: Loaded, found: Next | None) -> NextRead | None:
     if found is None:
         return None
-    collectors = [COLLECTORS[name] for name in found.proposal.collectors]
-    seconds = {one.id: seconds_of(one.id) for one in collectors}
-    size = sum(one.cost.bytes_per_s * seconds[one.id] for one in collectors)
+    step = next(
+        walked.playbook.step(found.proposal.step)
+        for walked in loaded.walks
+        if walked.playbook.id == found.playbook
+    )
+    names = collectors_of(RULES[step.finding], loaded.tried.get(found.host, ())) if step.finding else []
+    seconds = {name: seconds_of(name) for name in names}
+    size = sum(COLLECTORS[name].cost.bytes_per_s * seconds[name] for name in names)
     return NextRead(
-        step=f"{found.playbook}/{found.proposal.step}",
+        step=f"{found.playbook}/{step.id}",
         host_id=UUID(found.host),
-        collectors=[one.id for one in collectors],
-        tier=str(found.proposal.tier),
+        collectors=names,
+        tier=str(tier_of(names)),
         cost=CostRead(
-            cpu_pct=round(sum(one.cost.cpu_pct for one in collectors), 2),
+            cpu_pct=round(sum(COLLECTORS[name].cost.cpu_pct for name in names), 2),
             seconds=max(seconds.values(), default=0),
             bytes=round(size) or None,
         ),
         commands=[
-            CommandRead(collector=one.id, text=one.ways[0].shows.replace("{seconds}", str(seconds[one.id])))
-            for one in collectors
+            CommandRead(
+                collector=name, text=COLLECTORS[name].ways[0].shows.replace("{seconds}", str(seconds[name]))
+            )
+            for name in names
         ],
         why={"key": found.proposal.why.key, "params": dict(found.proposal.why.params)},
     )

@@ -265,10 +265,11 @@ class MayRead(BaseModel):
 
 
 class AutopilotRead(BaseModel):
-    """How far it is by itself: `running`, or why it stopped."""
+    """How far it is by itself: `taken` captures, the last one for `step`, and why it stopped."""
 
     state: Literal["running", "stopped"]
     tier: str
+    taken: int
     by: PersonRef | None
     capture_id: UUID | None
     step: str | None

@@ -7,42 +7,19 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from collectors.registry import COLLECTORS
 from culprit.auth.actor import Actor
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeGiven
-from culprit.core.rules.read import needs_of
 from culprit.core.rules.registry import RULES
 from culprit.incidents import journal, queries
+from culprit.incidents.collecting import collectors_of, seconds_of
 from culprit.incidents.given import StepRun
 from culprit.incidents.verdicts import step_about
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.errors import Invalid
 from culprit.models import Capture, Host, Incident, IncidentHost, IncidentRun, Run
 
-#: As long as the first look of a diagnosis, and long enough for a profile of a thousand samples.
-SECONDS = 10
 PLAN = "triage"
-
-
-def collectors_of(rule: str, tried: frozenset[str] = frozenset()) -> list[str]:
-    """The cheapest collectors that answer a rule; those that were tried only where there is no other."""
-    found: dict[str, None] = {}
-    for any_of in needs_of(RULES[rule].measure):
-        known = [one for one in any_of if one in COLLECTORS]
-        fresh = [one for one in known if one not in tried] or known
-        if fresh:
-            found.setdefault(
-                min(
-                    fresh, key=lambda one: (list(type(COLLECTORS[one].tier)).index(COLLECTORS[one].tier), one)
-                )
-            )
-    return list(found)
-
-
-def seconds_of(collector: str) -> int:
-    """How long a step lets a collector run."""
-    return min(SECONDS, COLLECTORS[collector].seconds_max)
 
 
 def run(
@@ -71,7 +48,7 @@ def take(
     if wanted.host_id not in found:
         raise Invalid("incident.no_host")
     link, host = found[wanted.host_id]
-    names = collectors_of(rule, _tried(session, incident, host))
+    names = collectors_of(RULES[rule], _tried(session, incident, host))
     if not names:
         raise Invalid("incident.step_for_a_person", step=wanted.step)
     seconds = wanted.seconds or max(seconds_of(one) for one in names)

@@ -26,6 +26,8 @@ QUEUES = {
     "culprit.evaluate_run": "parse",
     "culprit.advance_diagnosis": "parse",
     "culprit.advance_verification": "parse",
+    "culprit.tell_incidents": "parse",
+    "culprit.advance_incident": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ForeignKey
@@ -15,7 +16,8 @@ INCIDENT_RUN_ROLES = ("evidence", "before", "after", "control")
 class IncidentRun(Base):
     """A run that an incident looks at, and as what: evidence for steps, or one side of a comparison for a fix.
 
-    `step` is the step that it was made for. Verdicts rest on `evidence` alone.
+    `step` is the step that it was made for. Verdicts rest on `evidence` alone. `told_at` is when the journal was told
+    what the rules said about it.
     """
 
     __tablename__ = "incident_run"
@@ -29,3 +31,4 @@ class IncidentRun(Base):
     fix_id: Mapped[UUID | None] = mapped_column(ForeignKey("fix.id", ondelete="SET NULL"))
     step: Mapped[str | None]
     created_at: Mapped[CreatedAt]
+    told_at: Mapped[datetime | None]

@@ -55,12 +55,16 @@ def run(name: str, **states: str) -> Heard:
     return Heard(name, {rules[key]: (finding(rules[key], state),) for key, state in states.items()})
 
 
-def said(verdict: Verdict, step: str = "stacks", host: str | None = None, who: str = "ada", at: float = 1) -> Spoken:
+def said(
+    verdict: Verdict, step: str = "stacks", host: str | None = None, who: str = "ada", at: float = 1
+) -> Spoken:
     return Spoken(f"{who}{at}", f"ports/{step}", host, verdict, who, at)
 
 
 def walked(
-    heard: dict[str, list[Heard]], spoken: Sequence[Spoken] = (), muted: frozenset[tuple[str, str]] = frozenset()
+    heard: dict[str, list[Heard]],
+    spoken: Sequence[Spoken] = (),
+    muted: frozenset[tuple[str, str]] = frozenset(),
 ) -> Walked:
     return over(BOOK, HOSTS, HOSTS, Evidence(heard, spoken, muted), RULES)
 
@@ -92,7 +96,9 @@ def test_a_run_that_says_nothing_takes_no_answer_away() -> None:
         ((), "not_collected"),
     ],
 )
-def test_silence_refutes_only_where_everybody_was_asked(verdicts: tuple[Verdict, ...], expected: Verdict) -> None:
+def test_silence_refutes_only_where_everybody_was_asked(
+    verdicts: tuple[Verdict, ...], expected: Verdict
+) -> None:
     assert together(verdicts) == expected
 
 
@@ -106,7 +112,9 @@ def test_the_order_of_hosts_changes_nothing(verdicts: list[Verdict]) -> None:
 def test_a_person_stands_above_the_rule_and_the_disagreement_is_kept() -> None:
     found = walked({"a": [run("r", search="fired")], "b": [run("q", search="quiet")]}, [said("refutes")])
     first, second = found.hosts["stacks"]
-    assert first.answer.by == "person" and first.answer.verdict == "refutes" and first.rule.verdict == "supports"
+    assert (
+        first.answer.by == "person" and first.answer.verdict == "refutes" and first.rule.verdict == "supports"
+    )
     assert first.disagrees and not second.disagrees
     assert found.chain.answers["stacks"].verdict == "refutes"
 
@@ -131,10 +139,14 @@ def test_a_persons_verdict_is_no_stronger_than_the_numbers_of_its_rule() -> None
 
 
 def test_a_muted_finding_is_shown_and_counts_for_nothing() -> None:
-    found = walked({"a": [run("r", search="fired")], "b": []}, muted=frozenset({("a", SEARCH)})).hosts["stacks"][0]
+    found = walked({"a": [run("r", search="fired")], "b": []}, muted=frozenset({("a", SEARCH)})).hosts[
+        "stacks"
+    ][0]
     assert found.answer.verdict == "inconclusive" and [one.rule for one in found.muted] == [SEARCH]
     assert found.answer.reason is not None and found.answer.reason.key == "playbook.muted"
-    quiet = walked({"a": [run("r", search="quiet")], "b": []}, muted=frozenset({("a", SEARCH)})).hosts["stacks"][0]
+    quiet = walked({"a": [run("r", search="quiet")], "b": []}, muted=frozenset({("a", SEARCH)})).hosts[
+        "stacks"
+    ][0]
     assert quiet.answer.verdict == "refutes" and not quiet.muted
 
 
@@ -146,7 +158,9 @@ def test_a_rule_that_is_no_more_answers_nothing_and_is_not_proposed() -> None:
     assert next_step([over(gone, HOSTS, HOSTS, Evidence({}), RULES)], places(), (), (), RULES) is None
 
 
-@given(st.sampled_from(["fired", "quiet", "inconclusive", "not_evaluated"]), st.sampled_from(["fired", "quiet"]))
+@given(
+    st.sampled_from(["fired", "quiet", "inconclusive", "not_evaluated"]), st.sampled_from(["fired", "quiet"])
+)
 def test_one_host_with_one_run_is_walked_as_before(search: str, time_wait: str) -> None:
     heard = run("r", search=search, time_wait=time_wait)
     alone = over(BOOK, ("a",), ("a",), Evidence({"a": [heard]}), RULES).chain

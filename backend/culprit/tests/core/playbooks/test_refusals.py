@@ -50,7 +50,9 @@ def test_a_waiver_says_why(reason: str) -> None:
 def test_confirmed_needs_strong_evidence_and_a_comparison(grade: Grade) -> None:
     strong = grade in (Grade.DIRECT, Grade.MECHANISM)
     stand = replace(SUPPORTED, grade=grade)
-    assert key(decision("confirmed", "p/h", stand, [PROVEN])) == (None if strong else "incident.confirm_needs_grade")
+    assert key(decision("confirmed", "p/h", stand, [PROVEN])) == (
+        None if strong else "incident.confirm_needs_grade"
+    )
     for fix in (FixFact("p/h", "no_conclusion"), FixFact("p/other", "verified"), FixFact(None, "verified")):
         expected = "incident.confirm_needs_comparison" if strong else "incident.confirm_needs_grade"
         assert key(decision("confirmed", "p/h", stand, [fix])) == expected
