@@ -23,6 +23,7 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -32,6 +33,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from culprit.core import primary
 from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.view import View
@@ -121,7 +123,7 @@ def capture(jobs: Sequence[bundle.Job]) -> View:
         raise SystemExit(f"the runner ended with {status}")
     clock = ClockMap.from_records(dict(one.header.fields) for one in got if one.header.kind == "clock")
     boots = [int(one.header.fields["bt0"]) for one in got if one.header.kind == "clock"]
-    t0, t1 = (int(clock.to_utc("boottime", [at])[0]) for at in (min(boots), max(boots)))
+    t0, t1 = clock.to_utc("boottime", np.array([min(boots), max(boots)], np.int64)).tolist()
     parsed = {job.id: _parsed(job, got, clock) for job in jobs}
     return replace(view_of(parsed, seconds=(t1 - t0) / 1e9), span_ns=(t0, t1))
 
@@ -164,7 +166,11 @@ def sides(wanted: argparse.Namespace) -> list[Side]:
                     time.sleep(GAP_S)
                     views.append(unhindered(lambda: capture(jobs)))
                 found.append(Side(less, views))
-                print(f"side {at + 1} of {wanted.sides} ({'less' if less else 'all'})", flush=True)
+                print(
+                    f"side {at + 1} of {wanted.sides} ({'less' if less else 'all'})",
+                    file=sys.stderr,
+                    flush=True,
+                )
     return found
 
 
