@@ -232,6 +232,7 @@ def upgrade() -> None:
         sa.Column("primary", JSONB(none_as_null=True), nullable=True),
         sa.Column("bar", sa.Double(), nullable=True),
         sa.Column("before", JSONB(none_as_null=True), nullable=False),
+        sa.Column("made_before", JSONB(none_as_null=True), nullable=False),
         sa.Column("after", JSONB(none_as_null=True), nullable=False),
         sa.Column("control_host_id", sa.Uuid(), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
@@ -242,7 +243,8 @@ def upgrade() -> None:
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint("kind IN ('plain', 'control', 'cohort')", name="ck_verification_kind"),
         sa.CheckConstraint(
-            "state IN ('collecting', 'judging', 'done', 'failed', 'cancelled')", name="ck_verification_state"
+            "state IN ('before', 'waiting', 'collecting', 'judging', 'done', 'failed', 'cancelled')",
+            name="ck_verification_state",
         ),
         sa.ForeignKeyConstraint(["control_host_id"], ["host.id"], name="fk_verification_control_host_id"),
         sa.ForeignKeyConstraint(["fix_id"], ["fix.id"], name="fk_verification_fix_id", ondelete="CASCADE"),
@@ -254,7 +256,7 @@ def upgrade() -> None:
         "ix_verification_open",
         "verification",
         ["state"],
-        postgresql_where=sa.text("state IN ('collecting', 'judging')"),
+        postgresql_where=sa.text("state IN ('before', 'collecting', 'judging')"),
     )
     op.create_table(
         "incident_run",

@@ -22,7 +22,7 @@ from culprit.models import Fix, Hypothesis, Incident, Verification
 TASK = "culprit.advance_verification"
 #: Clocks of people and servers differ by so much at most.
 AHEAD = timedelta(minutes=5)
-OPEN = ("collecting", "judging")
+OPEN = ("before", "waiting", "collecting", "judging")
 
 
 def add(session: Session, actor: Actor, incident_id: UUID, wanted: FixAdd) -> tuple[Incident, UUID]:
@@ -119,6 +119,10 @@ def _apply(session: Session, actor: Actor, incident: Incident, fix: Fix, wanted:
     if at > now() + AHEAD:
         raise Invalid("incident.fix_in_future")
     fix.state, fix.applied_at = "applied", at
+    for one in queries.verifications(session, incident.id):
+        if one.fix_id == fix.id and one.state in {"before", "waiting"}:
+            one.state = "collecting"
+            announce(session, TASK, one.id)
     journal.enter(session, incident, actor, "fix_applied", what=fix.what, at=at.isoformat())
 
 
@@ -132,10 +136,13 @@ def _fix(session: Session, incident: Incident, fix_id: UUID) -> Fix:
 def verify(
     session: Session, actor: Actor, incident_id: UUID, fix_id: UUID, wanted: VerifyAdd
 ) -> tuple[Incident, UUID]:
-    """Asks whether a fix helped: stores the question and rings for it. Raises NotFound, Conflict, Invalid."""
+    """Asks whether a fix helped: stores the question and rings for it. Raises NotFound, Conflict, Invalid.
+
+    Asked before the fix is applied, it measures the side before first, and the other once the fix is in force.
+    """
     incident = journal.claim(session, actor, incident_id, wanted.version)
     fix = _fix(session, incident, fix_id)
-    if fix.state in {"planned", "reverted"}:
+    if fix.state == "reverted":
         raise Conflict("incident.fix_not_applied")
     if any(one.fix_id == fix.id and one.state in OPEN for one in queries.verifications(session, incident.id)):
         raise Conflict("incident.verification_runs")
@@ -158,7 +165,8 @@ def verify(
         kind=wanted.kind,
         primary=hypothesis.primary if hypothesis else None,
         bar=wanted.bar,
-        before=[str(one) for one in before],
+        before=[] if fix.state == "planned" else [str(one) for one in before],
+        state="before" if fix.state == "planned" else "collecting",
         control_host_id=control,
         requested_by=actor.id,
     )

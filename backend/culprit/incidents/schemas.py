@@ -179,16 +179,17 @@ class CauseRead(BaseModel):
 
 
 class VerificationRead(BaseModel):
-    """One comparison of before with after. `captures` are those that were made for it."""
+    """One comparison of before with after: runs before, captures that were made for it before and after the fix."""
 
     id: UUID
     kind: Literal["plain", "control", "cohort"]
     primary: PrimaryRead | None
     bar: float | None
     before: list[UUID]
+    made_before: list[UUID]
     after: list[UUID]
     control_host_id: UUID | None
-    state: Literal["collecting", "judging", "done", "failed", "cancelled"]
+    state: Literal["before", "waiting", "collecting", "judging", "done", "failed", "cancelled"]
     result: Json | None
     failure: Sentence | None
     requested_by: PersonRef | None

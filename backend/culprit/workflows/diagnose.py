@@ -42,11 +42,11 @@ from culprit.models import Capture, Diagnosis, Evaluation, Host, Run
 from culprit.services import queries as services
 from culprit.workflows.baselines import baseline_run
 from culprit.workflows.evaluate_run import READ, being_built
+from culprit.workflows.measuring import measuring
 from culprit.workflows.read_view import read_view
 
 Json = dict[str, Any]
 TRIAGE = "triage"
-LOG, ACCEPTS = "app_metrics", "accepts"
 SERVICE = "service"
 
 
@@ -118,7 +118,7 @@ def _start(  # noqa: PLR0917
     """The capture of the next stage."""
     number = len(diagnosis.stages) + 1
     host = session.get_one(Host, diagnosis.host_id)
-    options = _measuring(session, host)
+    options = measuring(session, host)
     seconds = {**seconds, **dict.fromkeys(options, max(seconds.values()))}
     wanted = CaptureCreate(
         host_ids=list(hosts),
@@ -158,15 +158,6 @@ def _located(session: Session, host: Host, scope: Json) -> Json:
         return scope
     declared = services.on_host(session, host, scope["value"])
     return (declared.locate if declared else None) or {"kind": "unit", "value": scope["value"]}
-
-
-def _measuring(session: Session, host: Host) -> dict[str, dict[str, str]]:
-    """The collectors that measure the host's declared service, with their options: its log, else its port."""
-    logged = services.measured(session, host, "access_log")
-    if logged is not None:
-        return {LOG: {"path": logged.source["path"], "format": logged.source["format"]}}
-    inferred = services.measured(session, host, "accepts")
-    return {ACCEPTS: {"port": str(inferred.source["port"])}} if inferred else {}
 
 
 def _scope_of(about: Subject) -> Json:

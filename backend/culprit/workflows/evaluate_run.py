@@ -102,7 +102,13 @@ def _go_on(session: Session, run: Run) -> None:
     if session.scalar(select(exists(select(IncidentRun.run_id).where(IncidentRun.run_id == run.id)))):
         announce(session, "culprit.tell_incidents", run.id)
         verified = select(Verification.id).where(
-            Verification.state == "collecting", Verification.after.contains([str(run.capture_id)])
+            Verification.state.in_(("before", "collecting")),
+            or_(
+                *(
+                    made.contains([str(run.capture_id)])
+                    for made in (Verification.made_before, Verification.after)
+                )
+            ),
         )
         for verification_id in session.scalars(verified):
             announce(session, "culprit.advance_verification", verification_id)

@@ -170,7 +170,7 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.evaluate_run": _unevaluated(),
         "culprit.advance_diagnosis": select(Diagnosis.id).where(Diagnosis.state == "running"),
         "culprit.advance_verification": select(Verification.id).where(
-            Verification.state.in_(("collecting", "judging"))
+            Verification.state.in_(("before", "collecting", "judging"))
         ),
         "culprit.tell_incidents": _untold(),
         "culprit.advance_incident": select(Incident.id).where(

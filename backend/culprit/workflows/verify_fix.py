@@ -23,9 +23,7 @@ from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeGiven
 from culprit.core import verification_form
 from culprit.core.cohort import MIN_HOSTS
-from culprit.core.outcomes import RUN_FINAL
 from culprit.core.verify import least_windows, none
-from culprit.incidents import journal
 from culprit.infra.artifacts import ArtifactStore, artifact_store
 from culprit.infra.broker import announce
 from culprit.infra.db import database
@@ -33,9 +31,9 @@ from culprit.infra.progress import publisher
 from culprit.kit.clock import now
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Evaluation, Fix, Incident, IncidentRun, Run, Verification
-from culprit.workflows.evaluate_run import being_built
+from culprit.models import Capture, Fix, IncidentRun, Run, Verification
 from culprit.workflows.read_view import read_view
+from culprit.workflows.verify_before import measure
 from culprit.workflows.verify_judge import BAR, judged
 from culprit.workflows.verify_sides import (
     Asked,
@@ -46,12 +44,9 @@ from culprit.workflows.verify_sides import (
     runs_before,
     runs_of_captures,
 )
+from culprit.workflows.verify_state import OPEN, TASK, came_home, fail, locked, rested, tell
 
 Json = dict[str, Any]
-TASK = "culprit.advance_verification"
-OPEN = ("collecting", "judging")
-#: Captures right behind one another are pieces of one: what makes a second like the next goes on across them.
-PAUSE = timedelta(seconds=10)
 #: What was just restarted is not yet what it will be.
 SETTLED = timedelta(seconds=30)
 #: Captures that may come to nothing before it is judged without them.
@@ -65,7 +60,9 @@ def advance_verification(verification_id: UUID) -> str | None:
         verification = session.get(Verification, verification_id)
         if verification is None:
             return None
-        if verification.state == "collecting":
+        if verification.state == "before":
+            measure(session, store, verification)
+        elif verification.state == "collecting":
             _collect(session, store, verification)
         elif verification.state == "judging":
             _judge(session, store, verification)
@@ -81,10 +78,10 @@ def _collect(session: Session, store: ArtifactStore, verification: Verification)
     made = [UUID(str(one)) for one in verification.after]
     if actor is None or what is None:
         key = "run.requester_gone" if actor is None else "verify.no_primary"
-        _fail(session, verification, {"key": key, "params": {}})
+        fail(session, verification, {"key": key, "params": {}})
     elif _given_up(session, what, made):
         _cancel(session, what)
-    elif all(_read(session, one) for one in made):
+    elif all(came_home(session, one) for one in made):
         _go_on(session, store, actor, what)
 
 
@@ -96,22 +93,23 @@ def _go_on(session: Session, store: ArtifactStore, actor: Actor, what: Asked) ->
     refusal = None if made else _refusal(session, what, before, needed)
     taken = _taken(what, before, needed)
     if refusal is not None:
-        if _locked(session, verification, ("collecting",)):
+        if locked(session, verification, ("collecting",)):
             _refuse(session, what, before, needed, refusal)
     elif _home(session, what, made) >= taken or len(made) >= taken + SPARE:
-        if _locked(session, verification, ("collecting",)):
+        if locked(session, verification, ("collecting",)):
             verification.state = "judging"
             announce(session, TASK, verification.id)
     elif (
-        _due(session, made, what.fix)
-        and _locked(session, verification, ("collecting",))
+        _settled(session, what.fix)
+        and rested(session, made)
+        and locked(session, verification, ("collecting",))
         and len(verification.after) == len(made)
     ):
         verification.before = [str(run.id) for run in before]
         try:
             _start(session, store, actor, what, before)
         except CulpritError as error:
-            _fail(session, verification, error.sentence)
+            fail(session, verification, error.sentence)
 
 
 def _needed(session: Session, store: ArtifactStore, what: Asked, before: Sequence[Run]) -> int:
@@ -169,12 +167,11 @@ def _refuse(session: Session, what: Asked, before: Sequence[Run], needed: int, t
     _store(session, what, verification_form.result(verdict, what.read, what.better, bar, notes=[todo]))
 
 
-def _due(session: Session, made: Sequence[UUID], fix: Fix) -> bool:
-    """Whether enough time has passed since the fix and since the last capture."""
+def _settled(session: Session, fix: Fix) -> bool:
+    """Whether enough time has passed since the fix."""
     at = session.scalar(select(func.clock_timestamp()))
-    last = session.scalar(select(func.max(Run.ended_at)).where(Run.capture_id.in_(made)))
     assert at is not None and fix.applied_at is not None
-    return at >= fix.applied_at + SETTLED and (last is None or at >= last + PAUSE)
+    return at >= fix.applied_at + SETTLED
 
 
 def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, before: Sequence[Run]) -> None:
@@ -202,21 +199,11 @@ def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, be
     verification.after = [*verification.after, str(capture.id)]
 
 
-def _read(session: Session, capture_id: UUID) -> bool:
-    """Whether every run of a capture has ended, was evaluated, and has its profiles."""
-    evaluated = exists(select(Evaluation.run_id).where(Evaluation.run_id == Run.id))
-    runs = session.execute(select(Run.id, Run.state, evaluated).where(Run.capture_id == capture_id)).all()
-    return all(
-        state in RUN_FINAL and (seen or state not in {"done", "partial"}) and not being_built(session, run)
-        for run, state, seen in runs
-    )
-
-
 def _judge(session: Session, store: ArtifactStore, verification: Verification) -> None:
     """Read both sides, and write down what they say."""
     what = asked(session, verification)
     if what is None:
-        _fail(session, verification, {"key": "verify.no_primary", "params": {}})
+        fail(session, verification, {"key": "verify.no_primary", "params": {}})
         return
     made = [UUID(str(one)) for one in verification.after]
     before = runs_before(session, what)
@@ -226,7 +213,7 @@ def _judge(session: Session, store: ArtifactStore, verification: Verification) -
         (control_before(session, what, before), runs_of_captures(session, made, there)) if there else None
     )
     answer = judged(what, _sides(session, store, what), before, after, control)
-    if _locked(session, verification, ("judging",)):
+    if locked(session, verification, ("judging",)):
         _store(session, what, answer)
 
 
@@ -234,14 +221,6 @@ def _sides(session: Session, store: ArtifactStore, what: Asked) -> Sides:
     there = what.verification.control_host_id
     names = names_of(session, [*what.hosts, *([there] if there else [])])
     return Sides(lambda run_id: read_view(session, store, [run_id]), names, what)
-
-
-def _locked(session: Session, verification: Verification, states: Sequence[str]) -> bool:
-    """Holds the incident and then the verification; False where the latter is no longer in one of these states."""
-    incident_id = select(Fix.incident_id).where(Fix.id == verification.fix_id).scalar_subquery()
-    session.execute(select(Incident.id).where(Incident.id == incident_id).with_for_update())
-    session.refresh(verification, with_for_update=True)
-    return verification.state in states
 
 
 def _store(session: Session, what: Asked, answer: Json) -> None:
@@ -252,23 +231,7 @@ def _store(session: Session, what: Asked, answer: Json) -> None:
     if fix.state not in {"planned", "reverted"}:
         fix.state = answer["outcome"]
     percent = {} if answer["change"] is None else {"percent": round(100 * answer["change"], 1)}
-    _tell(session, what, f"fix_{answer['outcome']}", read=what.read, **percent)
-
-
-def _fail(session: Session, verification: Verification, sentence: Json) -> None:
-    if not _locked(session, verification, OPEN):
-        return
-    verification.state, verification.failure, verification.ended_at = "failed", sentence, now()
-    fix = session.get_one(Fix, verification.fix_id)
-    incident = session.get_one(Incident, fix.incident_id, populate_existing=True)
-    journal.enter(session, incident, None, "verification_failed", what=fix.what)
-
-
-def _tell(session: Session, what: Asked, kind: str, **params: str | float) -> None:
-    """A line in the journal under a new version of the incident, which must be locked."""
-    incident = session.get_one(Incident, what.fix.incident_id, populate_existing=True)
-    told = {"what": what.fix.what, "verification": str(what.verification.id)}
-    journal.enter(session, incident, None, kind, **told, **params)
+    tell(session, what, f"fix_{answer['outcome']}", read=what.read, **percent)
 
 
 def _given_up(session: Session, what: Asked, made: Sequence[UUID]) -> bool:
@@ -282,9 +245,9 @@ def _given_up(session: Session, what: Asked, made: Sequence[UUID]) -> bool:
 
 
 def _cancel(session: Session, what: Asked) -> None:
-    if _locked(session, what.verification, OPEN):
+    if locked(session, what.verification, OPEN):
         what.verification.state, what.verification.ended_at = "cancelled", now()
-        _tell(session, what, "verification_cancelled")
+        tell(session, what, "verification_cancelled")
         _call_off(session, what.verification)
 
 

@@ -9,6 +9,8 @@ import gzip
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ from culprit.models import (
     Verification,
 )
 from culprit.tests.support import runs
-from culprit.workflows import verify_fix
+from culprit.workflows import verify_before, verify_fix, verify_state
 from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.sweep import doorbells
@@ -48,7 +50,7 @@ LOG = {"app_metrics": {"path": "/var/log/shop/access.log", "format": "lab"}}
 @pytest.fixture(autouse=True)
 def at_once(config, monkeypatch):
     """Captures follow one another at once, and the fix has settled."""
-    monkeypatch.setattr(verify_fix, "PAUSE", timedelta(0))
+    monkeypatch.setattr(verify_state, "PAUSE", timedelta(0))
     monkeypatch.setattr(verify_fix, "SETTLED", timedelta(0))
     for cached in (artifact_store, publisher):
         cached.cache_clear()
@@ -257,10 +259,10 @@ def test_captures_are_taken_with_a_pause_between(case, monkeypatch):
     case.before(host, busy=40.0)
     asked = case.ask(case.fix(host))
     advance_verification(asked)
-    monkeypatch.setattr(verify_fix, "PAUSE", timedelta(hours=1))
+    monkeypatch.setattr(verify_state, "PAUSE", timedelta(hours=1))
     case.home(case.taken(asked)[0], 20.0)
     assert advance_verification(asked) == "collecting" and len(case.taken(asked)) == 1
-    monkeypatch.setattr(verify_fix, "PAUSE", timedelta(0))
+    monkeypatch.setattr(verify_state, "PAUSE", timedelta(0))
     advance_verification(asked)
     assert len(case.taken(asked)) == 2
 
@@ -398,3 +400,67 @@ def test_who_may_no_longer_capture_does_not(case, people):
     asked = case.ask(case.fix(host), requested_by=people["viewer"].id)
     assert advance_verification(asked) == "failed"
     assert not case.taken(asked)
+
+
+# -- asked for before the fix is applied ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def planned(case, monkeypatch):
+    """A fix that is only planned, on a host whose plan and measurements are the ones that come home by hand."""
+    only = SimpleNamespace(collectors=[SimpleNamespace(id="cpu_stat")])
+    monkeypatch.setattr(verify_before, "PLANS", {verify_before.PLAN: only})
+    monkeypatch.setattr(verify_before, "measuring", lambda session, host: LOG)
+    host = case.host("web1")
+    fix = case.fix(host)
+    with unit_of_work(case.db.sessions) as session:
+        row = session.get_one(Fix, fix)
+        row.state, row.applied_at = "planned", None
+    return case, fix, case.ask(fix, state="before")
+
+
+def measured(case, asked, busy=40.0, **how) -> str:
+    """The side before to its end: each capture that it starts comes home."""
+    for _ in range(8):
+        state = advance_verification(asked)
+        if state != "before":
+            return state
+        case.home(case.read(Verification, asked).made_before[-1], busy, **how)
+    return state
+
+
+def test_the_side_before_is_measured_while_the_fix_is_planned(planned):
+    case, fix, asked = planned
+    assert ("culprit.advance_verification", asked) in listed(case.db)
+    assert measured(case, asked) == "waiting"
+    row = case.read(Verification, asked)
+    assert len(row.made_before) == len(row.before) == 3 and row.after == []
+    assert ("culprit.advance_verification", asked) not in listed(case.db), "it waits for a person"
+    with unit_of_work(case.db.sessions) as session:
+        found = session.get_one(Fix, fix)
+        found.state, found.applied_at = "applied", datetime.now(UTC)
+        session.get_one(Verification, asked).state = "collecting"
+    assert case.play(asked, 20.0, at=time.time() + 60)["outcome"] == "verified"
+    with case.db.sessions() as session:
+        roles = session.scalars(select(IncidentRun.role).where(IncidentRun.fix_id == fix)).all()
+    assert sorted(roles) == ["after"] * 3 + ["before"] * 3
+
+
+def test_captures_before_that_come_to_nothing_are_not_taken_for_ever(planned):
+    case, _, asked = planned
+    assert measured(case, asked, fails=True) == "failed"
+    row = case.read(Verification, asked)
+    assert row.failure["key"] == "verify.before_failed" and len(row.made_before) == 3
+
+
+def test_calling_a_capture_before_off_calls_the_verification_off(planned, people):
+    case, _, asked = planned
+    assert advance_verification(asked) == "before"
+    with unit_of_work(case.db.sessions) as session:
+        captures.cancel(session, people["oncall"].actor, UUID(case.read(Verification, asked).made_before[0]))
+    assert advance_verification(asked) == "cancelled"
+
+
+def listed(db):
+    with db.sessions() as session:
+        return doorbells(session)
