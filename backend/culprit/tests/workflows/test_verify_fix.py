@@ -457,7 +457,8 @@ def test_calling_a_capture_before_off_calls_the_verification_off(planned, people
     case, _, asked = planned
     assert advance_verification(asked) == "before"
     with unit_of_work(case.db.sessions) as session:
-        captures.cancel(session, people["oncall"].actor, UUID(case.read(Verification, asked).made_before[0]))
+        made = UUID(case.read(Verification, asked).made_before[0])
+        captures.cancel(session, people["oncall"].actor, publisher(), made)
     assert advance_verification(asked) == "cancelled"
 
 
