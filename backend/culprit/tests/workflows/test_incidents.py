@@ -43,8 +43,8 @@ def test_a_run_of_no_incident_tells_nobody(db, host):
     assert tell_incidents(evaluated(db, host, {}).run_id) == 0
 
 
-def finish(db, capture_id, states):
-    """The runs of a capture come home and are evaluated."""
+def finish(db, capture_id):
+    """The runs of a capture end, with nothing."""
     with unit_of_work(db.sessions) as session:
         for run in session.scalars(select(Run).where(Run.capture_id == capture_id)).all():
             run.state = "failed"
@@ -66,7 +66,7 @@ def test_it_goes_on_by_itself_until_a_person_is_needed(as_, db, host):
         assert pilot["capture_id"] not in taken, "one capture at a time"
         taken.append(pilot["capture_id"])
         assert advance_incident(desk.now["id"]) == "running" and len(desk.look()["runs"]) == len(taken)
-        finish(db, pilot["capture_id"], {})
+        finish(db, pilot["capture_id"])
     assert pilot["reason"]["key"] in {"autopilot.person", "autopilot.tier", "capture.option_required"}
     assert pilot["taken"] == len(taken) > 0
     assert len(entries(desk, "step")) == len(taken) and len(entries(desk, "autopilot_stopped")) == 1
