@@ -40,16 +40,14 @@ class FrameRef(Given):
 
 
 class RowRef(Given):
-    """A row (from 0) of a table of a run: of that id, or of that collector and kind. `cells` are columns to point at."""
+    """A row (from 0) of a table of a run, named by id or by collector and kind; `cells` are columns to point at."""
 
     run_id: UUID
     table_id: UUID | None = None
     collector: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,100}$")] = ""
     kind: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,100}$")] = ""
     row: Annotated[int, Field(ge=0, le=1_000_000)]
-    cells: Annotated[
-        list[Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,200}$")]], Field(max_length=100)
-    ] = []
+    cells: Annotated[list[Cell] | None, Field(max_length=100)] = None
 
 
 class LineRef(Given):
