@@ -73,7 +73,7 @@ def _ready(chosen: Sequence[Scenario], lives: Mapping[str, Live]) -> Json:
         "causes": list(lives),
         "cures": [cause for cause, live in lives.items() if live.cure],
         "says": [one.summary for one in chosen],
-        "port_of_service": first.parameters.get("port"),
+        "service_port": first.parameters.get("port"),
         "healthy": {cause: _finite(live.parameters.get("healthy", {})) for cause, live in lives.items()},
         "sick": {cause: _stats(live) for cause, live in lives.items()},
     }
