@@ -75,11 +75,10 @@ def main() -> int:
         missing += lacking
         total += counts
         ruled = sum(bool(step.finding) for step in book.steps)
+        steps = f"{len(book.steps)} | {ruled} | {len(book.steps) - ruled}"
         numbers = " | ".join(str(counts[one]) for one in VERDICTS)
         walk_ms = f"{_walk_ms(book, everything):.2f}" if book.steps else "-"
-        print(
-            f"| {name} | {book.kind} | {len(book.steps)} | {ruled} | {len(book.steps) - ruled} | {numbers} | {walk_ms} |"
-        )
+        print(f"| {name} | {book.kind} | {steps} | {numbers} | {walk_ms} |")
     print("| all | | | | | " + " | ".join(str(total[one]) for one in VERDICTS) + " | |")
     print(f"steps that did not come to both of their verdicts: {missing}")
     return 1 if missing else 0
