@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, diagnose, files, hosts, incidents, playbooks, shapes
+from culprit.cli import captures, demo, diagnose, files, hosts, incidents, playbooks, shapes
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -29,6 +29,7 @@ app.add_typer(incidents.app, name="incident", help="What is being investigated, 
 captures.register(app)
 files.register(app)
 diagnose.register(app)
+demo.register(app)
 
 
 @app.command()
