@@ -13,13 +13,16 @@ from sqlalchemy.orm import Session
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible_runs
 from culprit.captures.schemas import ScopeGiven
-from culprit.core.rules.registry import CAUSES
+from culprit.core.rules.contract import STRENGTH, Over
+from culprit.core.rules.registry import CAUSES, RULES
 from culprit.diagnoses import service as diagnoses
-from culprit.incidents.given import MAX_PLAYBOOKS, HostGiven
+from culprit.incidents.given import HostGiven
 from culprit.kit.errors import NotFound
 from culprit.models import Capture, Evaluation, Run
 from culprit.playbooks.library import library
 
+#: Playbooks that come along by themselves; more can be added by hand.
+MAX_BROUGHT = 3
 #: What is looked at where a capture named no place that another capture could be given.
 WHOLE = ScopeGiven()
 KINDS = ("process", "cgroup", "unit", "container", "port")
@@ -95,11 +98,27 @@ def _scope(stored: dict[str, str]) -> ScopeGiven:
 
 
 def playbooks_of(causes: Sequence[str]) -> list[str]:
-    """The playbooks with a hypothesis of one of these causes: those of the first cause first, cases before methods."""
-    rank = {cause: n for n, cause in enumerate(causes)}
-    found = []
-    for name, one in library().items():
-        mine = [rank[each.cause] for each in one.hypotheses if each.cause in rank]
-        if mine and one.steps:
-            found.append((min(mine), one.kind != "case", name))
-    return [name for _, _, name in sorted(found)][:MAX_PLAYBOOKS]
+    """For each cause the playbook that tells its story best, at most a few in all: a chain is to be walked.
+
+    Best is where the cause is the first hypothesis, cases before methods, the shorter one.
+    """
+    found: dict[str, None] = {}
+    for cause in causes:
+        those = [
+            ([each.cause for each in one.hypotheses].index(cause), one.kind != "case", len(one.steps), name)
+            for name, one in library().items()
+            if one.steps and any(each.cause == cause for each in one.hypotheses)
+        ]
+        if those:
+            found[min(those)[-1]] = None
+    return list(found)[:MAX_BROUGHT]
+
+
+def primary_of(cause: str) -> dict[str, str] | None:
+    """The number by which a fix of a cause is judged where no playbook says: what its strongest rule measures."""
+    rules = [one for one in RULES.values() if cause in one.causes]
+    best = max(rules, key=lambda one: STRENGTH[one.grade], default=None)
+    if best is None:
+        return None
+    read = best.measure.metric if isinstance(best.measure, Over) else best.measure.id
+    return {"read": read, "better": "lower" if best.op in {">", ">=", "=="} else "higher"}
