@@ -333,6 +333,7 @@ export interface ResultTable {
   columns: { id: string; unit: string }[];
   rows: (string | number | null)[][];
   artifact_id: string | null;
+  collector: string | null;
 }
 
 export interface Profile {

@@ -7,26 +7,21 @@ import { ApiError, call, get, type Options } from "./api";
 
 export const incidentKeys = {
   all: ["incidents"] as const,
-  list: (filter: IncidentFilter) => ["incidents", "list", filter] as const,
+  list: ["incidents", "list"] as const,
   one: (id: string) => ["incidents", id] as const,
   journal: (id: string) => ["incidents", id, "journal"] as const,
   pin: (id: string, pin: string) => ["incidents", id, "pins", pin] as const,
 };
 
-export interface IncidentFilter {
-  state?: string | undefined;
-  host?: string | undefined;
-}
-
 const LIST = 200;
+const LIST_POLL_MS = 30_000;
 
-export const useIncidents = (filter: IncidentFilter = {}, enabled = true) =>
+/** The newest incidents. */
+export const useIncidents = () =>
   useQuery({
-    queryKey: incidentKeys.list(filter),
-    queryFn: () =>
-      get<List<I.IncidentSummary>>("/incidents", { ...filter, limit: LIST }).then((page) => page.items),
-    placeholderData: keepPreviousData,
-    enabled,
+    queryKey: incidentKeys.list,
+    queryFn: () => get<List<I.IncidentSummary>>("/incidents", { limit: LIST }).then((page) => page.items),
+    refetchInterval: LIST_POLL_MS,
   });
 
 export const useIncident = (id: string, pollMs: number | false = false) =>
@@ -40,7 +35,7 @@ export const useIncident = (id: string, pollMs: number | false = false) =>
 export const useJournal = (id: string, pollMs: number | false = false) =>
   useQuery({
     queryKey: incidentKeys.journal(id),
-    queryFn: () => get<List<I.JournalEntry>>(`/incidents/${id}/journal`).then((page) => page.items),
+    queryFn: () => get<I.JournalEntry[]>(`/incidents/${id}/journal`),
     refetchInterval: pollMs,
     placeholderData: keepPreviousData,
   });

@@ -38,7 +38,7 @@ export function Chain({ incident, view }: Props) {
             <Verdict look={hypothesis ? STANDINGS[hypothesis.standing] : "context"} />
           </span>
           {hypothesis ? (
-            <HypothesisHead incident={incident} hypothesis={hypothesis} />
+            <HypothesisHead incident={incident} view={view} hypothesis={hypothesis} />
           ) : (
             <h3 className={classes.title}>{t("incidents.chain.gates")}</h3>
           )}
@@ -67,10 +67,15 @@ export function Chain({ incident, view }: Props) {
   );
 }
 
-function HypothesisHead({ incident, hypothesis }: { incident: Incident; hypothesis: IncidentHypothesis }) {
+function HypothesisHead({ incident, view, hypothesis }: Props & { hypothesis: IncidentHypothesis }) {
   const { t } = useTranslation();
   const pick = usePick();
   const at = incident.hypotheses.findIndex((one) => one.key === hypothesis.key) + 1;
+  const numbers = (keys: readonly string[]) =>
+    keys
+      .map((key) => numberOf(view, key))
+      .filter((n) => n > 0)
+      .join(", ");
   return (
     <div className={classes.hypothesis}>
       <h3 className={classes.title}>
@@ -78,6 +83,12 @@ function HypothesisHead({ incident, hypothesis }: { incident: Incident; hypothes
       </h3>
       <p className={classes.stand}>
         <span>{t(`playbooks.standing.${hypothesis.standing}`)}</span>
+        {hypothesis.supports.length > 0 && (
+          <span>{t("playbooks.for", { numbers: numbers(hypothesis.supports) })}</span>
+        )}
+        {hypothesis.refutes.length > 0 && (
+          <span>{t("playbooks.against", { numbers: numbers(hypothesis.refutes) })}</span>
+        )}
         <HypothesisState incident={incident} hypothesis={hypothesis} />
       </p>
     </div>

@@ -5,7 +5,7 @@ import type { Pin, PinKind } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
 import { Mark, type Tone } from "../../components/Mark";
-import { number, percent } from "../../core/format";
+import { saidText } from "../../core/said";
 import { parseSearch } from "../../core/search";
 import { usePinCheck } from "../../lib/incidents";
 import classes from "./Pin.module.css";
@@ -19,27 +19,6 @@ const ICONS: Record<PinKind, LucideIcon> = {
 };
 
 const TONES: Record<"intact" | "altered" | "gone", Tone> = { intact: "ok", altered: "bad", gone: "bad" };
-const MOST_LINES = 4;
-
-/** What stood there when it was pinned, in one or a few lines. */
-export function saidText(said: Pin["said"]): string {
-  const { lines, share, frame, text, cells } = said;
-  if (typeof text === "string") return text;
-  if (Array.isArray(lines)) {
-    const shown = lines.slice(0, MOST_LINES).map((one) =>
-      typeof one === "object" && one !== null && "text" in one ? String(one.text) : String(one),
-    );
-    return [...shown, ...(lines.length > MOST_LINES ? ["…"] : [])].join("\n");
-  }
-  if (typeof share === "number")
-    return [typeof frame === "string" ? frame : "", percent(share)].filter(Boolean).join(" ");
-  const pairs = typeof cells === "object" && cells !== null ? cells : said;
-  return Object.entries(pairs)
-    .filter(([, value]) => typeof value === "string" || typeof value === "number")
-    .map(([name, value]) => `${name} ${typeof value === "number" ? number(value) : String(value)}`)
-    .join(" · ");
-}
-
 /** The address of a pin. Only paths of this site are links. */
 export function ViewLink({ view, children }: { view: string; children: ReactNode }) {
   if (!/^\/(?!\/)/.test(view)) return <span>{children}</span>;
