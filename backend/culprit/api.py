@@ -14,6 +14,8 @@ from culprit.findings import endpoints as findings
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
+from culprit.incidents import endpoints as incidents
+from culprit.incidents import mute_endpoints
 from culprit.kit.problem import RESPONSES
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
@@ -35,6 +37,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     findings.router,
     diagnoses.router,
     playbooks.router,
+    incidents.router,
+    mute_endpoints.router,
 )
 
 

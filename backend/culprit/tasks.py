@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from celery import Celery
 
+from culprit.workflows.autopilot import advance_incident
 from culprit.workflows.build_diff import build_diff
 from culprit.workflows.build_profile import build_profile
 from culprit.workflows.check_host import check_host
@@ -16,6 +17,7 @@ from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
+from culprit.workflows.tell_incidents import tell_incidents
 
 TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.run_capture": run_capture,
@@ -26,6 +28,8 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.build_diff": build_diff,
     "culprit.evaluate_run": evaluate_run,
     "culprit.advance_diagnosis": advance_diagnosis,
+    "culprit.tell_incidents": tell_incidents,
+    "culprit.advance_incident": advance_incident,
 }
 log = structlog.get_logger("culprit.tasks")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible, visible_runs
-from culprit.models import Capture, Evaluation, Finding, Host, Run, Threshold
+from culprit.models import Capture, CauseOutcome, Evaluation, Finding, Host, Run, Threshold
 
 
 def run(session: Session, actor: Actor, run_id: UUID) -> Run | None:
@@ -44,6 +44,14 @@ def evaluation(session: Session, run_id: UUID) -> Evaluation | None:
 def findings(session: Session, run_id: UUID) -> Sequence[Finding]:
     """What fired on a run."""
     return session.scalars(select(Finding).where(Finding.run_id == run_id).order_by(Finding.id)).all()
+
+
+def outcomes(session: Session) -> dict[tuple[str, bool], int]:
+    """How often each cause turned out right, and wrong."""
+    query = select(CauseOutcome.cause, CauseOutcome.right, func.count()).group_by(
+        CauseOutcome.cause, CauseOutcome.right
+    )
+    return {(row[0], row[1]): row[2] for row in session.execute(query)}
 
 
 def thresholds(session: Session, actor: Actor) -> Sequence[Threshold]:

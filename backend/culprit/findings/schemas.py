@@ -177,7 +177,7 @@ class RuleRead(BaseModel):
 
 
 class CauseRead(BaseModel):
-    """One cause as it is published."""
+    """One cause as it is published, and how often it was named in incidents and was it, and was not."""
 
     id: str
     title: TextRead
@@ -190,6 +190,8 @@ class CauseRead(BaseModel):
     tested_by: list[str]
     proven: bool
     rules: list[str]
+    right: int
+    wrong: int
 
 
 class ThresholdSet(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from sqlalchemy import delete, func, select
@@ -75,9 +76,11 @@ def rules() -> list[RuleRead]:
     return [_rule(one) for _, one in sorted(RULES.items())]
 
 
-def causes() -> list[CauseRead]:
+def causes(session: Session, actor: Actor) -> list[CauseRead]:
     """Every cause, by id."""
-    return [_cause(one) for _, one in sorted(CAUSES.items())]
+    policy(actor, "finding.read")
+    counts = queries.outcomes(session)
+    return [_cause(one, counts) for _, one in sorted(CAUSES.items())]
 
 
 def _text(one: Text) -> TextRead:
@@ -125,7 +128,7 @@ def _limit(read: Read, op: str, limit: Limit, severity: Severity | None) -> Limi
     )
 
 
-def _cause(one: Cause) -> CauseRead:
+def _cause(one: Cause, outcomes: Mapping[tuple[str, bool], int]) -> CauseRead:
     texts = {name: _text(getattr(one, name)) for name in ("title", "what", "fix", "risk", "verify")}
     return CauseRead(
         id=one.id,
@@ -135,6 +138,8 @@ def _cause(one: Cause) -> CauseRead:
         tested_by=list(one.tested_by),
         proven=bool(one.proven_by),
         rules=sorted(rule.id for rule in RULES.values() if one.id in rule.causes),
+        right=outcomes.get((one.id, True), 0),
+        wrong=outcomes.get((one.id, False), 0),
     )
 
 

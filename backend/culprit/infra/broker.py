@@ -25,6 +25,8 @@ QUEUES = {
     "culprit.build_diff": "parse",
     "culprit.evaluate_run": "parse",
     "culprit.advance_diagnosis": "parse",
+    "culprit.tell_incidents": "parse",
+    "culprit.advance_incident": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

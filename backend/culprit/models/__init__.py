@@ -5,17 +5,28 @@ from culprit.models.artifact import Artifact
 from culprit.models.audit_entry import AuditEntry
 from culprit.models.base import Base
 from culprit.models.capture import Capture
+from culprit.models.cause_outcome import CauseOutcome
 from culprit.models.credential import Credential
 from culprit.models.diagnosis import Diagnosis
 from culprit.models.evaluation import Evaluation
 from culprit.models.event import Event
 from culprit.models.finding import Finding
+from culprit.models.finding_mute import FindingMute
+from culprit.models.fix import Fix
 from culprit.models.host import Host
+from culprit.models.hypothesis import Hypothesis
 from culprit.models.idempotency_key import IdempotencyKey
+from culprit.models.incident import Incident
+from culprit.models.incident_host import IncidentHost
+from culprit.models.incident_participant import IncidentParticipant
+from culprit.models.incident_playbook import IncidentPlaybook
+from culprit.models.incident_run import IncidentRun
+from culprit.models.journal_entry import JournalEntry
 from culprit.models.login_attempt import LoginAttempt
 from culprit.models.login_link import LoginLink
 from culprit.models.login_session import LoginSession
 from culprit.models.network_rule import NetworkRule
+from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
@@ -26,8 +37,12 @@ from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
 from culprit.models.service import Service
+from culprit.models.step_verdict import StepVerdict
+from culprit.models.step_waiver import StepWaiver
 from culprit.models.threshold import Threshold
 from culprit.models.user_account import UserAccount
+from culprit.models.verdict_pin import VerdictPin
+from culprit.models.verification import Verification
 from culprit.models.worker_state import WorkerState
 
 __all__ = [
@@ -36,17 +51,28 @@ __all__ = [
     "AuditEntry",
     "Base",
     "Capture",
+    "CauseOutcome",
     "Credential",
     "Diagnosis",
     "Evaluation",
     "Event",
     "Finding",
+    "FindingMute",
+    "Fix",
     "Host",
+    "Hypothesis",
     "IdempotencyKey",
+    "Incident",
+    "IncidentHost",
+    "IncidentParticipant",
+    "IncidentPlaybook",
+    "IncidentRun",
+    "JournalEntry",
     "LoginAttempt",
     "LoginLink",
     "LoginSession",
     "NetworkRule",
+    "Pin",
     "Preflight",
     "Profile",
     "ProfileDiff",
@@ -57,7 +83,11 @@ __all__ = [
     "SeriesChunk",
     "SeriesDay",
     "Service",
+    "StepVerdict",
+    "StepWaiver",
     "Threshold",
     "UserAccount",
+    "VerdictPin",
+    "Verification",
     "WorkerState",
 ]

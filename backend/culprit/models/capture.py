@@ -18,7 +18,7 @@ CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "cancelled",
 class Capture(Base):
     """A request. Its state follows from the states of its runs. `scope` is what on the host is looked at.
 
-    A capture that is a stage of a diagnosis names it.
+    A capture that is a stage of a diagnosis names it, and so does one that was made for an incident.
     """
 
     __tablename__ = "capture"
@@ -35,6 +35,9 @@ class Capture(Base):
     state: Mapped[str] = mapped_column(default="queued", index=True)
     diagnosis_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("diagnosis.id", ondelete="SET NULL", use_alter=True), index=True
+    )
+    incident_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("incident.id", ondelete="SET NULL", use_alter=True), index=True
     )
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]

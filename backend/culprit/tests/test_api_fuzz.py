@@ -27,7 +27,7 @@ OPERATIONS = [
     (method.upper(), path)
     for path, methods in create_app(Settings()).openapi()["paths"].items()
     for method in methods
-    if not path.endswith("/progress")
+    if not path.endswith(("/progress", "/incidents/{incident_id}/events"))
 ]
 
 

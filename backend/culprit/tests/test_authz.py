@@ -17,6 +17,7 @@ from culprit.auth.policy import ACTIONS, allowed, in_scope, policy, visible
 from culprit.config import Settings
 from culprit.infra.artifacts import make_store
 from culprit.infra.db import Database
+from culprit.kit.clock import now
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
@@ -25,12 +26,19 @@ from culprit.models import (
     Capture,
     Credential,
     Diagnosis,
+    FindingMute,
+    Fix,
     Host,
+    Hypothesis,
+    Incident,
+    IncidentHost,
+    Pin,
     Preflight,
     Profile,
     ProfileDiff,
     Run,
     RunCollector,
+    StepVerdict,
 )
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -116,6 +124,100 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/diagnoses"): ("viewer", None, "", False),
     ("GET", "/diagnoses/{diagnosis_id}"): ("viewer", None, "", True),
     ("POST", "/diagnoses/{diagnosis_id}/cancel"): ("investigator", None, "", True),
+    ("GET", "/incidents"): ("viewer", None, "", False),
+    ("POST", "/incidents"): ("investigator", {"title": "t", "hosts": [{"host_id": "{host}"}]}, "", True),
+    ("GET", "/incidents/{incident_id}"): ("viewer", None, "", True),
+    ("PATCH", "/incidents/{incident_id}"): ("investigator", {"version": 1, "title": "u"}, "", True),
+    ("POST", "/incidents/{incident_id}/hosts"): (
+        "investigator",
+        {"version": 1, "hosts": [{"host_id": "{host}"}]},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/playbooks"): (
+        "investigator",
+        {"version": 1, "playbooks": ["{playbook}"]},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/hypotheses"): ("investigator", {"version": 1, "says": "x"}, "", True),
+    ("PATCH", "/incidents/{incident_id}/hypotheses/{hypothesis_id}"): (
+        "investigator",
+        {"version": 1, "state": "open"},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/verdicts"): (
+        "investigator",
+        {"version": 1, "step": "own/1", "verdict": "supports", "pins": ["{pin}"]},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/verdicts/{verdict_id}/withdraw"): (
+        "investigator",
+        {"version": 1},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/pins"): (
+        "investigator",
+        {
+            "version": 1,
+            "kind": "line",
+            "view": "/runs/{run}",
+            "ref": {"artifact_id": "{artifact}", "lines": [1]},
+        },
+        "",
+        True,
+    ),
+    ("GET", "/incidents/{incident_id}/pins/{pin_id}"): ("viewer", None, "", True),
+    ("POST", "/incidents/{incident_id}/waivers"): (
+        "investigator",
+        {"version": 1, "step": "own/1", "reason": "because"},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/notes"): ("investigator", {"version": 1, "note": "n"}, "", True),
+    ("POST", "/incidents/{incident_id}/runs"): (
+        "investigator",
+        {"version": 1, "run_ids": ["{run}"]},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/wrong"): ("investigator", {"version": 1, "cause": "x"}, "", True),
+    ("POST", "/incidents/{incident_id}/step"): (
+        "investigator",
+        {"version": 1, "step": "own/1", "host_id": "{host}"},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/fixes"): ("investigator", {"version": 1, "what": "x"}, "", True),
+    ("PATCH", "/incidents/{incident_id}/fixes/{fix_id}"): (
+        "investigator",
+        {"version": 1, "state": "applied"},
+        "",
+        True,
+    ),
+    ("POST", "/incidents/{incident_id}/fixes/{fix_id}/verify"): ("investigator", {"version": 1}, "", True),
+    ("POST", "/incidents/{incident_id}/autopilot"): (
+        "investigator",
+        {"version": 1, "tier": "light"},
+        "",
+        True,
+    ),
+    ("DELETE", "/incidents/{incident_id}/autopilot"): ("investigator", None, "", True),
+    ("GET", "/incidents/{incident_id}/journal"): ("viewer", None, "", True),
+    ("GET", "/incidents/{incident_id}/events"): ("viewer", None, "?once=true", True),
+    ("GET", "/incidents/{incident_id}/bundle"): ("investigator", None, "", True),
+    ("GET", "/mutes"): ("viewer", None, "", False),
+    ("POST", "/mutes"): (
+        "oncall",
+        {"host_id": "{host}", "rule": "F-CPU-X", "reason": "known", "expires_at": "2020-01-01T00:00:00Z"},
+        "",
+        True,
+    ),
+    ("DELETE", "/mutes/{mute_id}"): ("oncall", None, "", True),
+    ("GET", "/causes/outcomes"): ("viewer", None, "", False),
     ("GET", "/artifacts/{artifact_id}/content"): ("investigator", None, "", True),
     ("GET", "/artifacts/{artifact_id}/lines"): ("investigator", None, "", True),
     ("GET", "/profiles"): ("viewer", None, "", False),
@@ -183,10 +285,22 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         side = {"profile_id": str(profile.id), "filter": {}}
         diff = ProfileDiff(a=side, b=side, requested_by=owner)
         diagnosis = Diagnosis(host_id=host.id, seconds=8, state="done")
-        session.add_all([diff, diagnosis])
+        incident = Incident(title="i", window_from=now(), created_by=owner)
+        mute = FindingMute(host_id=host.id, rule="F-CPU-X", reason="known", expires_at=now())
+        session.add_all([diff, diagnosis, incident, mute])
+        session.flush()
+        hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
+        verdict = StepVerdict(incident_id=incident.id, step="own/1", hypothesis="own/1", verdict="supports")
+        pin = Pin(incident_id=incident.id, kind="line", ref={}, view="/", said={"hosts": [str(host.id)]})
+        link = IncidentHost(incident_id=incident.id, host_id=host.id)
+        session.add_all([hypothesis, verdict, pin, link])
+        session.flush()
+        fix = Fix(incident_id=incident.id, what="x")
+        session.add(fix)
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
-                "diff": diff, "diagnosis": diagnosis}  # fmt: skip
+                "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
+                "verdict": verdict, "pin": pin, "fix": fix, "mute": mute}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service", "threshold")}
     ids["playbook"] = "connect-port-exhaustion"

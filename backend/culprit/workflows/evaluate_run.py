@@ -26,7 +26,7 @@ from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Evaluation, Finding, Profile, Run, RunCollector
+from culprit.models import Capture, Evaluation, Finding, IncidentRun, Profile, Run, RunCollector
 from culprit.workflows.read_view import read_view
 
 #: What was fetched is read at once; where that did not happen nobody waits for it any longer.
@@ -86,7 +86,9 @@ def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float) -> 
 
 
 def _go_on(session: Session, run: Run) -> None:
-    """A run that is a stage of a diagnosis lets that go on."""
+    """A run that is a stage of a diagnosis lets that go on; incidents that look at it are told."""
     diagnosis_id = session.scalar(select(Capture.diagnosis_id).where(Capture.id == run.capture_id))
     if diagnosis_id is not None:
         announce(session, "culprit.advance_diagnosis", diagnosis_id)
+    if session.scalar(select(exists(select(IncidentRun.run_id).where(IncidentRun.run_id == run.id)))):
+        announce(session, "culprit.tell_incidents", run.id)

@@ -26,7 +26,7 @@ from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
 from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Capture, Diagnosis, Evaluation, Preflight, Run, RunCollector
+from culprit.models import Capture, Diagnosis, Evaluation, Incident, IncidentRun, Preflight, Run, RunCollector
 from culprit.workflows import builds
 
 BATCH = 100
@@ -159,6 +159,10 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.check_host": select(Preflight.id).where(Preflight.state == "queued"),
         "culprit.evaluate_run": _unevaluated(),
         "culprit.advance_diagnosis": select(Diagnosis.id).where(Diagnosis.state == "running"),
+        "culprit.tell_incidents": _untold(),
+        "culprit.advance_incident": select(Incident.id).where(
+            Incident.autopilot["state"].astext == "running"
+        ),
     }
     for what, name in builds.TASKS.items():
         abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)
@@ -178,6 +182,19 @@ def _unevaluated() -> Select[UUID]:
             Run.ended_at.between(_now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER),
             Evaluation.run_id.is_(None),
         )
+    )
+
+
+def _untold() -> Select[UUID]:
+    """Runs that were evaluated lately, and that an incident looks at whose journal does not know it yet."""
+    return (
+        select(IncidentRun.run_id)
+        .join(Evaluation, Evaluation.run_id == IncidentRun.run_id)
+        .where(
+            Evaluation.at.between(_now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER),
+            or_(IncidentRun.told_at.is_(None), IncidentRun.told_at < Evaluation.at),
+        )
+        .distinct()
     )
 
 

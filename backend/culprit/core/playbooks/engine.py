@@ -65,12 +65,13 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The step to take next: what it takes, and why this one."""
+    """The step to take next: what it takes, why this one, and how much it can tell for its price."""
 
     step: str
     collectors: tuple[str, ...]
     tier: Tier
     why: Sentence
+    gain: float = 0.0
 
 
 def answer(step: Step, findings: Sequence[Finding], rules: Mapping[str, Rule]) -> Answer:
@@ -108,6 +109,11 @@ def walk(
         else answer(one, findings, rules)
         for one in playbook.steps
     }
+    return chain(playbook, answers)
+
+
+def chain(playbook: Playbook, answers: Mapping[str, Answer]) -> Chain:
+    """The chain of a playbook whose every step has an answer."""
     path: list[str] = []
     at = playbook.steps[0].id if playbook.steps else END
     while at != END and not at.startswith(ELSEWHERE) and at not in path:
@@ -146,7 +152,7 @@ def propose(
     `tried` are collectors that were asked already, whatever became of them. Steps whose collectors may not run are left
     out. Of equals the one that stands first in the playbook is taken.
     """
-    best: tuple[float, Proposal] | None = None
+    best: Proposal | None = None
     undecided = {
         name
         for name, one in chain.stands.items()
@@ -169,10 +175,10 @@ def propose(
             "tier": tier.name.lower(),
         }
         key = "person" if not step.finding else "gate" if step.about in GATES else "settles"
-        proposal = Proposal(step.id, collectors, tier, Sentence(f"next.{key}", params))
-        if best is None or worth / price > best[0] + 1e-9:
-            best = (worth / price, proposal)
-    return best[1] if best else None
+        proposal = Proposal(step.id, collectors, tier, Sentence(f"next.{key}", params), worth / price)
+        if best is None or proposal.gain > best.gain + 1e-9:
+            best = proposal
+    return best
 
 
 def _take(

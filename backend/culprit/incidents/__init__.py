@@ -1,0 +1,1 @@
+"""Incidents: what is being investigated, on what evidence, and how it ended."""

@@ -1,0 +1,368 @@
+"""What goes out about incidents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from culprit.core.playbooks.contract import Better, Verdict
+from culprit.incidents.given import Role, RunRole, State, Symptom
+
+Json = dict[str, Any]
+Sentence = dict[str, Any]
+By = Literal["rule", "person", "nobody"]
+PinState = Literal["intact", "altered", "gone"]
+FixState = Literal["planned", "applied", "verified", "no_effect", "worse", "no_conclusion", "reverted"]
+
+
+class TextRead(BaseModel):
+    """A text in both languages."""
+
+    en: str
+    zh: str
+
+
+class PrimaryRead(BaseModel):
+    """The number by which a fix is judged."""
+
+    read: str
+    better: Better
+
+
+class PersonRef(BaseModel):
+    """Somebody by name."""
+
+    id: UUID
+    name: str
+
+
+class PersonHere(PersonRef):
+    """Somebody who takes part; `here`: has it open now."""
+
+    here: bool
+
+
+class WindowRead(BaseModel):
+    """From when to when; null: it goes on."""
+
+    from_: datetime
+    to: datetime | None
+
+    model_config = {"populate_by_name": True, "alias_generator": lambda name: name.rstrip("_")}
+
+
+class HostRead(BaseModel):
+    """A host of the incident. One that is not `enrolled` cannot be captured."""
+
+    id: UUID
+    name: str
+    scope: Json
+    role: Role
+    enrolled: bool
+
+
+class PlaybookRef(BaseModel):
+    """A playbook as it is used here; `current`: the catalogue still has it so."""
+
+    id: str
+    digest: str
+    title: TextRead
+    current: bool
+
+
+class HypothesisRead(BaseModel):
+    """An explanation: what people decided (`state`), and where the evidence stands. Steps are named by their keys."""
+
+    id: UUID
+    key: str
+    says: TextRead
+    cause: str
+    state: Literal["open", "refuted", "likely", "confirmed"]
+    standing: Literal["open", "supported", "refuted", "contested"]
+    grade: str
+    primary: PrimaryRead | None
+    supports: list[str]
+    refutes: list[str]
+
+
+class PersonVerdictRead(BaseModel):
+    """A verdict that somebody gave."""
+
+    id: UUID
+    verdict: Verdict
+    by: PersonRef | None
+    note: str
+    at: datetime
+    pins: list[UUID]
+
+
+class HostAnswerRead(BaseModel):
+    """What a step shows on one host.
+
+    `verdict` is what counts, `rule_verdict` what the rule alone says. `disagrees`: a person and the rule, or two
+    people, say otherwise. `muted` findings are shown and do not count. `pins` are what the person's verdict cites.
+    """
+
+    host_id: UUID
+    run_id: UUID | None
+    verdict: Verdict
+    by: By
+    rule_verdict: Verdict
+    person: PersonVerdictRead | None
+    grade: str
+    reason: Sentence | None
+    findings: list[Json]
+    muted: list[Json]
+    pins: list[UUID]
+    disagrees: bool
+
+
+class WaivedRead(BaseModel):
+    """Why a step is left unanswered, and who decided so."""
+
+    reason: str
+    by: PersonRef | None
+
+
+class StepRead(BaseModel):
+    """One question and what each host answers. `about` is a hypothesis's key or a gate; `verdict` is over all hosts."""
+
+    key: str
+    playbook: str
+    step: str
+    asks: TextRead
+    look: TextRead | None
+    about: str
+    finding: str
+    on_path: bool
+    verdict: Verdict
+    waived: WaivedRead | None
+    hosts: list[HostAnswerRead]
+
+
+class CostRead(BaseModel):
+    """What it takes of the host: percent of one core, for how long, and bytes brought home where that is known."""
+
+    cpu_pct: float
+    seconds: int
+    bytes: int | None
+
+
+class CommandRead(BaseModel):
+    """What will run."""
+
+    collector: str
+    text: str
+
+
+class NextRead(BaseModel):
+    """The step to take next; without collectors it is a person's."""
+
+    step: str
+    host_id: UUID
+    collectors: list[str]
+    tier: str
+    cost: CostRead
+    commands: list[CommandRead]
+    why: Sentence
+
+
+class CauseRead(BaseModel):
+    """A root cause."""
+
+    hypothesis: str
+    cause: str
+    confidence: Literal["likely", "confirmed"]
+
+
+class VerificationRead(BaseModel):
+    """One comparison of before with after. `captures` are those that were made for it."""
+
+    id: UUID
+    kind: Literal["plain", "control", "cohort"]
+    primary: PrimaryRead | None
+    bar: float | None
+    before: list[UUID]
+    after: list[UUID]
+    control_host_id: UUID | None
+    state: Literal["collecting", "judging", "done", "failed", "cancelled"]
+    result: Json | None
+    failure: Sentence | None
+    requested_by: PersonRef | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class FixRead(BaseModel):
+    """Something that was changed or is to be."""
+
+    id: UUID
+    hypothesis_id: UUID | None
+    card: str
+    what: str
+    hosts: list[UUID]
+    command: str
+    risk: str
+    way_back: str
+    applied_at: datetime | None
+    state: FixState
+    by: PersonRef | None
+    created_at: datetime
+    verifications: list[VerificationRead]
+
+
+class PinRead(BaseModel):
+    """Evidence, and what it showed when it was pinned."""
+
+    id: UUID
+    kind: Literal["range", "frame", "row", "line", "comparison"]
+    ref: Json
+    view: str
+    said: Json
+    artifact: str | None
+    step: str | None
+    by: PersonRef | None
+    created_at: datetime
+
+
+class PinChecked(PinRead):
+    """A pin, and whether the bytes behind it are still those. None where it rests on no single artifact."""
+
+    state: PinState | None
+
+
+class RunRead(BaseModel):
+    """A run of the incident. `from`/`to` are when it was measured."""
+
+    run_id: UUID
+    capture_id: UUID
+    number: int
+    host_id: UUID | None
+    role: RunRole
+    step: str | None
+    fix_id: UUID | None
+    plan: str
+    from_: datetime | None
+    to: datetime | None
+    state: str
+
+    model_config = {"populate_by_name": True, "alias_generator": lambda name: name.removesuffix("_")}
+
+
+class MayRead(BaseModel):
+    """What this person may do here, for the buttons."""
+
+    edit: bool
+    resolve: bool
+    capture: bool
+    tiers: list[str]
+    mute: bool
+    autopilot: bool
+    bundle: bool
+
+
+class AutopilotRead(BaseModel):
+    """How far it is by itself: `taken` captures, the last one for `step`, and why it stopped."""
+
+    state: Literal["running", "stopped"]
+    tier: str
+    taken: int
+    by: PersonRef | None
+    capture_id: UUID | None
+    step: str | None
+    reason: Sentence | None
+
+
+class IncidentRead(BaseModel):
+    """All of an incident, as it stands. `made` is the id of what a write has just made.
+
+    `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
+    symptom still there?
+    """
+
+    id: UUID
+    number: int
+    title: str
+    state: State
+    severity: int
+    version: int
+    created_by: PersonRef | None
+    created_at: datetime
+    updated_at: datetime
+    resolved_at: datetime | None
+    symptom: Symptom
+    window: WindowRead
+    hosts: list[HostRead]
+    people: list[PersonHere]
+    playbooks: list[PlaybookRef]
+    hypotheses: list[HypothesisRead]
+    steps: list[StepRead]
+    gaps: list[str]
+    leads_to: list[str]
+    next: NextRead | None
+    causes: list[CauseRead]
+    fixes: list[FixRead]
+    pins: list[PinRead]
+    runs: list[RunRead]
+    may: MayRead
+    autopilot: AutopilotRead | None
+    again: bool
+    made: UUID | None = None
+
+
+class IncidentSummary(BaseModel):
+    """An incident in a list."""
+
+    id: UUID
+    number: int
+    title: str
+    state: State
+    severity: int
+    version: int
+    symptom: Symptom
+    window: WindowRead
+    hosts: list[str]
+    people: int
+    causes: list[CauseRead]
+    fixes: list[FixState]
+    created_at: datetime
+    updated_at: datetime
+    resolved_at: datetime | None
+
+
+class JournalRead(BaseModel):
+    """One change. `kind` is the key of its sentence (`journal.*`); `by` null: Culprit itself."""
+
+    id: UUID
+    version: int
+    kind: str
+    params: Json
+    note: str
+    by: PersonRef | None
+    at: datetime
+
+
+class MuteRead(BaseModel):
+    """A muted rule on a host."""
+
+    id: UUID
+    host_id: UUID
+    host: str
+    rule: str
+    reason: str
+    expires_at: datetime
+    by: PersonRef | None
+    created_at: datetime
+    active: bool
+
+
+class OutcomeRead(BaseModel):
+    """How often a cause was named and was it, and how often it was not; `instead` counts what it was then."""
+
+    cause: str
+    right: int
+    wrong: int
+    instead: dict[str, int]

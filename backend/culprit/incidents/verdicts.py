@@ -1,0 +1,212 @@
+"""Evidence and what people say of it: pins, verdicts, waivers, causes that were not it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import delete
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from culprit.auth import audit
+from culprit.auth.actor import Actor
+from culprit.auth.policy import allowed
+from culprit.core.playbooks import refusals
+from culprit.core.playbooks.contract import GATES
+from culprit.core.rules.registry import CAUSES
+from culprit.incidents import books, journal, queries, read
+from culprit.incidents.given import PinAdd, VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
+from culprit.incidents.schemas import PinChecked, PinState
+from culprit.incidents.service import SEEN, invalid
+from culprit.incidents.shown import shown
+from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
+from culprit.kit.clock import now
+from culprit.kit.errors import Conflict, Forbidden, Invalid, NotFound
+from culprit.models import (
+    CauseOutcome,
+    Host,
+    Incident,
+    Pin,
+    StepVerdict,
+    StepWaiver,
+    VerdictPin,
+)
+
+
+def step_about(session: Session, incident: Incident, key: str) -> tuple[str, str]:
+    """What a step is about (the key of a hypothesis, or a gate) and its rule. Raises Invalid for no step of it."""
+    book_id, _, name = key.partition("/")
+    if book_id == books.OWN:
+        playbook = books.own(queries.hypotheses(session, incident.id))
+    else:
+        row = next(
+            (one for one in queries.playbooks(session, incident.id) if one.playbook_id == book_id), None
+        )
+        playbook = books.kept(row.content, row.digest) if row else None
+    step = next((one for one in playbook.steps if one.id == name), None) if playbook else None
+    if step is None:
+        raise Invalid("incident.no_step", step=key)
+    return step.about if step.about in GATES else f"{book_id}/{step.about}", step.finding
+
+
+def add_pin(
+    session: Session, actor: Actor, store: ArtifactStore, incident_id: UUID, wanted: PinAdd
+) -> tuple[Incident, UUID]:
+    """Evidence to be shown again. Raises NotFound, Conflict, Invalid for what is not there."""
+    incident = journal.claim(session, actor, incident_id, wanted.version)
+    if wanted.step is not None:
+        step_about(session, incident, wanted.step)
+    seen = shown(session, actor, store, wanted)
+    mine = {host.id for _, host in queries.hosts(session, actor, incident.id)}
+    if not mine.issuperset(host for host in seen.hosts if host is not None):
+        raise Invalid("incident.pin_of_other_host")
+    hosts = [str(host) for host in seen.hosts if host is not None]
+    pin = Pin(
+        incident_id=incident.id,
+        kind=wanted.kind,
+        ref=wanted.ref.model_dump(mode="json"),
+        view=wanted.view,
+        said={**seen.said, "host_id": hosts[0] if hosts else None, "hosts": hosts},
+        artifact=seen.sha256,
+        step=wanted.step,
+        created_by=actor.id,
+    )
+    session.add(pin)
+    session.flush()
+    on = {"host_id": hosts[0]} if hosts else {}
+    journal.enter(session, incident, actor, "pin", what=wanted.kind, step=wanted.step or "", **on)
+    audit.record(session, actor, "incident.pin", SEEN, incident.id, pin=str(pin.id), kind=wanted.kind)
+    return incident, pin.id
+
+
+def check_pin(
+    session: Session, actor: Actor, store: ArtifactStore, incident_id: UUID, pin_id: UUID
+) -> PinChecked:
+    """A pin, and whether the bytes behind it are still those that came home. Reads all of them."""
+    incident = journal.found(session, actor, incident_id)
+    pin = next((one for one in queries.pins(session, incident.id) if one.id == pin_id), None)
+    seen = {str(host.id) for _, host in queries.hosts(session, actor, incident.id)}
+    if pin is None or not seen.issuperset(pin.said.get("hosts", ())):
+        raise NotFound("incident.no_pin")
+    state: PinState | None = None
+    if pin.artifact is not None:
+        try:
+            store.verify(pin.artifact)
+            state = "intact"
+        except ArtifactAltered:
+            state = "altered"
+        except (ArtifactMissing, FileNotFoundError):
+            state = "gone"
+    sent = read.pin(pin, queries.names(session, [pin.created_by]))
+    return PinChecked(**sent.model_dump(), state=state)
+
+
+def _pins(session: Session, incident: Incident, ids: Sequence[UUID]) -> list[Pin]:
+    """Pins of this incident. Raises Invalid for any other."""
+    mine = {one.id: one for one in queries.pins(session, incident.id)}
+    for one in ids:
+        if one not in mine:
+            raise Invalid("incident.pin_of_other")
+    return [mine[one] for one in dict.fromkeys(ids)]
+
+
+def add_verdict(
+    session: Session, actor: Actor, incident_id: UUID, wanted: VerdictAdd
+) -> tuple[Incident, UUID]:
+    """What somebody says a step shows. It stands above the rule's; both are kept."""
+    incident = journal.claim(session, actor, incident_id, wanted.version)
+    about, _ = step_about(session, incident, wanted.step)
+    pins = _pins(session, incident, wanted.pins)
+    cited = [refusals.Cited(str(one.id), bool(one.said.get("collected"))) for one in pins]
+    invalid(refusals.verdict(wanted.verdict, cited))
+    hosts = {host.id for _, host in queries.hosts(session, actor, incident.id)}
+    if wanted.host_id is not None and wanted.host_id not in hosts:
+        raise Invalid("incident.no_host")
+    one = StepVerdict(
+        incident_id=incident.id,
+        step=wanted.step,
+        hypothesis=about,
+        host_id=wanted.host_id,
+        verdict=wanted.verdict,
+        note=wanted.note,
+        by=actor.id,
+    )
+    session.add(one)
+    session.flush()
+    for pin in pins:
+        session.execute(insert(VerdictPin).values(verdict_id=one.id, pin_id=pin.id))
+    _tell(session, actor, incident, one, kind="verdict", note=wanted.note)
+    return incident, one.id
+
+
+def withdraw(
+    session: Session, actor: Actor, incident_id: UUID, verdict_id: UUID, wanted: VerdictWithdraw
+) -> Incident:
+    """Takes one's own verdict back; on call one may take back anybody's. The row stays."""
+    incident = journal.claim(session, actor, incident_id, wanted.version)
+    one = next((each for each in queries.verdicts(session, incident.id) if each.id == verdict_id), None)
+    if one is None:
+        raise NotFound("incident.no_verdict")
+    if one.by != actor.id and not allowed(actor, "incident.resolve"):
+        raise Forbidden("incident.verdict_of_other")
+    one.withdrawn_at = now()
+    _tell(session, actor, incident, one, kind="withdrawn", note=wanted.note)
+    return incident
+
+
+def _tell(
+    session: Session, actor: Actor, incident: Incident, one: StepVerdict, *, kind: str, note: str
+) -> None:
+    on: dict[str, str] = {"host": ""}
+    if one.host_id is not None:
+        on = {"host": session.get_one(Host, one.host_id).name, "host_id": str(one.host_id)}
+    journal.enter(session, incident, actor, kind, note=note, step=one.step, verdict=one.verdict, **on)
+    audit.record(
+        session, actor, f"incident.{kind}", SEEN, incident.id, step=one.step, verdict=one.verdict, **on
+    )
+
+
+def waive(session: Session, actor: Actor, incident_id: UUID, wanted: WaiverAdd) -> Incident:
+    """A step may stay unanswered."""
+    incident = journal.claim(session, actor, incident_id, wanted.version)
+    step_about(session, incident, wanted.step)
+    invalid(refusals.waiver(wanted.reason))
+    values = {"reason": wanted.reason.strip(), "by": actor.id, "created_at": now()}
+    row = insert(StepWaiver).values(incident_id=incident.id, step=wanted.step, **values)
+    keys = [StepWaiver.incident_id, StepWaiver.step]
+    session.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
+    journal.enter(session, incident, actor, "waiver", note=wanted.reason.strip(), step=wanted.step)
+    audit.record(session, actor, "incident.waive", SEEN, incident.id, step=wanted.step, reason=wanted.reason)
+    return incident
+
+
+def wrong(session: Session, actor: Actor, incident_id: UUID, wanted: WrongAdd) -> Incident:
+    """A cause that was named was not it. What was said of that cause in this incident before is replaced."""
+    incident = journal.claim(session, actor, incident_id, wanted.version)
+    for cause in filter(None, (wanted.cause, wanted.true_cause)):
+        if cause not in CAUSES:
+            raise Invalid("incident.no_cause", cause=cause)
+    if wanted.true_cause == wanted.cause:
+        raise Conflict("incident.same_cause")
+    pins = _pins(session, incident, wanted.pins)
+    session.execute(
+        delete(CauseOutcome).where(
+            CauseOutcome.incident_id == incident.id, CauseOutcome.cause == wanted.cause
+        )
+    )
+    session.add(
+        CauseOutcome(
+            incident_id=incident.id,
+            cause=wanted.cause,
+            right=False,
+            true_cause=wanted.true_cause,
+            pins=[str(one.id) for one in pins],
+            note=wanted.note,
+            by=actor.id,
+        )
+    )
+    instead = wanted.true_cause or ""
+    journal.enter(session, incident, actor, "wrong", note=wanted.note, cause=wanted.cause, instead=instead)
+    audit.record(session, actor, "incident.wrong", SEEN, incident.id, cause=wanted.cause, instead=instead)
+    return incident

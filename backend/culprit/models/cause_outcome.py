@@ -1,0 +1,29 @@
+"""The table of how causes turned out."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, CreatedAt, Id, JsonList
+
+
+class CauseOutcome(Base):
+    """Whether a cause that was named was it. `right` follows from a resolved incident; wrong is what somebody says.
+
+    `true_cause` is the published cause that it was instead, None where nobody knows; `pins` are ids of what shows it.
+    """
+
+    __tablename__ = "cause_outcome"
+
+    id: Mapped[Id]
+    incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"), index=True)
+    cause: Mapped[str] = mapped_column(index=True)
+    right: Mapped[bool]
+    true_cause: Mapped[str | None]
+    pins: Mapped[JsonList] = mapped_column(default=list)
+    note: Mapped[str] = mapped_column(default="")
+    by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    at: Mapped[CreatedAt]
