@@ -117,12 +117,28 @@ export const hypothesis = (name: string, extra: Partial<I.IncidentHypothesis>): 
   };
 };
 
-export const window = (n: number, mean: number, load: number): I.VerificationWindow => ({
-  run_id: id("run", "verify", n),
-  from: at("02:50:00"),
-  mean,
-  n: 12,
+export const window = (
+  side: I.VerificationWindow["side"],
+  n: number,
+  mean: number,
+  load: number,
+): I.VerificationWindow => ({
+  side,
+  run: id("run", "verify", n),
+  host: side.startsWith("control") ? WELL.name : SICK.name,
   load,
+  mean,
+  t_ns: [0, 1, 2, 3].map((one) => (Date.parse(at("02:50:00")) + one * 1000) * 1e6),
+  values: [mean * 0.9, mean * 1.05, mean * 1.1, mean * 0.95],
+  citations: [
+    {
+      collector: "perf_sched",
+      artifact: id("artifact", id("run", "verify", n), "perf_sched", "stdout"),
+      part: "sched.txt",
+      lines: [1184],
+    },
+  ],
+  missing: null,
 });
 
 export const JUDGED: I.Judged = {
@@ -130,13 +146,24 @@ export const JUDGED: I.Judged = {
   change: -0.91,
   low: -0.97,
   high: -0.85,
+  p: 0.001,
   bar: 0.1,
-  load_change: 0.04,
+  confidence: 0.95,
   per_work: false,
-  reason: null,
-  unit: "ms",
-  before: [window(1, 44.1, 810), window(2, 41.7, 802), window(3, 47.9, 818)],
-  after: [window(4, 3.9, 840), window(5, 4.2, 835), window(6, 3.7, 851)],
+  primary: {
+    read: "sched.delay_per_switch",
+    unit: "ms",
+    better: "lower",
+    subject: { cgroup: "/svc/feed" },
+  },
+  load: { kind: "requests", unit: "per_s", before: 810, after: 842, change: 0.04 },
+  reasons: [],
+  windows: [
+    ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
+    ...[3.9, 4.2, 3.7].map((mean, i) => window("after", 10 + i, mean, 842)),
+    ...[0.9, 1.1, 1].map((mean, i) => window("control_before", 20 + i, mean, 806)),
+    ...[1, 0.9, 1.2].map((mean, i) => window("control_after", 30 + i, mean, 838)),
+  ],
 };
 
 export const fix = (number: number, extra: Partial<I.Fix>): I.Fix => ({

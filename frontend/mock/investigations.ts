@@ -163,8 +163,11 @@ export const FAILED = incident(40, {
             change: -0.08,
             low: -0.31,
             high: 0.15,
-            reason: { key: "verify.too_wide", params: { bar: 10 } },
-            after: [window(7, 40.2, 800), window(8, 31.8, 790), window(9, 49.9, 815)],
+            reasons: [{ key: "verify.too_wide", params: { bar: 10 } }],
+            windows: [
+              ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
+              ...[40.2, 31.8, 49.9].map((mean, i) => window("after", 10 + i, mean, 800)),
+            ],
           },
         }),
         verification({

@@ -2,6 +2,7 @@
 
 import type {
   Bilingual,
+  Cited,
   Confidence,
   Finding,
   Named,
@@ -113,12 +114,17 @@ export interface NextProposal {
 
 export type Outcome = "verified" | "worse" | "no_effect" | "no_conclusion";
 
+/** One capture on one side of a comparison. */
 export interface VerificationWindow {
-  run_id: string | null;
-  from: string | null;
-  mean: number | null;
-  n: number;
+  side: "before" | "after" | "control_before" | "control_after";
+  run: string;
+  host: string;
   load: number | null;
+  mean: number | null;
+  t_ns: number[];
+  values: (number | null)[];
+  citations: Cited[];
+  missing: Sentence | null;
 }
 
 /** What a comparison of before with after says, and what it rests on. Shares: -0.2 fell by a fifth. */
@@ -127,13 +133,17 @@ export interface Judged {
   change: number | null;
   low: number | null;
   high: number | null;
+  p: number | null;
   bar: number;
-  load_change: number | null;
+  confidence: number;
+  /** The number was divided by the load first. */
   per_work: boolean;
-  reason: Sentence | null;
-  unit: string;
-  before: VerificationWindow[];
-  after: VerificationWindow[];
+  primary: { read: string; unit: string; better: "lower" | "higher"; subject: Record<string, string> };
+  load: { kind: string; unit: string; before: number | null; after: number | null; change: number | null };
+  /** Why nothing can be concluded, then what should be known beside the outcome. */
+  reasons: Sentence[];
+  windows: VerificationWindow[];
+  hosts?: { host: string; change: number | null; outlier: boolean; left_out: Sentence | null }[];
 }
 
 export interface Verification {

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { Incident, Person } from "../client/incidents";
+import type { Incident } from "../client/incidents";
+import type { Named } from "../client/types";
 import { incidentKeys, useIncident } from "./incidents";
 
 const POLL_MS = 3000;
@@ -23,11 +24,14 @@ export function useIncidentStream(id: string) {
       const here = cache.getQueryData<Incident>(incidentKeys.one(id));
       if (news && here && news.version > here.version) refresh();
     });
-    source.addEventListener("runs", refresh);
+    source.addEventListener("runs", (event) => {
+      const runs = parse<{ runs: { run_id: string; state: string }[] }>(event)?.runs;
+      const known = cache.getQueryData<Incident>(incidentKeys.one(id))?.runs ?? [];
+      if (runs?.some((one) => known.find((each) => each.run_id === one.run_id)?.state !== one.state)) refresh();
+    });
     source.addEventListener("presence", (event) => {
-      const people = parse<{ people: Person[] }>(event)?.people;
-      if (people)
-        cache.setQueryData<Incident>(incidentKeys.one(id), (before) => (before ? { ...before, people } : before));
+      const here = parse<{ people: Named[] }>(event)?.people;
+      if (here) cache.setQueryData<Incident>(incidentKeys.one(id), (before) => before && withHere(before, here));
     });
     source.addEventListener("error", () => {
       // While it connects again by itself nothing is to be done; a refusal ends the stream for good.
@@ -36,6 +40,15 @@ export function useIncidentStream(id: string) {
     return () => source.close();
   }, [id, known, broken, cache]);
   return { query, link: broken ? ("polling" as const) : ("live" as const), pollMs: broken ? POLL_MS : (false as const) };
+}
+
+/** Who has it open now, among those who take part. */
+export function withHere(incident: Incident, here: readonly Named[]): Incident {
+  const known = incident.people.filter((one) => !here.some((each) => each.id === one.id));
+  return {
+    ...incident,
+    people: [...here.map((one) => ({ ...one, here: true })), ...known.map((one) => ({ ...one, here: false }))],
+  };
 }
 
 function parse<T>(event: Event): T | undefined {

@@ -2,10 +2,9 @@ import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Incident } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
-import { useSentence } from "../../lib/i18n";
 import { useJournal, type Writing } from "../../lib/incidents";
-import { EntryText } from "./EntryText";
 import classes from "./Incidents.module.css";
+import { entrySentence, useWords } from "./useWords";
 
 /** Somebody was faster: what they changed, and the way to send one's own on top of it. Nothing typed is lost. */
 export function Conflict({ incident, write }: { incident: Incident; write: Writing }) {
@@ -15,17 +14,19 @@ export function Conflict({ incident, write }: { incident: Incident; write: Writi
 
 function Told({ incident, write }: { incident: Incident; write: Writing }) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const words = useWords(incident);
   const journal = useJournal(incident.id);
   const since = (journal.data ?? []).filter((one) => one.version > write.seen);
   return (
     <div className={classes.conflict} role="alert">
-      <p className={classes.conflictTitle}>{sentence(write.conflict?.sentence)}</p>
+      <p className={classes.conflictTitle}>{words(write.conflict?.sentence)}</p>
       {since.length > 0 && (
         <ul className={classes.changes}>
           {since.map((one) => (
             <li key={one.id}>
-              <EntryText entry={one} /> <span className="dim">
+              {words(entrySentence(one))}
+              {one.note && <q>{one.note}</q>}{" "}
+              <span className="dim">
                 {one.by?.name ?? "Culprit"}, <Ago at={one.at} />
               </span>
             </li>

@@ -6,13 +6,14 @@ import { Empty, ErrorLine, Loaded, RowSkeleton } from "../../components/States";
 import { useJournal, useWrite } from "../../lib/incidents";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Conflict } from "./Conflict";
-import { EntryText } from "./EntryText";
 import classes from "./Journal.module.css";
+import { entrySentence, useWords } from "./useWords";
 
 /** What happened in this incident, newest first, and the place to write something down. It grows while one looks. */
 export function Journal({ incident, pollMs }: { incident: Incident; pollMs: number | false }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
+  const words = useWords(incident);
   const query = useJournal(incident.id, pollMs);
   return (
     <div className={classes.journal}>
@@ -32,7 +33,7 @@ export function Journal({ incident, pollMs }: { incident: Incident; pollMs: numb
                     </time>
                     <span className={classes.who}>{one.by?.name ?? "Culprit"}</span>
                     <span className={classes.text}>
-                      <EntryText entry={one} />
+                      {words(entrySentence(one))}
                       {one.note && <q className={classes.note}>{one.note}</q>}
                     </span>
                   </li>

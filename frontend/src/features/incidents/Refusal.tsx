@@ -8,6 +8,7 @@ import { usePick } from "../../lib/i18n";
 import { useWrite } from "../../lib/incidents";
 import { Conflict } from "./Conflict";
 import classes from "./Incidents.module.css";
+import { useWords } from "./useWords";
 
 interface Props {
   incident: Incident;
@@ -21,11 +22,18 @@ const REASON_LEAST = 3;
 /** What the server refused, in its words; open steps as a list that leads to each, or waives it here with a reason. */
 export function Refusal({ incident, error, onStep }: Props) {
   const { t } = useTranslation();
+  const words = useWords(incident);
   if (!error) return null;
   const open = error instanceof ApiError && error.sentence?.key === STEPS_OPEN;
   return (
     <div className={classes.refusal}>
-      <ErrorLine error={error} />
+      {open ? (
+        <p className={classes.refused} role="alert">
+          {words(error.sentence)}
+        </p>
+      ) : (
+        <ErrorLine error={error} />
+      )}
       {open && incident.gaps.length === 0 && <p>{t("incidents.refusal.noneLeft")}</p>}
       {open && (
         <ul className={classes.openSteps} aria-label={t("incidents.refusal.steps")}>

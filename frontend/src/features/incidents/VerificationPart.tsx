@@ -4,13 +4,14 @@ import type { Incident, Outcome, Verification } from "../../client/incidents";
 import { Link } from "../../components/Link";
 import { Mark, type Tone } from "../../components/Mark";
 import { ErrorLine } from "../../components/States";
-import { number, percent } from "../../core/format";
-import { useSentence } from "../../lib/i18n";
+import { number, percent, quantity } from "../../core/format";
 import { incidentKeys } from "../../lib/incidents";
 import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
 import classes from "./Fixes.module.css";
+import { useWords } from "./useWords";
 import { IntervalChart, WindowsChart } from "./VerifyCharts";
+import { VerifyWindows } from "./VerifyWindows";
 
 const TONES: Record<Outcome, Tone> = { verified: "ok", worse: "bad", no_effect: "off", no_conclusion: "warn" };
 
@@ -22,7 +23,7 @@ interface Props {
 /** A comparison of before with after: while it collects, then its outcome in words and drawn. */
 export function VerificationPart({ incident, verification: one }: Props) {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const words = useWords(incident);
   const names = useNames();
   const { result, state } = one;
   const control = incident.hosts.find((each) => each.id === one.control_host_id);
@@ -50,30 +51,42 @@ export function VerificationPart({ incident, verification: one }: Props) {
             {t(`playbooks.primary.${one.primary.better}`, { name: names.measure(one.primary.read) })}
           </span>
         )}
+        {state === "collecting" && (
+          <span className="num">{t("incidents.verify.taken", { count: one.after.length })}</span>
+        )}
         <span className="dim">
           {t(`incidents.verify.kind.${one.kind}`)}
           {control ? `: ${control.name}` : ""}
         </span>
       </p>
-      {one.failure && <p>{sentence(one.failure)}</p>}
+      {one.failure && <p className={classes.means}>{words(one.failure)}</p>}
       {result && (
         <>
-          <p>
-            {result.reason
-              ? sentence(result.reason)
-              : t(`incidents.verify.means.${result.outcome}`, { bar: number(result.bar * 100) })}
+          <p className={classes.means}>
+            {result.outcome !== "no_conclusion" &&
+              t(`incidents.verify.means.${result.outcome}`, { bar: number(result.bar * 100) })}
             {result.per_work && ` ${t("incidents.verify.perWork")}`}
-            {result.load_change !== null && (
+            {result.load.change !== null && (
               <span className="dim">
                 {" "}
-                {t("incidents.verify.load", { change: change(result.load_change) })}
+                {t("incidents.verify.load", {
+                  change: change(result.load.change),
+                  before: quantity(result.load.before, result.load.unit),
+                  after: quantity(result.load.after, result.load.unit),
+                })}
               </span>
             )}
           </p>
+          {result.reasons.map((reason) => (
+            <p key={reason.key} className={classes.means}>
+              {words(reason)}
+            </p>
+          ))}
           <div className={classes.drawing}>
             <WindowsChart result={result} />
             <IntervalChart result={result} />
           </div>
+          <VerifyWindows id={one.id} result={result} />
         </>
       )}
       <Running incident={incident} verification={one} />

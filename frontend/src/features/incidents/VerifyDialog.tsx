@@ -1,7 +1,6 @@
 import { NumberInput, SegmentedControl, Select } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useHosts } from "../../lib/queries";
 import { useWrite } from "../../lib/incidents";
 import { useNames } from "../../lib/useNames";
 import { ActForm } from "./ActForm";
@@ -15,15 +14,16 @@ const BAR_PCT = 10;
 export function VerifyDialog({ incident, view, onClose }: ActProps) {
   const { t } = useTranslation();
   const names = useNames();
-  const hosts = useHosts({ state: "active" });
   const write = useWrite(incident, () => view.set({ act: "", pane: "fixes", what: view.what }), true);
   const fix = incident.fixes.find((one) => one.id === view.what) ?? incident.fixes.at(-1);
-  const controls = incident.hosts.filter((one) => one.role === "control").map((one) => one.id);
+  const changed = new Set(fix?.hosts);
+  const controls = incident.hosts
+    .filter((one) => one.role === "control" && !changed.has(one.id))
+    .map((one) => one.id);
   const [kind, setKind] = useState<(typeof KINDS)[number]>(controls.length > 0 ? "control" : "plain");
   const [control, setControl] = useState<string | null>(controls[0] ?? null);
   const [bar, setBar] = useState<number | string>(BAR_PCT);
   const primary = incident.hypotheses.find((one) => one.id === fix?.hypothesis_id)?.primary;
-  const changed = new Set(fix?.hosts);
   return (
     <ActForm
       incident={incident}
@@ -67,14 +67,12 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
         <Select
           label={t("incidents.verify.control")}
           description={t("incidents.verify.controlText")}
-          data={(hosts.data ?? [])
+          data={incident.hosts
             .filter((one) => !changed.has(one.id))
             .map((one) => ({ value: one.id, label: one.name }))}
           value={control}
           onChange={setControl}
           disabled={kind !== "control"}
-          searchable
-          limit={80}
         />
       </div>
       <p className={classes.hint}>{t("incidents.verify.runs")}</p>

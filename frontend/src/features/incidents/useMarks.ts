@@ -2,9 +2,9 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Incident, JournalEntry } from "../../client/incidents";
 import { isoToNs } from "../../core/clock";
-import { useSentence } from "../../lib/i18n";
 import { useJournal } from "../../lib/incidents";
 import type { TimeMark } from "../../renderers/timeline/MarkStrip";
+import { entrySentence, useWords } from "./useWords";
 import type { IncidentView } from "./view";
 
 const SHOWN = /verdict|note/;
@@ -12,7 +12,7 @@ const SHOWN = /verdict|note/;
 /** What people did, as marks on the time of the host: since when it hurts, fixes, verdicts, notes. */
 export function useMarks(incident: Incident, view: IncidentView, pollMs: number | false): TimeMark[] {
   const { t } = useTranslation();
-  const sentence = useSentence();
+  const words = useWords(incident);
   const journal = useJournal(incident.id, pollMs).data;
   const { symptom, fixes } = incident;
   const { host, set } = view;
@@ -30,10 +30,10 @@ export function useMarks(incident: Incident, view: IncidentView, pollMs: number 
         add(fix.id, fix.applied_at, "fix", `${t("incidents.chain.fix")}: ${fix.what}`, () =>
           set({ pane: "fixes", what: fix.id }, { push: true }),
         );
-    const text = (one: JournalEntry) => one.note || sentence({ key: `journal.${one.kind}`, params: one.params });
+    const text = (one: JournalEntry) => one.note || words(entrySentence(one));
     for (const one of journal ?? [])
       if (SHOWN.test(one.kind))
         add(one.id, one.at, one.kind.includes("note") ? "note" : "verdict", text(one), toJournal);
     return out;
-  }, [symptom, fixes, hostId, set, journal, sentence, t]);
+  }, [symptom, fixes, hostId, set, journal, words, t]);
 }
