@@ -1,5 +1,7 @@
 /** Incidents that change while they are looked at: every write bumps the version, a stale one is refused. */
 import type * as I from "../src/client/incidents.ts";
+import type * as T from "../src/client/types.ts";
+import { delayFound } from "./findings.ts";
 import { GONE_PIN } from "./incidentParts.ts";
 import { INCIDENTS, JOURNAL } from "./investigations.ts";
 import * as live from "./live.ts";
@@ -20,6 +22,21 @@ export function resetIncidents(): void {
 export const actor = () => ({ id: me().id, name: me().name });
 const notFound = () => problem(404, "incident.not_found", "There is no such incident.");
 
+const LAST_OF_THE_PAST = 480;
+const ruled = (found: T.Finding): Omit<I.HostAnswer, "host_id"> => ({
+  run_id: null,
+  verdict: "supports",
+  by: "rule",
+  rule_verdict: "supports",
+  person: null,
+  grade: found.grade,
+  reason: null,
+  findings: [found],
+  muted: [],
+  pins: [],
+  disagrees: false,
+});
+
 /** With the states of its captures as they are now, and what the signed-in person may. */
 function read(one: I.Incident): I.Incident {
   const may = me().may;
@@ -27,11 +44,24 @@ function read(one: I.Incident): I.Incident {
     ...run,
     state: live.read(run.capture_id)?.runs.find((each) => each.id === run.run_id)?.state ?? run.state,
   }));
+  const answered = runs.filter((run) => run.step && run.state === "done" && run.number > LAST_OF_THE_PAST);
+  const steps = one.steps.map((step) => {
+    const run = answered.find((each) => each.step === step.key);
+    if (!run) return step;
+    const hosts = step.hosts.map((host) =>
+      host.host_id === run.host_id ? { ...ruled(delayFound), host_id: host.host_id, run_id: run.run_id } : host,
+    );
+    return { ...step, verdict: "supports" as const, hosts };
+  });
+  const gaps = one.gaps.filter((key) => !answered.some((run) => run.step === key));
   const edit = may.includes("incident.edit");
   const tiers = ["light", "standard", "deep", "ptrace"].filter((tier) => may.includes(`capture.${tier}`));
   return {
     ...one,
     runs,
+    steps,
+    gaps,
+    next: gaps.length > 0 ? one.next : null,
     may: {
       edit,
       resolve: may.includes("incident.resolve"),

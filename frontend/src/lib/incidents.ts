@@ -93,7 +93,10 @@ export function useWrite(
     onError: (error) => (isChanged(error) ? refresh() : undefined),
   });
   const { mutate, variables } = mutation;
-  const send = useCallback((write: Write) => mutate({ write, version: seen }), [mutate, seen]);
+  const send = useCallback(
+    (write: Write, version = seen) => mutate({ write, version }),
+    [mutate, seen],
+  );
   const again = useCallback(() => {
     if (!variables) return;
     setOpened(incident.version);

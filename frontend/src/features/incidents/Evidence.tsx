@@ -140,7 +140,7 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
         </div>
       ))}
       {rest.length > 0 && (
-        <Fold id="more-findings" title={t("playbooks.more", { count: rest.length })} count={rest.length}>
+        <Fold id="more-findings" title={t("incidents.step.moreFindings")} count={rest.length}>
           {rest.map((one, i) => (
             <FindingRow key={`${one.rule}${i}`} finding={one} look={FOUND[one.state]} />
           ))}

@@ -16,10 +16,11 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
   const { t } = useTranslation();
   const pick = usePick();
   const causeName = useCauseName(incident);
-  const write = useWrite(incident, (now) => {
-    onClose();
-    if (now?.made) view.set({ act: "", pane: "fixes", what: now.made });
-  }, true);
+  const write = useWrite(
+    incident,
+    (now) => (now?.made ? view.set({ act: "", pane: "fixes", what: now.made }) : onClose()),
+    true,
+  );
   const playbooks = usePlaybooksOf(incident.playbooks.map((one) => one.id));
   const [hypothesis, setHypothesis] = useState(
     incident.hypotheses.find((one) => one.key === view.what)?.key ?? incident.causes[0]?.hypothesis ?? null,

@@ -42,12 +42,12 @@ export function HostPicker({ incident, view, verdicts = false }: Props) {
           </button>
         );
       })}
-      {incident.may.edit && (
+      {!verdicts && incident.may.edit && (
         <button type="button" className={classes.host} onClick={() => view.set({ act: "hosts" })}>
           <Plus size={12} aria-hidden /> {t("incidents.hosts.add")}
         </button>
       )}
-      {view.host && (
+      {!verdicts && view.host && (
         <Link to="/hosts/$hostId" params={{ hostId: view.host.id }} size="xs">
           {t("incidents.hosts.open")}
         </Link>

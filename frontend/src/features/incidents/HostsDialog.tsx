@@ -13,14 +13,17 @@ export function HostsDialog({ incident, onClose }: ActProps) {
   const [hosts, setHosts] = useState<readonly HostDraft[]>([]);
   const [playbooks, setPlaybooks] = useState<readonly string[]>([]);
   const second = useWrite(incident, onClose);
-  const addPlaybooks = () =>
-    second.send({ method: "POST", path: "/playbooks", body: { playbooks: [...playbooks] } });
-  const write = useWrite(incident, () => (playbooks.length > 0 ? addPlaybooks() : onClose()), true);
-  const both = hosts.length > 0 ? write : second;
+  const addPlaybooks = (version?: number) =>
+    second.send({ method: "POST", path: "/playbooks", body: { playbooks: [...playbooks] } }, version);
+  const write = useWrite(
+    incident,
+    (now) => (playbooks.length > 0 ? addPlaybooks(now?.version) : onClose()),
+    true,
+  );
   return (
     <ActForm
       incident={incident}
-      write={both.error || both.conflict ? both : second}
+      write={write.error || write.conflict || write.pending ? write : second}
       title={t("incidents.hosts.addBoth")}
       submit={t("action.add")}
       size="52rem"

@@ -28,12 +28,13 @@ interface Props {
 export function NextStep({ incident, view, asked }: Props) {
   const { t } = useTranslation();
   const running = incident.runs.find((one) => one.step && isActive(one.state));
-  const [last, setLast] = useState<{ step: string; host: string }>();
+  const [last, setLast] = useState<{ step: string; host: string; run: string }>();
   const step = running?.step ?? "";
   const host = running?.host_id ?? "";
+  const run = running?.run_id ?? "";
   useEffect(() => {
-    if (step && host) setLast({ step, host });
-  }, [step, host]);
+    if (step && host) setLast({ step, host, run });
+  }, [step, host, run]);
   const { next } = incident;
   return (
     <section className={classes.next} aria-label={t("playbooks.next")} data-running={running ? "" : undefined}>
