@@ -56,6 +56,7 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
           ]),
           artifact_id: id("artifact", runId, "proc_top", "stdout"),
           collector: "proc_top",
+          lines: Array.from({ length: 24 }, (_, i) => i + 2),
         },
       ],
       warnings:

@@ -334,6 +334,8 @@ export interface ResultTable {
   rows: (string | number | null)[][];
   artifact_id: string | null;
   collector: string | null;
+  /** For each row the line of the artifact that it was read from. */
+  lines: number[];
 }
 
 export interface Profile {

@@ -81,7 +81,7 @@ function HypothesisHead({ incident, view, hypothesis }: Props & { hypothesis: In
       <h3 className={classes.title}>
         <span className={classes.sign}>H{at}</span> <span className={classes.says}>{pick(hypothesis.says)}</span>
       </h3>
-      <p className={classes.stand}>
+      <div className={classes.stand}>
         <span>{t(`playbooks.standing.${hypothesis.standing}`)}</span>
         {hypothesis.supports.length > 0 && (
           <span>{t("playbooks.for", { numbers: numbers(hypothesis.supports) })}</span>
@@ -90,7 +90,7 @@ function HypothesisHead({ incident, view, hypothesis }: Props & { hypothesis: In
           <span>{t("playbooks.against", { numbers: numbers(hypothesis.refutes) })}</span>
         )}
         <HypothesisState incident={incident} hypothesis={hypothesis} />
-      </p>
+      </div>
     </div>
   );
 }

@@ -83,6 +83,7 @@ function Known({ incident, link, pollMs }: Props) {
     >
       <div className={classes.panes}>
         <section className={classes.chainPane} aria-label={t("incidents.chain.title")}>
+          <h2 className="visually-hidden">{t("incidents.chain.title")}</h2>
           <Chain incident={incident} view={view} />
         </section>
         <div className={classes.right}>

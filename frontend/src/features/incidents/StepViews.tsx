@@ -6,6 +6,8 @@ import { formatRange, padded } from "../../core/range";
 import { useRun } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
 import { CitedLines } from "../../renderers/artifact/CitedLines";
+import { CitedRows } from "../../renderers/artifact/CitedRows";
+import { ProfileGlance } from "../../renderers/flame/ProfileGlance";
 import classes from "./Evidence.module.css";
 
 const MOST = 2;
@@ -21,12 +23,15 @@ function placesOf(answer: HostAnswer): Cited[] {
   return [...out.values()];
 }
 
-/** The ways to see for oneself what a step rests on: its run, the time of it, its profiles, the raw lines. */
+/** The ways to see for oneself what a step rests on: its run, the time of it, the flame graph, rows, raw lines. */
 export function StepViews({ answer }: { answer: HostAnswer }) {
   const { t } = useTranslation();
   const names = useNames();
   const run = useRun(answer.run_id ?? "").data;
   const places = placesOf(answer);
+  const drawn = answer.findings
+    .flatMap((one) => one.numbers.flatMap((number) => number.citations))
+    .find((one) => one.profile);
   const from = run?.started_at ? Date.parse(run.started_at) * 1e6 : undefined;
   const to = run?.ended_at ? Date.parse(run.ended_at) * 1e6 : undefined;
   return (
@@ -68,6 +73,13 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
           )}
         </p>
       )}
+      {drawn && (
+        <ProfileGlance key={drawn.profile} profile={drawn.profile ?? ""} frame={drawn.frame ?? ""} />
+      )}
+      {run?.tables.map((table) => {
+        const lines = places.find((one) => one.artifact === table.artifact_id)?.lines;
+        return lines && <CitedRows key={`${table.kind}${table.artifact_id}`} table={table} lines={lines} />;
+      })}
       {places.slice(0, MOST).map((one) => (
         <CitedLines
           key={one.artifact}

@@ -107,7 +107,7 @@ function Running({ incident, verification }: Props) {
   );
   if (runs.length === 0) return null;
   return (
-    <p className={classes.outcome}>
+    <div className={classes.outcome}>
       {runs.map((one) => (
         <Link key={one.run_id} to="/captures/$captureId" params={{ captureId: one.capture_id }}>
           #{one.number}
@@ -125,6 +125,6 @@ function Running({ incident, verification }: Props) {
         </Button>
       )}
       <ErrorLine error={cancel.error} />
-    </p>
+    </div>
   );
 }

@@ -85,14 +85,20 @@ interface PlaybookLike {
 }
 
 const SHORT = 4;
-const wordsOf = (text: string): string[] => [
-  ...new Set(
-    text
-      .toLowerCase()
-      .split(/[^\p{L}\p{N}]+/u)
-      .filter((one) => one.length >= SHORT || /\p{Script=Han}/u.test(one)),
-  ),
-];
+/** Words of four letters and more; Chinese, which has no spaces, in pairs of characters. */
+const wordsOf = (text: string): string[] => {
+  const found = text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .flatMap((one) =>
+      /\p{Script=Han}/u.test(one)
+        ? [...one].slice(1).map((second, i) => `${[...one][i]}${second}`)
+        : one.length >= SHORT
+          ? [one]
+          : [],
+    );
+  return [...new Set(found)];
+};
 
 /** Playbooks that have a cause that was named, or speak of the same in their symptom; the best first. */
 export function suggested<P extends PlaybookLike>(
