@@ -14,7 +14,7 @@ from culprit.core.playbooks.merge import Next
 from culprit.incidents import journal, queries
 from culprit.incidents.given import AutopilotStart
 from culprit.incidents.load import Loaded
-from culprit.incidents.service import SEEN
+from culprit.incidents.service import RESOURCE
 from culprit.infra.broker import announce
 from culprit.kit.errors import Conflict, NotFound
 from culprit.models import Incident
@@ -43,7 +43,7 @@ def start(session: Session, actor: Actor, incident_id: UUID, wanted: AutopilotSt
     }
     journal.enter(session, incident, actor, "autopilot_started", tier=wanted.tier)
     announce(session, TASK, incident.id)
-    audit.record(session, actor, "autopilot.start", SEEN, incident.id, tier=wanted.tier)
+    audit.record(session, actor, "autopilot.start", RESOURCE, incident.id, tier=wanted.tier)
     return incident
 
 
@@ -60,7 +60,7 @@ def stop(session: Session, actor: Actor, incident_id: UUID) -> Incident:
         raise NotFound("incident.not_found")
     if running(incident):
         halt(session, incident, actor, Sentence("autopilot.by_hand"))
-        audit.record(session, actor, "autopilot.stop", SEEN, incident.id)
+        audit.record(session, actor, "autopilot.stop", RESOURCE, incident.id)
     return incident
 
 
@@ -71,12 +71,17 @@ def halt(session: Session, incident: Incident, actor: Actor | None, why: Sentenc
     journal.enter(session, incident, actor, "autopilot_stopped", more={"reason": reason})
 
 
+def tiers_of(most: str) -> list[Tier]:
+    """The tiers up to one."""
+    return list(Tier)[: list(Tier).index(Tier(most)) + 1]
+
+
 def choose(loaded: Loaded) -> Next | Sentence:
     """The next capture within the tier that was allowed, or why there is none."""
     pilot = loaded.incident.autopilot or {}
     if pilot.get("taken", 0) >= MOST:
         return Sentence("autopilot.enough", {"count": MOST})
-    tiers = list(Tier)[: list(Tier).index(Tier(pilot["tier"])) + 1]
+    tiers = tiers_of(pilot["tier"])
     by_hand = {
         walked.key(step.id) for walked in loaded.walks for step in walked.playbook.steps if not step.finding
     }

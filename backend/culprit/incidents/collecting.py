@@ -14,20 +14,24 @@ from culprit.core.rules.read import needs_of
 SECONDS = 10
 
 
-def collectors_of(rule: Rule, tried: Collection[str] = ()) -> list[str]:
+def collectors_of(
+    rule: Rule, tried: Collection[str] = (), tiers: Collection[Tier] = tuple(Tier)
+) -> list[str]:
     """What one capture has to bring home for a rule to say anything: its measure, and the light ones beside it.
 
-    Of several that would do, the cheapest; one that was tried before only where there is no other. A rule reads a
-    single run, so what came home before is collected again with the rest.
+    Of several that would do, the cheapest within `tiers`; one that was tried before only where there is no other. A
+    rule reads a single run, so what came home before is collected again with the rest.
     """
-    found = [_cheapest(any_of, tried) for any_of in needs_of(rule.measure)]
-    beside = [_cheapest(any_of, tried) for read in _conditions(rule) for any_of in needs_of(read)]
+    found = [_cheapest(any_of, tried, tiers) for any_of in needs_of(rule.measure)]
+    beside = [_cheapest(any_of, tried, tiers) for read in _conditions(rule) for any_of in needs_of(read)]
     light = [one for one in beside if one and COLLECTORS[one].tier is Tier.LIGHT]
     return list(dict.fromkeys(one for one in (*found, *light) if one))
 
 
-def _cheapest(any_of: Collection[str], tried: Collection[str]) -> str | None:
-    known = [one for one in any_of if one in COLLECTORS]
+def _cheapest(any_of: Collection[str], tried: Collection[str], tiers: Collection[Tier]) -> str | None:
+    every = [one for one in any_of if one in COLLECTORS]
+    # Where all are above what is allowed, whoever starts the capture is told so.
+    known = [one for one in every if COLLECTORS[one].tier in tiers] or every
     fresh = [one for one in known if one not in tried] or known
     return min(fresh, key=lambda one: PRICE[COLLECTORS[one].tier], default=None)
 

@@ -18,7 +18,18 @@ from culprit.auth.idempotency import Once
 from culprit.auth.policy import policy
 from culprit.captures.endpoints import Store
 from culprit.config import Settings
-from culprit.incidents import autopilot, bundle, fixes, journal, queries, read, service, steps, verdicts
+from culprit.incidents import (
+    autopilot,
+    bundle,
+    fixes,
+    hypotheses,
+    journal,
+    queries,
+    read,
+    service,
+    steps,
+    verdicts,
+)
 from culprit.incidents.given import (
     AutopilotStart,
     FixAdd,
@@ -29,7 +40,6 @@ from culprit.incidents.given import (
     IncidentCreate,
     IncidentPatch,
     NoteAdd,
-    PinAdd,
     PlaybooksAdd,
     RunsAdd,
     State,
@@ -40,6 +50,7 @@ from culprit.incidents.given import (
     WaiverAdd,
     WrongAdd,
 )
+from culprit.incidents.given_pins import PinAdd
 from culprit.incidents.live import watch
 from culprit.incidents.schemas import IncidentRead, IncidentSummary, JournalRead, PinChecked
 from culprit.infra.db import Database, Db
@@ -122,7 +133,7 @@ def add_playbooks(incident_id: UUID, body: PlaybooksAdd, db: Db, actor: CurrentA
 @router.post("/incidents/{incident_id}/hypotheses", status_code=201, response_model=IncidentRead)
 def add_hypothesis(incident_id: UUID, body: HypothesisAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
     """An explanation of one's own."""
-    return _add(once, db, actor, service.add_hypothesis, incident_id, body)
+    return _add(once, db, actor, hypotheses.add_hypothesis, incident_id, body)
 
 
 @router.patch("/incidents/{incident_id}/hypotheses/{hypothesis_id}")
@@ -130,7 +141,7 @@ def decide_hypothesis(
     incident_id: UUID, hypothesis_id: UUID, body: HypothesisPatch, db: Db, actor: CurrentActor
 ) -> IncidentRead:
     """Refuted, likely, confirmed, or open again."""
-    return read.read(db, actor, service.decide(db, actor, incident_id, hypothesis_id, body))
+    return read.read(db, actor, hypotheses.decide(db, actor, incident_id, hypothesis_id, body))
 
 
 @router.post("/incidents/{incident_id}/verdicts", status_code=201, response_model=IncidentRead)

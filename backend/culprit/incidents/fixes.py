@@ -13,7 +13,7 @@ from culprit.auth.policy import policy
 from culprit.core.playbooks.contract import Card
 from culprit.incidents import books, journal, queries
 from culprit.incidents.given import FixAdd, FixPatch, VerifyAdd
-from culprit.incidents.service import SEEN
+from culprit.incidents.service import RESOURCE
 from culprit.infra.broker import announce
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
@@ -51,7 +51,7 @@ def add(session: Session, actor: Actor, incident_id: UUID, wanted: FixAdd) -> tu
     session.add(fix)
     session.flush()
     journal.enter(session, incident, actor, "fix", what=fix.what)
-    audit.record(session, actor, "incident.fix", SEEN, incident.id, fix=str(fix.id), **texts)
+    audit.record(session, actor, "incident.fix", RESOURCE, incident.id, fix=str(fix.id), **texts)
     return incident, fix.id
 
 
@@ -108,7 +108,9 @@ def patch(session: Session, actor: Actor, incident_id: UUID, fix_id: UUID, wante
         if fix.state != "reverted":
             fix.state = "reverted"
             journal.enter(session, incident, actor, "fix_reverted", what=fix.what)
-    audit.record(session, actor, "incident.fix", SEEN, incident.id, fix=str(fix.id), state=fix.state, **texts)
+    audit.record(
+        session, actor, "incident.fix", RESOURCE, incident.id, fix=str(fix.id), state=fix.state, **texts
+    )
     return incident
 
 
@@ -166,5 +168,5 @@ def verify(
     session.flush()
     announce(session, TASK, verification.id)
     journal.enter(session, incident, actor, "verify", what=fix.what, how=wanted.kind)
-    audit.record(session, actor, "incident.verify", SEEN, incident.id, fix=str(fix.id), kind=wanted.kind)
+    audit.record(session, actor, "incident.verify", RESOURCE, incident.id, fix=str(fix.id), kind=wanted.kind)
     return incident, verification.id

@@ -14,9 +14,6 @@ from culprit.core.playbooks.contract import Better
 MAX_HOSTS = 50
 MAX_PLAYBOOKS = 20
 MAX_PINS = 50
-MAX_LINES = 200
-MAX_FRAMES = 512
-MAX_NS = (1 << 63) - 1
 
 Json = dict[str, Any]
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=300, strip_whitespace=True)]
@@ -24,9 +21,6 @@ Said = Annotated[str, StringConstraints(pattern=r"^[^\x00]+$", max_length=300, s
 Prose = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=8000)]
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}/[a-z0-9-]{1,100}$")]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
-#: Of this site and nothing else: a path, never the name of another host.
-View = Annotated[str, StringConstraints(pattern=r"^/([^/\\\x00][^\x00]*)?$", max_length=4000)]
-Ns = Annotated[int, Field(ge=0, le=MAX_NS)]
 Role = Literal["suspect", "control", "dependency"]
 State = Literal["open", "investigating", "identified", "mitigated", "resolved"]
 RunRole = Literal["evidence", "before", "after", "control"]
@@ -163,99 +157,6 @@ class VerdictWithdraw(Seen):
     """Why one's verdict does not hold any more."""
 
     note: Prose = ""
-
-
-class RangeRef(Given):
-    """A time on a host's lanes; of one metric, or of all that is shown."""
-
-    run_id: UUID
-    host_id: UUID
-    metric: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,200}$")] = ""
-    from_ns: Ns
-    to_ns: Ns
-
-
-class FrameRef(Given):
-    """A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up."""
-
-    profile_id: UUID
-    frames: Annotated[
-        list[Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,4000}$")]],
-        Field(min_length=1, max_length=MAX_FRAMES),
-    ]
-    share: float | None = None
-
-
-class RowRef(Given):
-    """A row (from 0) of a table of a run: of that id, or of that collector and kind."""
-
-    run_id: UUID
-    table_id: UUID | None = None
-    collector: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,100}$")] = ""
-    kind: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,100}$")] = ""
-    row: Annotated[int, Field(ge=0, le=1_000_000)]
-    cells: list[Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,200}$")]] = []
-
-
-class LineRef(Given):
-    """Lines (from 1) of a part of an artifact."""
-
-    artifact_id: UUID
-    part: Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,200}$")] = ""
-    lines: Annotated[
-        list[Annotated[int, Field(ge=1, le=1_000_000_000)]], Field(min_length=1, max_length=MAX_LINES)
-    ]
-
-
-class ComparisonRef(Given):
-    """Two of a kind beside each other."""
-
-    left: UUID
-    right: UUID
-    what: Literal["runs", "profiles"]
-
-
-class _Pin(Seen):
-    view: View
-    step: Key | None = None
-
-
-class RangePin(_Pin):
-    """A range of time."""
-
-    kind: Literal["range"]
-    ref: RangeRef
-
-
-class FramePin(_Pin):
-    """A frame."""
-
-    kind: Literal["frame"]
-    ref: FrameRef
-
-
-class RowPin(_Pin):
-    """A row."""
-
-    kind: Literal["row"]
-    ref: RowRef
-
-
-class LinePin(_Pin):
-    """Lines."""
-
-    kind: Literal["line"]
-    ref: LineRef
-
-
-class ComparisonPin(_Pin):
-    """A comparison."""
-
-    kind: Literal["comparison"]
-    ref: ComparisonRef
-
-
-PinAdd = Annotated[RangePin | FramePin | RowPin | LinePin | ComparisonPin, Field(discriminator="kind")]
 
 
 class WaiverAdd(Seen):

@@ -91,6 +91,11 @@ class Loaded:
         """The unanswered steps of all paths."""
         return [key for walked in self.walks for key in gaps(walked, self.waivers)]
 
+    @cached_property
+    def tiers(self) -> list[Tier]:
+        """What the actor may collect by a button."""
+        return [one for one in TIERS if self.actor is not None and allowed(self.actor, f"capture.{one}")]
+
     def stand(self, key: str) -> Stand:
         """Where a hypothesis stands."""
         return self.stands.get(key, NO_STAND)
@@ -105,9 +110,7 @@ class Loaded:
 
     def next(self, tiers: Sequence[Tier] = TIERS, leave_out: Collection[str] = ()) -> Next | None:
         """The step to take next, within these tiers and what the actor may; none of `leave_out`."""
-        may = frozenset(
-            one for one in tiers if self.actor is not None and allowed(self.actor, f"capture.{one}")
-        )
+        may = frozenset(one for one in tiers if one in self.tiers)
         places = [
             Place(
                 str(host.id),

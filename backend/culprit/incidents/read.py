@@ -10,52 +10,34 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from collectors.contract import Text, Tier
-from collectors.plans import tier_of
-from collectors.registry import COLLECTORS
+from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
-from culprit.core.playbooks.contract import GATES
-from culprit.core.playbooks.merge import HostAnswer, Next
-from culprit.core.rules import form
-from culprit.core.rules.registry import RULES
-from culprit.incidents import books, queries
-from culprit.incidents.collecting import collectors_of, seconds_of
+from culprit.incidents import books, queries, read_chain
 from culprit.incidents.given import Symptom
 from culprit.incidents.load import TIERS, Loaded, load
+from culprit.incidents.read_chain import Names, person
 from culprit.incidents.schemas import (
     AutopilotRead,
     CauseRead,
-    CommandRead,
-    CostRead,
     FixRead,
-    HostAnswerRead,
     HostRead,
-    HypothesisRead,
     IncidentRead,
     IncidentSummary,
     JournalRead,
     MayRead,
-    NextRead,
     PersonHere,
-    PersonRef,
-    PersonVerdictRead,
     PinRead,
     PlaybookRef,
     RunRead,
-    StepRead,
-    TextRead,
     VerificationRead,
-    WaivedRead,
     WindowRead,
 )
 from culprit.kit.clock import now
 from culprit.models import Fix, Incident, JournalEntry, Pin, Verification
 
-Names = dict[UUID, str]
 #: Whoever looks on is heard of every few seconds.
 HERE = timedelta(seconds=20)
-CONFIDENCE = ("likely", "confirmed")
 
 
 def read(session: Session, actor: Actor, incident: Incident, made: UUID | None = None) -> IncidentRead:
@@ -86,7 +68,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         state=incident.state,
         severity=incident.severity,
         version=incident.version,
-        created_by=_person(incident.created_by, names),
+        created_by=person(incident.created_by, names),
         created_at=incident.created_at,
         updated_at=incident.updated_at,
         resolved_at=incident.resolved_at,
@@ -103,28 +85,20 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             for one in people
         ],
         playbooks=[_playbook(one.playbook_id, one.digest, one.content["title"]) for one in loaded.playbooks],
-        hypotheses=_hypotheses(loaded),
-        steps=_steps(loaded, names),
+        hypotheses=read_chain.hypotheses(loaded),
+        steps=read_chain.steps(loaded, names),
         gaps=loaded.gaps,
         leads_to=sorted({one.chain.leads_to for one in loaded.walks if one.chain.leads_to}),
-        next=_next(loaded, loaded.next()),
-        causes=_causes(loaded),
+        next=read_chain.following(loaded, loaded.next()),
+        causes=read_chain.causes(loaded),
         fixes=_fixes(loaded, names),
         pins=[pin(one, names) for one in loaded.pins],
         runs=_runs(loaded),
         may=_may(actor),
-        autopilot=AutopilotRead(**{**pilot, "by": _person(pilot_by, names)}) if pilot else None,
+        autopilot=AutopilotRead(**{**pilot, "by": person(pilot_by, names)}) if pilot else None,
         again=incident.state != "resolved" and any(one.state == "verified" for one in loaded.fixes),
         made=made,
     )
-
-
-def _person(user_id: UUID | None, names: Names) -> PersonRef | None:
-    return PersonRef(id=user_id, name=names[user_id]) if user_id in names and user_id else None
-
-
-def _text(one: Text) -> TextRead:
-    return TextRead(en=one.en, zh=one.zh)
 
 
 def _playbook(playbook_id: str, digest: str, title: dict[str, str]) -> PlaybookRef:
@@ -132,121 +106,6 @@ def _playbook(playbook_id: str, digest: str, title: dict[str, str]) -> PlaybookR
     return PlaybookRef(
         id=playbook_id, digest=digest, title=title, current=shipped is not None and shipped[2] == digest
     )
-
-
-def _hypotheses(loaded: Loaded) -> list[HypothesisRead]:
-    found = []
-    for one in loaded.hypotheses:
-        stand = loaded.stand(one.key)
-        found.append(
-            HypothesisRead(
-                id=one.id,
-                key=one.key,
-                says=one.says,
-                cause=one.cause,
-                state=one.state,
-                standing=stand.standing,
-                grade=str(stand.grade),
-                primary=one.primary,
-                supports=list(stand.supports),
-                refutes=list(stand.refutes),
-            )
-        )
-    return found
-
-
-def _steps(loaded: Loaded, names: Names) -> list[StepRead]:
-    return [
-        StepRead(
-            key=key,
-            playbook=walked.playbook.id,
-            step=step.id,
-            asks=_text(step.asks),
-            look=_text(step.look) if step.look else None,
-            about=step.about if step.about in GATES else walked.key(step.about),
-            finding=step.finding,
-            on_path=step.id in walked.chain.path,
-            verdict=walked.chain.answers[step.id].verdict,
-            waived=_waived(loaded, key, names),
-            hosts=[_answer(loaded, one, names) for one in walked.hosts[step.id]],
-        )
-        for walked in loaded.walks
-        for step in walked.playbook.steps
-        for key in [walked.key(step.id)]
-    ]
-
-
-def _waived(loaded: Loaded, key: str, names: Names) -> WaivedRead | None:
-    one = loaded.waivers.get(key)
-    return WaivedRead(reason=one.reason, by=_person(one.by, names)) if one else None
-
-
-def _answer(loaded: Loaded, one: HostAnswer, names: Names) -> HostAnswerRead:
-    person = None
-    if one.person is not None:
-        row = next(each for each in loaded.verdicts if str(each.id) == one.person.id)
-        person = PersonVerdictRead(
-            id=row.id,
-            verdict=row.verdict,
-            by=_person(row.by, names),
-            note=row.note,
-            at=row.created_at,
-            pins=list(loaded.cited.get(row.id, ())),
-        )
-    return HostAnswerRead(
-        host_id=UUID(one.host),
-        run_id=UUID(one.run) if one.run else None,
-        verdict=one.answer.verdict,
-        by=one.answer.by,
-        rule_verdict=one.rule.verdict,
-        person=person,
-        grade=str(one.answer.grade),
-        reason=form.sentence(one.answer.reason),
-        findings=[form.finding(each) for each in one.rule.findings],
-        muted=[form.finding(each) for each in one.muted],
-        pins=person.pins if person else [],
-        disagrees=one.disagrees,
-    )
-
-
-def _next(loaded: Loaded, found: Next | None) -> NextRead | None:
-    if found is None:
-        return None
-    step = next(
-        walked.playbook.step(found.proposal.step)
-        for walked in loaded.walks
-        if walked.playbook.id == found.playbook
-    )
-    names = collectors_of(RULES[step.finding], loaded.tried.get(found.host, ())) if step.finding else []
-    seconds = {name: seconds_of(name) for name in names}
-    size = sum(COLLECTORS[name].cost.bytes_per_s * seconds[name] for name in names)
-    return NextRead(
-        step=f"{found.playbook}/{step.id}",
-        host_id=UUID(found.host),
-        collectors=names,
-        tier=str(tier_of(names)),
-        cost=CostRead(
-            cpu_pct=round(sum(COLLECTORS[name].cost.cpu_pct for name in names), 2),
-            seconds=max(seconds.values(), default=0),
-            bytes=round(size) or None,
-        ),
-        commands=[
-            CommandRead(
-                collector=name, text=COLLECTORS[name].ways[0].shows.replace("{seconds}", str(seconds[name]))
-            )
-            for name in names
-        ],
-        why={"key": found.proposal.why.key, "params": dict(found.proposal.why.params)},
-    )
-
-
-def _causes(loaded: Loaded) -> list[CauseRead]:
-    """What people decided; the confirmed ones first."""
-    found = [one for one in loaded.hypotheses if one.state in CONFIDENCE]
-    return [
-        CauseRead(hypothesis=one.key, cause=one.cause, confidence=one.state)
-        for one in sorted(found, key=lambda one: one.state != "confirmed")
-    ]
 
 
 def _fixes(loaded: Loaded, names: Names) -> list[FixRead]:
@@ -274,7 +133,7 @@ def fix(one: Fix, judged: Sequence[Verification], seen: set[UUID], names: Names)
     return FixRead(
         **{name: getattr(one, name) for name in same},
         hosts=[host for host in map(UUID, one.hosts) if host in seen],
-        by=_person(one.created_by, names),
+        by=person(one.created_by, names),
         verifications=[_verification(each, names) for each in judged],
     )
 
@@ -282,14 +141,14 @@ def fix(one: Fix, judged: Sequence[Verification], seen: set[UUID], names: Names)
 def _verification(one: Verification, names: Names) -> VerificationRead:
     return VerificationRead(
         **{name: getattr(one, name) for name in VerificationRead.model_fields if name != "requested_by"},
-        requested_by=_person(one.requested_by, names),
+        requested_by=person(one.requested_by, names),
     )
 
 
 def pin(one: Pin, names: Names) -> PinRead:
     """A pin."""
     same = ("id", "kind", "ref", "view", "said", "artifact", "step", "created_at")
-    return PinRead(**{name: getattr(one, name) for name in same}, by=_person(one.created_by, names))
+    return PinRead(**{name: getattr(one, name) for name in same}, by=person(one.created_by, names))
 
 
 def _runs(loaded: Loaded) -> list[RunRead]:
@@ -371,5 +230,5 @@ def journal(
     told.update(queries.names(session, (one.by for one in rows)))
     same = ("id", "version", "kind", "params", "note", "at")
     return [
-        JournalRead(**{name: getattr(one, name) for name in same}, by=_person(one.by, told)) for one in rows
+        JournalRead(**{name: getattr(one, name) for name in same}, by=person(one.by, told)) for one in rows
     ]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -23,8 +22,6 @@ from culprit.incidents.bridge import Brought, brought
 from culprit.incidents.given import (
     HostGiven,
     HostsAdd,
-    HypothesisAdd,
-    HypothesisPatch,
     IncidentCreate,
     IncidentPatch,
     NoteAdd,
@@ -43,9 +40,8 @@ from culprit.models import (
     IncidentPlaybook,
     IncidentRun,
 )
-from culprit.playbooks.library import known
 
-SEEN = "incident"
+RESOURCE = "incident"
 
 
 def conflict(refused: Sentence | None) -> None:
@@ -89,7 +85,7 @@ def create(session: Session, actor: Actor, wanted: IncidentCreate) -> Incident:
     _bring(session, incident, bridge)
     journal.enter(session, incident, actor, "created", title=incident.title)
     audit.record(
-        session, actor, "incident.create", SEEN, incident.id, title=incident.title, number=incident.number
+        session, actor, "incident.create", RESOURCE, incident.id, title=incident.title, number=incident.number
     )
     return incident
 
@@ -127,7 +123,7 @@ def patch(session: Session, actor: Actor, incident_id: UUID, wanted: IncidentPat
     if changed:
         fields = ", ".join(sorted(changed))
         journal.enter(session, incident, actor, "edited", fields=fields)
-        audit.record(session, actor, "incident.edit", SEEN, incident.id, fields=fields)
+        audit.record(session, actor, "incident.edit", RESOURCE, incident.id, fields=fields)
     if wanted.state is not None and wanted.state != incident.state:
         _move(session, actor, incident, wanted.state, wanted.reason)
     return incident
@@ -143,7 +139,7 @@ def _move(session: Session, actor: Actor, incident: Incident, to: str, reason: s
     was, incident.state = incident.state, to
     incident.resolved_at = now() if to == "resolved" else None
     journal.enter(session, incident, actor, "state", note=reason, was=was, to=to)
-    audit.record(session, actor, "incident.state", SEEN, incident.id, was=was, to=to, reason=reason)
+    audit.record(session, actor, "incident.state", RESOURCE, incident.id, was=was, to=to, reason=reason)
     _outcomes(session, actor, incident, was, loaded.hypotheses)
 
 
@@ -171,7 +167,7 @@ def add_hosts(session: Session, actor: Actor, incident_id: UUID, wanted: HostsAd
     hosts = _set_hosts(session, actor, incident, wanted.hosts)
     names = ", ".join(sorted(one.name for one in hosts.values()))
     journal.enter(session, incident, actor, "hosts", hosts=names)
-    audit.record(session, actor, "incident.hosts", SEEN, incident.id, hosts=names)
+    audit.record(session, actor, "incident.hosts", RESOURCE, incident.id, hosts=names)
     return incident
 
 
@@ -202,7 +198,7 @@ def add_playbooks(session: Session, actor: Actor, incident_id: UUID, wanted: Pla
     _attach(session, incident, wanted.playbooks)
     names = ", ".join(wanted.playbooks)
     journal.enter(session, incident, actor, "playbooks", playbooks=names)
-    audit.record(session, actor, "incident.playbooks", SEEN, incident.id, playbooks=names)
+    audit.record(session, actor, "incident.playbooks", RESOURCE, incident.id, playbooks=names)
     return incident
 
 
@@ -241,49 +237,6 @@ def _attach(session: Session, incident: Incident, names: Sequence[str]) -> None:
         session.flush()
 
 
-def add_hypothesis(
-    session: Session, actor: Actor, incident_id: UUID, wanted: HypothesisAdd
-) -> tuple[Incident, UUID]:
-    """An explanation of one's own."""
-    incident = journal.claim(session, actor, incident_id, wanted.version)
-    if wanted.cause and wanted.cause not in CAUSES:
-        raise Invalid("incident.no_cause", cause=wanted.cause)
-    if wanted.primary is not None and wanted.primary.read not in known().reads:
-        raise Invalid("playbook.no_number", id=wanted.primary.read)
-    mine = Hypothesis.key.startswith(f"{books.OWN}/", autoescape=True)
-    count = session.scalar(
-        select(func.count()).select_from(Hypothesis).where(Hypothesis.incident_id == incident.id, mine)
-    )
-    one = Hypothesis(
-        incident_id=incident.id,
-        key=f"{books.OWN}/{(count or 0) + 1}",
-        says={"en": wanted.says, "zh": wanted.says},
-        cause=wanted.cause,
-        primary=wanted.primary.model_dump() if wanted.primary else None,
-    )
-    session.add(one)
-    journal.enter(session, incident, actor, "hypothesis", hypothesis=one.key, says=wanted.says)
-    audit.record(session, actor, "incident.hypothesis", SEEN, incident.id, key=one.key)
-    return incident, one.id
-
-
-def decide(
-    session: Session, actor: Actor, incident_id: UUID, hypothesis_id: UUID, wanted: HypothesisPatch
-) -> Incident:
-    """What people decided about a hypothesis. Raises NotFound, Forbidden, Conflict."""
-    incident = journal.claim(session, actor, incident_id, wanted.version)
-    loaded = load(session, None, incident)
-    one = next((each for each in loaded.hypotheses if each.id == hypothesis_id), None)
-    if one is None:
-        raise NotFound("incident.no_hypothesis")
-    stand = loaded.stand(one.key)
-    conflict(refusals.decision(wanted.state, one.key, stand, loaded.fix_facts()))
-    one.state = wanted.state
-    journal.enter(session, incident, actor, "decided", note=wanted.note, hypothesis=one.key, to=one.state)
-    audit.record(session, actor, "incident.decide", SEEN, incident.id, hypothesis=one.key, to=one.state)
-    return incident
-
-
 def add_runs(session: Session, actor: Actor, incident_id: UUID, wanted: RunsAdd) -> Incident:
     """Runs to look at; one that is there already gets its new role."""
     incident = journal.claim(session, actor, incident_id, wanted.version)
@@ -296,7 +249,13 @@ def add_runs(session: Session, actor: Actor, incident_id: UUID, wanted: RunsAdd)
     _link(session, incident, list(dict.fromkeys(wanted.run_ids)), wanted.role, wanted.step)
     journal.enter(session, incident, actor, "runs", count=len(found), role=wanted.role)
     audit.record(
-        session, actor, "incident.runs", SEEN, incident.id, runs=[str(one) for one in found], role=wanted.role
+        session,
+        actor,
+        "incident.runs",
+        RESOURCE,
+        incident.id,
+        runs=[str(one) for one in found],
+        role=wanted.role,
     )
     return incident
 
@@ -316,8 +275,3 @@ def add_note(session: Session, actor: Actor, incident_id: UUID, wanted: NoteAdd)
     incident = journal.claim(session, actor, incident_id, wanted.version)
     journal.enter(session, incident, actor, "note", note=wanted.note)
     return incident
-
-
-def moment(value: datetime | None) -> str | None:
-    """A time as JSON."""
-    return value.isoformat() if value else None

@@ -17,7 +17,7 @@ from culprit.core.chunks import Damaged, decode
 from culprit.core.stacks import View
 from culprit.evidence import queries as evidence
 from culprit.evidence import service as evidence_service
-from culprit.incidents.given import (
+from culprit.incidents.given_pins import (
     ComparisonPin,
     FramePin,
     LinePin,

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from collectors.contract import Tier
 from culprit.auth.actor import Actor
+from culprit.auth.policy import allowed
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeGiven
 from culprit.core.rules.registry import RULES
 from culprit.incidents import journal, queries
 from culprit.incidents.collecting import collectors_of, seconds_of
 from culprit.incidents.given import StepRun
+from culprit.incidents.load import TIERS
 from culprit.incidents.verdicts import step_about
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.errors import Invalid
@@ -39,6 +43,7 @@ def take(
     wanted: StepRun,
     *,
     source: str | None = None,
+    tiers: Sequence[Tier] = TIERS,
 ) -> Capture:
     """The capture of a step in an incident that is locked, linked to it."""
     _, rule = step_about(session, incident, wanted.step)
@@ -48,7 +53,8 @@ def take(
     if wanted.host_id not in found:
         raise Invalid("incident.no_host")
     link, host = found[wanted.host_id]
-    names = collectors_of(RULES[rule], _tried(session, incident, host))
+    may = [one for one in tiers if allowed(actor, f"capture.{one}")]
+    names = collectors_of(RULES[rule], _tried(session, incident, host), may)
     if not names:
         raise Invalid("incident.step_for_a_person", step=wanted.step)
     seconds = wanted.seconds or max(seconds_of(one) for one in names)
@@ -91,5 +97,9 @@ def _scope(link: IncidentHost) -> ScopeGiven:
 
 
 def _tried(session: Session, incident: Incident, host: Host) -> frozenset[str]:
-    runs = [one.run_id for one in queries.runs(session, incident.id) if one.host_id == host.id]
+    runs = [
+        one.run_id
+        for one in queries.runs(session, incident.id)
+        if one.host_id == host.id and one.role == "evidence"
+    ]
     return frozenset(one.collector for one in queries.tried(session, runs)) if runs else frozenset()

@@ -16,9 +16,10 @@ from culprit.core.playbooks import refusals
 from culprit.core.playbooks.contract import GATES
 from culprit.core.rules.registry import CAUSES
 from culprit.incidents import books, journal, queries, read
-from culprit.incidents.given import PinAdd, VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
+from culprit.incidents.given import VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
+from culprit.incidents.given_pins import PinAdd
 from culprit.incidents.schemas import PinChecked, PinState
-from culprit.incidents.service import SEEN, invalid
+from culprit.incidents.service import RESOURCE, invalid
 from culprit.incidents.shown import shown
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
 from culprit.kit.clock import now
@@ -76,7 +77,7 @@ def add_pin(
     session.flush()
     on = {"host_id": hosts[0]} if hosts else {}
     journal.enter(session, incident, actor, "pin", what=wanted.kind, step=wanted.step or "", **on)
-    audit.record(session, actor, "incident.pin", SEEN, incident.id, pin=str(pin.id), kind=wanted.kind)
+    audit.record(session, actor, "incident.pin", RESOURCE, incident.id, pin=str(pin.id), kind=wanted.kind)
     return incident, pin.id
 
 
@@ -163,7 +164,7 @@ def _tell(
         on = {"host": session.get_one(Host, one.host_id).name, "host_id": str(one.host_id)}
     journal.enter(session, incident, actor, kind, note=note, step=one.step, verdict=one.verdict, **on)
     audit.record(
-        session, actor, f"incident.{kind}", SEEN, incident.id, step=one.step, verdict=one.verdict, **on
+        session, actor, f"incident.{kind}", RESOURCE, incident.id, step=one.step, verdict=one.verdict, **on
     )
 
 
@@ -177,7 +178,9 @@ def waive(session: Session, actor: Actor, incident_id: UUID, wanted: WaiverAdd) 
     keys = [StepWaiver.incident_id, StepWaiver.step]
     session.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
     journal.enter(session, incident, actor, "waiver", note=wanted.reason.strip(), step=wanted.step)
-    audit.record(session, actor, "incident.waive", SEEN, incident.id, step=wanted.step, reason=wanted.reason)
+    audit.record(
+        session, actor, "incident.waive", RESOURCE, incident.id, step=wanted.step, reason=wanted.reason
+    )
     return incident
 
 
@@ -208,5 +211,5 @@ def wrong(session: Session, actor: Actor, incident_id: UUID, wanted: WrongAdd) -
     )
     instead = wanted.true_cause or ""
     journal.enter(session, incident, actor, "wrong", note=wanted.note, cause=wanted.cause, instead=instead)
-    audit.record(session, actor, "incident.wrong", SEEN, incident.id, cause=wanted.cause, instead=instead)
+    audit.record(session, actor, "incident.wrong", RESOURCE, incident.id, cause=wanted.cause, instead=instead)
     return incident

@@ -74,7 +74,15 @@ def _take(session: Session, incident: Incident, actor: Actor, step: str, host_id
     wanted = StepRun(version=max(1, incident.version), step=step, host_id=host_id)
     try:
         with session.begin_nested():
-            capture = steps.take(session, actor, artifact_store(), incident, wanted, source="manual")
+            capture = steps.take(
+                session,
+                actor,
+                artifact_store(),
+                incident,
+                wanted,
+                source="manual",
+                tiers=autopilot.tiers_of(pilot["tier"]),
+            )
     except CulpritError as error:
         params = {name: value for name, value in error.params.items() if isinstance(value, str | int | float)}
         autopilot.halt(session, incident, None, Sentence(error.key, params))

@@ -1,0 +1,274 @@
+"""Incidents over HTTP: from open to resolved, and everything that is refused on the way."""
+
+from __future__ import annotations
+
+import pytest
+from culprit.incidents import books
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import AuditEntry, CauseOutcome, IncidentPlaybook
+from culprit.tests.support import runs
+from culprit.tests.support.incidents import API, BOOK, evaluated, opened, verified
+from sqlalchemy import event, select
+
+SEARCH = f"{BOOK}/search"
+
+
+@pytest.fixture
+def host(db):
+    return runs.make_host(db, "web1", {"role": "feed"})
+
+
+def test_one_is_opened_read_and_listed(as_, host):
+    desk = opened(
+        as_("investigator"),
+        host,
+        symptom={"service": "feed", "says": "slow", "latency": {"before": 0.5, "after": 2.3, "unit": "s"}},
+        severity=2,
+    )
+    now = desk.look()
+    assert (now["state"], now["severity"], now["version"], now["number"]) == ("open", 2, 1, 1)
+    assert (
+        now["symptom"]["latency"] == {"before": 0.5, "after": 2.3, "unit": "s"}
+        and now["symptom"]["rate"] is None
+    )
+    assert [one["name"] for one in now["hosts"]] == ["web1"] and now["hosts"][0]["enrolled"]
+    assert now["window"]["to"] is None and now["people"][0]["name"] == "investigator"
+    assert [one["key"] for one in now["hypotheses"]] == [
+        f"{BOOK}/{n}" for n in ("exhausted", "search", "peer")
+    ]
+    assert now["playbooks"][0]["current"] and len(now["playbooks"][0]["digest"]) == 64
+    assert desk.step("time-wait")["hosts"][0]["verdict"] == "not_collected"
+    assert now["gaps"] and now["next"]["host_id"] == str(host) and now["next"]["commands"]
+    assert now["may"] == {
+        "edit": True, "resolve": False, "capture": True, "tiers": ["light", "standard"], "mute": False,
+        "autopilot": True, "bundle": True,
+    }  # fmt: skip
+    [listed] = as_("viewer").get(f"{API}/incidents", params={"state": ["open"]}).json()["items"]
+    assert (listed["title"], listed["hosts"], listed["causes"]) == ("feed is slow", ["web1"], [])
+    assert as_("viewer").get(f"{API}/incidents", params={"state": "resolved"}).json()["items"] == []
+    seen = as_("viewer").get(desk.url).json()
+    assert (not seen["may"]["edit"] and seen["next"] is None) or not seen["next"]["collectors"]
+
+
+def test_a_change_to_an_older_version_says_who_changed_what(as_, host):
+    desk = opened(as_("investigator"), host)
+    desk.client = as_("oncall")
+    desk.post("notes", note="looking")
+    answer = as_("investigator").post(f"{desk.url}/notes", json={"version": 1, "note": "me too"})
+    assert (answer.status_code, answer.json()["key"]) == (409, "incident.changed")
+    assert answer.json()["params"] == {"version": 2, "who": "oncall", "what": "note"}
+    assert (
+        as_("investigator").post(f"{desk.url}/notes", json={"version": 2, "note": "me too"}).status_code
+        == 201
+    )
+
+
+def test_a_post_sent_twice_is_done_once(as_, host):
+    desk = opened(as_("investigator"), host)
+    body = {"version": 1, "note": "once"}
+    first, second = (
+        desk.client.post(f"{desk.url}/notes", json=body, headers={"Idempotency-Key": "k1"}) for _ in range(2)
+    )
+    assert first.json()["version"] == second.json()["version"] == 2
+
+
+def test_who_sees_no_host_of_it_sees_nothing_of_it(as_, db, host):
+    other = runs.make_host(db, "ads1", {"role": "ads"})
+    hidden, both = opened(as_("admin"), other), opened(as_("admin"), other, host)
+    run = evaluated(db, other, {"time-wait": "fired"})
+    both.post("runs", run_ids=[str(run.run_id)])
+    both.pin(run)
+    scoped = as_("scoped")
+    assert scoped.get(hidden.url).status_code == 404
+    assert scoped.get(f"{hidden.url}/journal").status_code == 404
+    seen = scoped.get(both.url).json()
+    assert [one["name"] for one in seen["hosts"]] == ["web1"] and seen["runs"] == [] and seen["pins"] == []
+    assert str(other) not in str(seen) and [
+        one["id"] for one in scoped.get(f"{API}/incidents").json()["items"]
+    ] == [seen["id"]]
+    assert str(other) not in scoped.get(f"{both.url}/journal").text
+
+
+def test_the_version_of_a_playbook_is_kept(as_, db, host):
+    desk = opened(as_("investigator"), host)
+    with unit_of_work(db.sessions) as session:
+        kept = session.scalars(select(IncidentPlaybook)).one()
+        older = {**kept.content, "steps": kept.content["steps"][:1]}
+        older["steps"] = [{**older["steps"][0], "then": {"otherwise": "end"}}]
+        older["hypotheses"] = []
+        kept.content, kept.digest = older, books.digest_of(older)
+    now = desk.look()
+    assert [one["step"] for one in now["steps"]] == ["cpu-busy"] and not now["playbooks"][0]["current"]
+    now = desk.post("playbooks", playbooks=[BOOK])
+    assert len(now["steps"]) > 1 and now["playbooks"][0]["current"]
+
+
+def test_from_open_to_resolved(as_, db, host):
+    desk = opened(as_("oncall"), host)
+    run = evaluated(
+        db, host, {"cpu-busy": "fired", "time-wait": "fired", "ports-left": "quiet", "port-search": "fired"}
+    )
+    desk.post("runs", run_ids=[str(run.run_id)])
+    assert desk.answer("port-search")["verdict"] == "supports" and desk.answer("port-search")["by"] == "rule"
+    assert (desk.hypothesis("search")["standing"], desk.hypothesis("search")["grade"]) == (
+        "supported",
+        "mechanism",
+    )
+    assert desk.hypothesis("exhausted")["standing"] == "refuted"
+    assert desk.now["gaps"] == [f"{BOOK}/connect-slow"]
+
+    assert desk.refused("PATCH", "", state="resolved") == (409, "incident.one_state_at_a_time")
+    desk.patch(state="investigating")
+    assert desk.refused("PATCH", "", state="identified") == (409, "incident.identified_needs_hypothesis")
+    search, peer = desk.hypothesis("search")["id"], desk.hypothesis("peer")["id"]
+    assert desk.refused("PATCH", f"hypotheses/{peer}", state="likely") == (409, "incident.likely_needs_step")
+    assert desk.refused("PATCH", f"hypotheses/{search}", state="refuted") == (
+        409,
+        "incident.refuted_needs_step",
+    )
+    assert desk.refused("PATCH", f"hypotheses/{search}", state="confirmed") == (
+        409, "incident.confirm_needs_comparison",
+    )  # fmt: skip
+    desk.patch(f"hypotheses/{search}", state="likely")
+    assert desk.now["causes"] == [
+        {"hypothesis": SEARCH, "cause": "timewait-port-search", "confidence": "likely"}
+    ]
+    desk.patch(state="identified")
+    assert desk.refused("PATCH", "", state="mitigated") == (409, "incident.mitigated_needs_fix")
+    made = desk.post("fixes", hypothesis_id=search, card=f"{BOOK}/keep-connections")["made"]
+    assert desk.now["fixes"][0]["state"] == "planned" and desk.now["fixes"][0]["what"]
+    desk.patch(f"fixes/{made}", state="applied")
+    desk.patch(state="mitigated")
+    verified(db, desk, search)
+    assert desk.look()["again"]
+    desk.patch(f"hypotheses/{search}", state="confirmed")
+    status, key = desk.refused("PATCH", "", state="resolved")
+    assert (status, key) == (409, "incident.steps_open")
+    assert desk.refused("POST", "waivers", step=f"{BOOK}/connect-slow", reason=" x ") == (
+        422, "incident.waiver_needs_reason",
+    )  # fmt: skip
+    desk.post("waivers", step=f"{BOOK}/connect-slow", reason="perf trace is not there")
+    assert desk.now["gaps"] == [] and desk.step("connect-slow")["waived"]["by"]["name"] == "oncall"
+    desk.patch(state="resolved")
+    assert desk.now["resolved_at"] and not desk.now["again"]
+
+    outcomes = {one["cause"]: one for one in as_("viewer").get(f"{API}/causes/outcomes").json()}
+    assert outcomes["timewait-port-search"]["right"] == 1
+    causes = {one["id"]: one for one in as_("viewer").get(f"{API}/causes").json()}
+    assert (causes["timewait-port-search"]["right"], causes["slow-dependency"]["right"]) == (1, 0)
+    assert desk.refused("PATCH", "", state="investigating", reason="") == (
+        409,
+        "incident.reopen_needs_reason",
+    )
+    desk.patch(state="investigating", reason="it is back")
+    assert as_("viewer").get(f"{API}/causes/outcomes").json() == []
+    kinds = [one["kind"] for one in as_("viewer").get(f"{desk.url}/journal").json()]
+    assert kinds[0] == "created" and kinds[-1] == "state" and {"runs", "decided", "fix", "waiver"} <= {*kinds}
+    after = as_("viewer").get(f"{desk.url}/journal", params={"after": desk.now["version"] - 1}).json()
+    assert [one["params"] for one in after] == [{"was": "resolved", "to": "investigating"}]
+    with db.sessions() as session:
+        acts = set(session.scalars(select(AuditEntry.action)))
+    assert {"incident.create", "incident.state", "incident.decide", "incident.fix", "incident.waive"} <= acts
+
+
+def test_an_investigator_does_not_resolve(as_, db, host):
+    desk = opened(as_("investigator"), host)
+    desk.patch(state="investigating")
+    with unit_of_work(db.sessions) as session:
+        session.execute(IncidentPlaybook.__table__.delete())
+    assert desk.look()["gaps"] == []
+    desk.client = as_("oncall")
+    for one in ("identified", "mitigated"):
+        assert desk.refused("PATCH", "", state=one)[0] == 409
+    desk.client = as_("investigator")
+    assert desk.refused("PATCH", "", state="resolved")[0] == 403
+
+
+def test_a_cause_that_was_not_it(as_, db, host):
+    desk = opened(as_("oncall"), host)
+    pin = desk.pin(evaluated(db, host, {"time-wait": "fired"}))
+    assert desk.refused("POST", "wrong", cause="no-such") == (422, "incident.no_cause")
+    assert desk.refused("POST", "wrong", cause="slow-dependency", true_cause="slow-dependency") == (
+        409, "incident.same_cause",
+    )  # fmt: skip
+    for _ in range(2):
+        desk.post(
+            "wrong", cause="slow-dependency", true_cause="timewait-port-search", pins=[pin], note="seen"
+        )
+    [told] = as_("viewer").get(f"{API}/causes/outcomes").json()
+    assert told == {
+        "cause": "slow-dependency",
+        "right": 0,
+        "wrong": 1,
+        "instead": {"timewait-port-search": 1},
+    }
+    with db.sessions() as session:
+        assert session.scalars(select(CauseOutcome)).one().pins == [pin]
+
+
+def test_what_one_thinks_oneself_is_a_hypothesis_with_a_step(as_, db, host):
+    desk = opened(as_("investigator"), host, playbooks=[])
+    assert desk.now["steps"] == [] and desk.now["next"] is None
+    assert desk.refused("POST", "hypotheses", says="x", cause="no-such") == (422, "incident.no_cause")
+    assert desk.refused("POST", "hypotheses", says="x", primary={"read": "no", "better": "lower"}) == (
+        422, "playbook.no_number",
+    )  # fmt: skip
+    desk.post("hypotheses", says="the deploy at two", primary={"read": "tcp.port_use_pct", "better": "lower"})
+    desk.post("hypotheses", says="the full disk")
+    assert [one["key"] for one in desk.now["steps"]] == desk.now["gaps"] == ["own/1", "own/2"]
+    assert desk.now["next"]["step"] == "own/1" and desk.now["next"]["collectors"] == []
+    pin = desk.pin(evaluated(db, host, {}))
+    desk.post("verdicts", step="own/1", verdict="supports", pins=[pin])
+    assert desk.hypothesis("1", "own")["standing"] == "supported"
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ({"playbooks": ["nothing"]}, "playbook.not_found"),
+        ({"hosts": [{"host_id": "00000000-0000-0000-0000-000000000000"}]}, "host.not_found"),
+        ({"run_ids": ["00000000-0000-0000-0000-000000000000"]}, "run.not_found"),
+        ({"window_from": "2024-01-02T00:00:00Z", "window_to": "2024-01-01T00:00:00Z"}, "request.invalid"),
+        ({"title": " "}, "request.invalid"),
+    ],
+)
+def test_what_does_not_exist_opens_nothing(as_, body, key):
+    answer = as_("investigator").post(f"{API}/incidents", json={"title": "t", **body})
+    assert answer.status_code in {404, 422} and answer.json()["key"] == key
+    assert as_("viewer").get(f"{API}/incidents").json()["items"] == []
+
+
+def test_the_same_questions_whatever_its_size(as_, db, config):
+    """20 hosts with 10 captures each take as many queries as one of each."""
+
+    def queries(desk) -> int:
+        engine = desk.client.app.state.database.engine
+        count = 0
+
+        def one(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        event.listen(engine, "before_cursor_execute", one)
+        try:
+            desk.look()
+        finally:
+            event.remove(engine, "before_cursor_execute", one)
+        return count
+
+    counts = []
+    for hosts, captures in ((1, 1), (20, 10)):
+        made = [runs.make_host(db, f"h{hosts}-{n}") for n in range(hosts)]
+        desk = opened(as_("oncall"), *made)
+        states = {
+            "cpu-busy": "fired",
+            "time-wait": "quiet",
+            "ports-left": "quiet",
+            "port-search": "not_evaluated",
+        }
+        for host in made:
+            ids = [str(evaluated(db, host, states).run_id) for _ in range(captures)]
+            desk.post("runs", run_ids=ids)
+        counts.append(queries(desk))
+        assert len(desk.now["runs"]) == hosts * captures and len(desk.step("cpu-busy")["hosts"]) == hosts
+    assert counts[0] == counts[1] <= 25
