@@ -148,6 +148,9 @@ route("GET", "/incidents/:id", (_, incidentId) => {
   const one = incidents.find((each) => each.id === incidentId);
   return one ? ok(read(one)) : notFound();
 });
+route("GET", "/causes/outcomes", () =>
+  ok([{ cause: "cpu-oversubscribed", right: 7, wrong: 1, instead: { "lock-contention": 1 } }]),
+);
 route("GET", "/incidents/:id/journal", (_, incidentId) =>
   ok(incidentId === INCIDENTS[0]?.id ? journal : []),
 );

@@ -12,4 +12,5 @@ type With<Method extends string> = {
 export type ApiPath<Method extends string> =
   | (With<Method> extends infer Path ? (Path extends `/api/v1${infer Rest}` ? Filled<Rest> : never) : never)
   | `/incidents${string}`
-  | `/mutes${string}`;
+  | `/mutes${string}`
+  | `/causes/${string}`;

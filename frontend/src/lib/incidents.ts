@@ -8,6 +8,7 @@ import { ApiError, call, get, type Options } from "./api";
 export const incidentKeys = {
   all: ["incidents"] as const,
   list: ["incidents", "list"] as const,
+  outcomes: ["incidents", "outcomes"] as const,
   one: (id: string) => ["incidents", id] as const,
   journal: (id: string) => ["incidents", id, "journal"] as const,
   pin: (id: string, pin: string) => ["incidents", id, "pins", pin] as const,
@@ -46,6 +47,15 @@ export const usePinCheck = (incident: string, pin: string) =>
     queryKey: incidentKeys.pin(incident, pin),
     queryFn: () => get<I.PinChecked>(`/incidents/${incident}/pins/${pin}`),
     staleTime: 60_000,
+  });
+
+/** How often each cause was named and was it. */
+export const useOutcomes = () =>
+  useQuery({
+    queryKey: incidentKeys.outcomes,
+    queryFn: () =>
+      get<I.CauseOutcome[]>("/causes/outcomes").then((all) => new Map(all.map((one) => [one.cause, one]))),
+    staleTime: 300_000,
   });
 
 export const isChanged = (error: unknown): error is ApiError =>
@@ -97,18 +107,21 @@ export function useWrite(
     (write: Write, version = seen) => mutate({ write, version }),
     [mutate, seen],
   );
+  const conflict = isChanged(mutation.error) ? mutation.error : undefined;
+  const told = Number(conflict?.sentence?.params.version) || 0;
+  const newest = Math.max(incident.version, told);
   const again = useCallback(() => {
     if (!variables) return;
-    setOpened(incident.version);
-    mutate({ write: variables.write, version: incident.version });
-  }, [mutate, variables, incident.version]);
-  const conflict = isChanged(mutation.error) ? mutation.error : undefined;
+    setOpened(newest);
+    mutate({ write: variables.write, version: newest });
+  }, [mutate, variables, newest]);
   return {
     send,
     again,
     /** What others changed since, where that is why nothing was written. */
     conflict,
-    seen,
+    /** The version that was refused as too old: what came after it is news. */
+    since: variables?.version ?? seen,
     error: conflict ? null : mutation.error,
     pending: mutation.isPending,
     reset: mutation.reset,

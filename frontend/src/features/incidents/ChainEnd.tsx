@@ -3,6 +3,7 @@ import type { Fix, Incident } from "../../client/incidents";
 import { Mark, type Tone } from "../../components/Mark";
 import { type Look, Verdict } from "../../components/Verdict";
 import { cx } from "../../core/cx";
+import { useOutcomes } from "../../lib/incidents";
 import { useTimeFormat } from "../../lib/useFormat";
 import classes from "./Chain.module.css";
 import { type IncidentView, useCauseName } from "./view";
@@ -92,6 +93,7 @@ const SURE: Record<"likely" | "confirmed", Look> = { likely: "weak", confirmed: 
 function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
   const { t } = useTranslation();
   const name = useCauseName(incident);
+  const counted = useOutcomes().data?.get(cause.cause);
   return (
     <li className={classes.link} data-kind="cause">
       <span className={classes.node} aria-hidden>
@@ -102,6 +104,11 @@ function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][nu
       </h3>
       <p className={classes.stand}>
         <strong>{t(`findings.confidence.${cause.confidence}`)}</strong>
+        {counted && (
+          <span>
+            {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
+          </span>
+        )}
         {incident.may.edit && (
           <>
             <button

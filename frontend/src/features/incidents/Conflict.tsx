@@ -16,7 +16,7 @@ function Told({ incident, write }: { incident: Incident; write: Writing }) {
   const { t } = useTranslation();
   const words = useWords(incident);
   const journal = useJournal(incident.id);
-  const since = (journal.data ?? []).filter((one) => one.version > write.seen);
+  const since = (journal.data ?? []).filter((one) => one.version > write.since);
   return (
     <div className={classes.conflict} role="alert">
       <p className={classes.conflictTitle}>{words(write.conflict?.sentence)}</p>

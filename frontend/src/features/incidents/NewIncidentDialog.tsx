@@ -37,7 +37,7 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   const [once] = useState(() => crypto.randomUUID());
   const causes = diagnosis?.result?.causes.map((one) => one.id) ?? [];
   const [cause] = causes;
-  const proposed = diagnosis
+  const proposed = diagnosis && names.ready
     ? [diagnosis.host.name, cause ? names.cause(cause) : diagnosis.reason].filter(Boolean).join(": ")
     : "";
   useEffect(() => {

@@ -10,7 +10,7 @@ import classes from "./Incidents.module.css";
 /** The next state of an incident, and what it asks for; back needs a reason. */
 export function StateDialog({ incident, view, onClose }: ActProps) {
   const { t } = useTranslation();
-  const write = useWrite(incident, onClose, true);
+  const write = useWrite(incident, onClose);
   const [reason, setReason] = useState("");
   const to = INCIDENT_STATES.find((one) => one === view.what) as IncidentState | undefined;
   if (!to) return null;

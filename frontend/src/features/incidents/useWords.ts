@@ -53,7 +53,7 @@ export function useWords(incident: Incident) {
           : {}),
       };
       const params = Object.fromEntries(
-        Object.entries(of.params ?? {}).map(([name, value]) => {
+        Object.entries({ host: "", ...of.params }).map(([name, value]) => {
           const word = words[name];
           return [name, word && typeof value === "string" ? word(value) : value];
         }),
