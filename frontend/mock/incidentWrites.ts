@@ -169,4 +169,5 @@ for (const path of ["/wrong", "/hosts", "/playbooks", "/hypotheses"])
     enter(one, path.slice(1));
     return undefined;
   });
+route("GET", "/mutes", () => ok([]));
 route("POST", "/mutes", () => ok({}, 201));

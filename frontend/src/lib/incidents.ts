@@ -49,6 +49,14 @@ export const usePinCheck = (incident: string, pin: string) =>
     staleTime: 60_000,
   });
 
+/** Rules that do not count on a host now. */
+export const useMutes = (host: string, enabled: boolean) =>
+  useQuery({
+    queryKey: [...incidentKeys.all, "mutes", host],
+    queryFn: () => get<I.Mute[]>("/mutes", { host }),
+    enabled,
+  });
+
 /** How often each cause was named and was it. */
 export const useOutcomes = () =>
   useQuery({

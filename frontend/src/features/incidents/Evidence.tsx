@@ -13,6 +13,7 @@ import { PinItem } from "../../renderers/incident/PinItem";
 import classes from "./Evidence.module.css";
 import { HostPicker } from "./HostPicker";
 import { Meaning } from "./Meaning";
+import { Muted } from "./Muted";
 import { PersonSaid } from "./PersonSaid";
 import { PinShown } from "./PinShown";
 import { StepViews } from "./StepViews";
@@ -146,13 +147,7 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
           ))}
         </Fold>
       )}
-      {answer.muted.length > 0 && (
-        <Fold id="muted" title={t("incidents.mute.muted")} count={answer.muted.length}>
-          {answer.muted.map((one, i) => (
-            <FindingRow key={`${one.rule}${i}`} finding={one} look="context" />
-          ))}
-        </Fold>
-      )}
+      <Muted incident={incident} answer={answer} />
     </>
   );
 }
