@@ -8,6 +8,8 @@ const SCREENS = [
   ["hosts", "/hosts"],
   ["add host", "/hosts/new"],
   ["host", `/hosts/${host.id}`],
+  ["incidents", "/incidents"],
+  ["a new incident", "/incidents?dialog=incident"],
   ["captures", "/captures"],
   ["profiles", "/profiles"],
   ["playbooks", "/playbooks"],

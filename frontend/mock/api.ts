@@ -3,6 +3,8 @@ import "./admin.ts";
 import "./captures.ts";
 import "./diagnoses.ts";
 import "./hosts.ts";
+import "./incidents.ts";
+import "./incidentWrites.ts";
 import "./playbooks.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";
 import { state } from "./state.ts";

@@ -55,6 +55,8 @@ export function runDetail(runId: string, captures: Capture[]): Run | undefined {
             Math.round(8e9 / (i + 1)),
           ]),
           artifact_id: id("artifact", runId, "proc_top", "stdout"),
+          collector: "proc_top",
+          lines: Array.from({ length: 24 }, (_, i) => i + 2),
         },
       ],
       warnings:

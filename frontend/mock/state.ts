@@ -86,7 +86,7 @@ export const state = {
 };
 
 const MAY: Record<T.Role, string[]> = {
-  viewer: ["host.read", "capture.read", "profile.read", "service.read", "finding.read", "token.own"],
+  viewer: ["host.read", "capture.read", "profile.read", "service.read", "finding.read", "incident.read", "token.own"],
   investigator: [
     "artifact.read",
     "capture.light",
@@ -95,9 +95,10 @@ const MAY: Record<T.Role, string[]> = {
     "capture.import",
     "profile.diff",
     "host.check",
+    "incident.edit",
     "demo.busy",
   ],
-  oncall: ["capture.deep"],
+  oncall: ["capture.deep", "incident.resolve"],
   admin: [
     "capture.ptrace",
     "host.enrol",

@@ -23,6 +23,8 @@ export function mockApi(): Plugin {
     const path = url.pathname.slice("/api/v1".length);
     const progress = /^\/captures\/([^/]+)\/progress$/.exec(path);
     if (progress) return stream(response, progress[1] ?? "");
+    const events = /^\/incidents\/([^/]+)\/events$/.exec(path);
+    if (events) return news(response, `/incidents/${events[1]}`);
     void readBody(request).then((body) => {
       setTimeout(() => {
         if (pretend.fail && new RegExp(pretend.fail).test(path))
@@ -63,6 +65,21 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
   } catch {
     return {};
   }
+}
+
+/** Server-sent events of an incident: its version, whenever that has changed. */
+function news(response: ServerResponse, path: string): void {
+  response.setHeader("Content-Type", "text/event-stream");
+  response.setHeader("Cache-Control", "no-cache");
+  let told = 0;
+  const timer = setInterval(() => {
+    const { body } = answer({ method: "GET", path, query: new URLSearchParams(), body: {} });
+    const { version } = (body ?? {}) as { version?: number };
+    if (version === undefined || version === told) return;
+    told = version;
+    response.write(`event: version\ndata: ${JSON.stringify({ version })}\n\n`);
+  }, 500);
+  response.on("close", () => clearInterval(timer));
 }
 
 /** Server-sent events of a capture, twice a second until it has ended. */

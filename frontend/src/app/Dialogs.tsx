@@ -14,6 +14,10 @@ const Diagnose = lazy(() =>
   import("../features/diagnoses/DiagnoseDialog").then((m) => ({ default: m.DiagnoseDialog })),
 );
 
+const NewIncident = lazy(() =>
+  import("../features/incidents/NewIncidentDialog").then((m) => ({ default: m.NewIncidentDialog })),
+);
+
 /** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
 export function Dialogs() {
   const search = useSearch({ strict: false }) as Search;
@@ -32,6 +36,7 @@ export function Dialogs() {
     <Suspense>
       {search.dialog === "capture" && <NewCapture onClose={close} />}
       {search.dialog === "diagnose" && <Diagnose onClose={close} />}
+      {search.dialog === "incident" && <NewIncident onClose={close} />}
       {search.dialog === "import" && <Import onClose={close} />}
     </Suspense>
   );

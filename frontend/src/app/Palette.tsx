@@ -17,6 +17,7 @@ import {
   Search as SearchIcon,
   Server,
   Settings,
+  Siren,
   Stethoscope,
   SunMoon,
 } from "lucide-react";
@@ -25,6 +26,7 @@ import { useTranslation } from "react-i18next";
 import type { Capture, Host, List } from "../client/types";
 import { useOpenDialog } from "../lib/dialogs";
 import { setLocale, useLocale } from "../lib/i18n";
+import { useIncidents } from "../lib/incidents";
 import { prefs, setPrefs } from "../lib/prefs";
 import { get, useMay } from "../lib/queries";
 import { useNames } from "../lib/useNames";
@@ -61,10 +63,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
     queryKey: ["palette", "captures"],
     queryFn: () => get<List<Capture>>("/captures", { limit: 50 }),
   });
+  const incidents = useIncidents().data ?? [];
   const needle = query.trim().toLowerCase();
   const foundCommands = commands.filter((one) => one.label.toLowerCase().includes(needle));
   const foundCaptures = (captures.data?.items ?? [])
     .filter((one) => `#${one.number} ${one.plan} ${one.reason}`.toLowerCase().includes(needle))
+    .slice(0, 5);
+  const foundIncidents = incidents
+    .filter((one) => `#${one.number} ${one.title}`.toLowerCase().includes(needle))
     .slice(0, 5);
   const foundHosts = needle ? (hosts.data?.items ?? []) : [];
   return (
@@ -107,6 +113,19 @@ export function Palette({ onClose }: { onClose: () => void }) {
             ))}
           </Spotlight.ActionsGroup>
         )}
+        {foundIncidents.length > 0 && (
+          <Spotlight.ActionsGroup label={t("nav.incidents")}>
+            {foundIncidents.map((one) => (
+              <Spotlight.Action
+                key={one.id}
+                label={`#${one.number} ${one.title}`}
+                description={t(`incidents.state.${one.state}`)}
+                leftSection={<Siren size={SIZE} />}
+                onClick={() => void navigate({ to: "/incidents/$incidentId", params: { incidentId: one.id } })}
+              />
+            ))}
+          </Spotlight.ActionsGroup>
+        )}
         {foundCommands.length > 0 && (
           <Spotlight.ActionsGroup label={t("palette.commands")}>
             {foundCommands.map((one) => (
@@ -127,7 +146,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             ))}
           </Spotlight.ActionsGroup>
         )}
-        {foundHosts.length + foundCommands.length + foundCaptures.length === 0 && (
+        {foundHosts.length + foundIncidents.length + foundCommands.length + foundCaptures.length === 0 && (
           <Spotlight.Empty>{t("palette.nothing")}</Spotlight.Empty>
         )}
       </Spotlight.ActionsList>
@@ -153,6 +172,9 @@ function useCommands(): Command[] {
     add("add", t("nav.addHost"), <Plus size={SIZE} />, () => void navigate({ to: "/hosts/new" }));
   if (may("capture.import"))
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
+  if (may("incident.edit"))
+    add("incident", t("incidents.new.title"), <Siren size={SIZE} />, () => openDialog("incident"));
+  add("incidents", t("nav.incidents"), <Siren size={SIZE} />, () => void navigate({ to: "/incidents" }));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
   add(
     "diagnoses",

@@ -20,6 +20,7 @@ import {
   Search as SearchIcon,
   Server,
   Settings,
+  Siren,
   Stethoscope,
   Sun,
   UserRound,
@@ -41,6 +42,7 @@ const Shortcuts = lazy(() => import("./Shortcuts").then((m) => ({ default: m.Sho
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 const PLACES = [
+  { to: "/incidents", key: "nav.incidents", icon: Siren },
   { to: "/hosts", key: "nav.hosts", icon: Server },
   { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
   { to: "/services", key: "nav.services", icon: Boxes },

@@ -13,6 +13,14 @@ const SHEET = [
     ],
   ],
   [
+    "incident",
+    [
+      ["j k", "steps"],
+      ["n", "next"],
+      ["e", "pin"],
+    ],
+  ],
+  [
     "timeline",
     [
       ["W / +", "zoomIn"],

@@ -72,6 +72,12 @@ const diagnosis = screen(
   () => import("../features/diagnoses/DiagnosisPage"),
   "DiagnosisPage",
 );
+const incidents = screen("/incidents", () => import("../features/incidents/IncidentsPage"), "IncidentsPage");
+const incident = screen(
+  "/incidents/$incidentId",
+  () => import("../features/incidents/IncidentPage"),
+  "IncidentPage",
+);
 const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
@@ -107,6 +113,8 @@ const routeTree = root.addChildren([
     artifact,
     diagnoses,
     diagnosis,
+    incidents,
+    incident,
     rules,
     playbooks,
     profiles,

@@ -333,6 +333,9 @@ export interface ResultTable {
   columns: { id: string; unit: string }[];
   rows: (string | number | null)[][];
   artifact_id: string | null;
+  collector: string | null;
+  /** For each row the line of the artifact that it was read from. */
+  lines: number[];
 }
 
 export interface Profile {

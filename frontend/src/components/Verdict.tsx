@@ -1,9 +1,18 @@
 import type { ReactNode } from "react";
+import type { StepVerdict } from "../client/types";
 import { cx } from "../core/cx";
 import classes from "./Verdict.module.css";
 
 /** What was made of evidence. Each has its own shape and outline, so that colour is never the only cue. */
 export type Look = "supports" | "weak" | "refutes" | "inconclusive" | "absent" | "context";
+
+/** The sign of each verdict of a step. */
+export const LOOKS: Record<StepVerdict, Look> = {
+  supports: "supports",
+  refutes: "refutes",
+  inconclusive: "inconclusive",
+  not_collected: "absent",
+};
 
 const SHAPES: Record<Look, ReactNode> = {
   supports: <circle cx="7" cy="7" r="5.5" fill="currentColor" />,

@@ -121,3 +121,12 @@ function monthTicks(from: number, to: number, least: number, zone: Zone): Tick[]
   }
   return out;
 }
+
+/** `2026-11-21T14:02:07`, as a field for a date and a time holds it. */
+export const fieldTime = (ns: number, zone: Zone): string => instant(ns, zone).replace(" ", "T");
+
+/** What such a field holds as ISO 8601 in UTC; "" where it holds no instant. */
+export function readFieldTime(text: string, zone: Zone): string {
+  const ms = Date.parse(zone === "utc" ? `${text}Z` : text);
+  return text && Number.isFinite(ms) ? new Date(ms).toISOString() : "";
+}

@@ -3,19 +3,20 @@ import { useCallback } from "react";
 import type { Search } from "../core/search";
 import { choiceField, listField, textField, useUrlState } from "./urlState";
 
-export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope"] as const;
+export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope", "about"] as const;
 
 const FIELDS = {
-  dialog: choiceField(["", "capture", "import", "diagnose"], ""),
+  dialog: choiceField(["", "capture", "import", "diagnose", "incident"], ""),
   on: listField,
   plan: textField,
   with: listField,
   scope: textField,
+  about: textField,
 };
 
 /**
  * What the open dialog is about: the hosts that it concerns, the plan or the collectors to begin with, and what to
- * look at (`kind=value`).
+ * look at (`kind=value`), and the diagnosis that an incident comes from.
  */
 export const useDialogState = () => useUrlState(FIELDS);
 
@@ -24,11 +25,12 @@ export function useOpenDialog() {
   const navigate = useNavigate();
   return useCallback(
     (
-      dialog: "capture" | "import" | "diagnose",
+      dialog: "capture" | "import" | "diagnose" | "incident",
       on: readonly string[] = [],
       plan = "",
       collectors: readonly string[] = [],
       scope = "",
+      about = "",
     ) =>
       void navigate({
         to: ".",
@@ -39,6 +41,7 @@ export function useOpenDialog() {
           plan: plan || undefined,
           with: listField.format(collectors),
           scope: scope || undefined,
+          about: about || undefined,
         })) as never,
         resetScroll: false,
       }),

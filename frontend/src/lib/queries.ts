@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiPath } from "../client/paths";
 import type * as T from "../client/types";
 import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
@@ -85,6 +85,16 @@ export const usePlaybook = (id: string) =>
     queryFn: () => get<T.Playbook>(`/playbooks/${id}`),
     enabled: id !== "",
     staleTime: Number.POSITIVE_INFINITY,
+  });
+/** Several playbooks in full, as far as they have come. */
+export const usePlaybooksOf = (ids: readonly string[]): T.Playbook[] =>
+  useQueries({
+    queries: ids.map((id) => ({
+      queryKey: keys.playbook(id),
+      queryFn: () => get<T.Playbook>(`/playbooks/${id}`),
+      staleTime: Number.POSITIVE_INFINITY,
+    })),
+    combine: (found) => found.flatMap((one) => one.data ?? []),
   });
 /** A playbook tried on a run. */
 export const useChain = (id: string, run: string) =>
@@ -214,6 +224,7 @@ export const useDiagnosis = (id: string) =>
   useQuery({
     queryKey: keys.diagnosis(id),
     queryFn: () => get<T.Diagnosis>(`/diagnoses/${id}`),
+    enabled: id !== "",
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
   });
 

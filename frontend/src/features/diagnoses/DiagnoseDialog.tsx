@@ -9,6 +9,7 @@ import { Mark, TierTag } from "../../components/Mark";
 import { ErrorLine, ErrorState, RowSkeleton } from "../../components/States";
 import { cx } from "../../core/cx";
 import { bytes, number } from "../../core/format";
+import { SCOPE_EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "../../core/scopes";
 import { useDialogState } from "../../lib/dialogs";
 import { useSentence } from "../../lib/i18n";
 import { keys, post, useAction, useCaptures, useHosts, useMay } from "../../lib/queries";
@@ -17,7 +18,6 @@ import { useNames } from "../../lib/useNames";
 import { usePreview } from "../../lib/usePreview";
 import { expectedCost, PreviewTable } from "../../renderers/capture/PreviewTable";
 import classes from "./Diagnoses.module.css";
-import { EXAMPLES, SCOPE_KINDS, type ScopeKind, scopeFits } from "./scope";
 
 const SECONDS = 8;
 const MAX_TWINS = 20;
@@ -99,13 +99,13 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
           />
           <TextInput
             label={t(`diagnose.scopeValue.${kind}`)}
-            placeholder={EXAMPLES[kind]}
+            placeholder={SCOPE_EXAMPLES[kind]}
             disabled={kind === "host"}
             className={cx(classes.value, kind === "host" && classes.whole)}
             required={kind !== "host"}
             value={kind === "host" ? "" : value}
             onChange={(event) => setValue(event.currentTarget.value)}
-            error={scope && !fits ? t("diagnose.scopeWrong", { example: EXAMPLES[kind] }) : undefined}
+            error={scope && !fits ? t("diagnose.scopeWrong", { example: SCOPE_EXAMPLES[kind] }) : undefined}
             classNames={{ input: "mono" }}
           />
           <NumberInput

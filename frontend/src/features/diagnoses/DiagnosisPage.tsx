@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { CircleAlert, Square, Stethoscope } from "lucide-react";
+import { CircleAlert, Siren, Square, Stethoscope } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Diagnosis } from "../../client/types";
@@ -143,6 +143,15 @@ function Bar({ diagnosis, since }: { diagnosis: Diagnosis; since: number }) {
             onClick={() => cancel.mutate(undefined)}
           >
             {t("diagnosis.cancel")}
+          </Button>
+        )}
+        {!running && may("incident.edit") && (
+          <Button
+            variant="default"
+            leftSection={<Siren size={14} />}
+            onClick={() => openDialog("incident", [diagnosis.host.id], "", [], "", diagnosis.id)}
+          >
+            {t("diagnosis.openIncident")}
           </Button>
         )}
         {!running && may("capture.light") && (

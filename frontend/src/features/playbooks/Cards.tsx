@@ -2,10 +2,10 @@ import { useTranslation } from "react-i18next";
 import type { Bilingual, PlaybookCard } from "../../client/types";
 import { CommandLine } from "../../components/Copy";
 import { Link } from "../../components/Link";
+import { Prose } from "../../components/Prose";
 import { usePick } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import classes from "./Playbooks.module.css";
-import { Prose } from "./Prose";
 import { useNumberName } from "./reading";
 
 /** Things to do or to know: when, how, at what risk, and the number that shows whether it helped. */

@@ -1,13 +1,13 @@
 import { useTranslation } from "react-i18next";
 import type { StepAnswer } from "../../client/types";
 import { Link } from "../../components/Link";
+import { LOOKS } from "../../components/Verdict";
 import { figuresOf } from "../../core/figures";
 import { useUrlState } from "../../lib/urlState";
 import { useNames } from "../../lib/useNames";
 import { Figures } from "../../renderers/findings/Figures";
 import classes from "./Chain.module.css";
 import { FIELDS } from "./fields";
-import { LOOKS } from "./reading";
 
 /** A rule may speak of hundreds of processes; the first of them are the gravest. */
 const SHOWN = 3;

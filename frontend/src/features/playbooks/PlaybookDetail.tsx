@@ -2,6 +2,7 @@ import { Anchor } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Bilingual, Playbook } from "../../client/types";
 import { Panel } from "../../components/Page";
+import { Prose } from "../../components/Prose";
 import { Loaded } from "../../components/States";
 import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
@@ -11,7 +12,6 @@ import { Cards } from "./Cards";
 import { FIELDS } from "./fields";
 import { Hypotheses } from "./Hypotheses";
 import classes from "./Playbooks.module.css";
-import { Prose } from "./Prose";
 import { Steps } from "./Steps";
 import { LeadsTo, NextStep, RunPicker } from "./TryOn";
 

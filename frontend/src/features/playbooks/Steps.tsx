@@ -1,14 +1,14 @@
 import { useTranslation } from "react-i18next";
 import type { Playbook, PlaybookChain, PlaybookStep, StepAnswer } from "../../client/types";
 import { Link } from "../../components/Link";
-import { Verdict } from "../../components/Verdict";
+import { Prose } from "../../components/Prose";
+import { LOOKS, Verdict } from "../../components/Verdict";
 import { cx } from "../../core/cx";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import classes from "./Chain.module.css";
 import { Found } from "./Found";
-import { Prose } from "./Prose";
-import { LOOKS, useAbout, useWalked } from "./reading";
+import { useAbout, useWalked } from "./reading";
 import { Ways } from "./Ways";
 
 interface Props {

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { Playbook, PlaybookChain, RunSummary } from "../../client/types";
 import { Link } from "../../components/Link";
 import { TierTag } from "../../components/Mark";
+import { Prose } from "../../components/Prose";
 import { Verdict } from "../../components/Verdict";
 import { useOpenDialog } from "../../lib/dialogs";
 import { usePick, useSentence } from "../../lib/i18n";
@@ -13,7 +14,6 @@ import { useTimeFormat } from "../../lib/useFormat";
 import { useNames } from "../../lib/useNames";
 import { FIELDS } from "./fields";
 import classes from "./Playbooks.module.css";
-import { Prose } from "./Prose";
 import { useAbout } from "./reading";
 
 const NEWEST = 60;

@@ -1,21 +1,12 @@
 import { useCallback, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Playbook, PlaybookChain, PlaybookStep, StepAnswer, StepVerdict } from "../../client/types";
-import type { Look } from "../../components/Verdict";
 import { usePick } from "../../lib/i18n";
 import { useRules } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
 
 export const END = "end";
 export const ELSEWHERE = "playbook:";
-
-/** The sign of each verdict. */
-export const LOOKS: Record<StepVerdict, Look> = {
-  supports: "supports",
-  refutes: "refutes",
-  inconclusive: "inconclusive",
-  not_collected: "absent",
-};
 
 const GATES = ["symptom", "prerequisite", "quality"] as const;
 type Gate = (typeof GATES)[number];

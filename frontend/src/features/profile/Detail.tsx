@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { FlameNode } from "../../core/flame";
 import { count, duration, percent } from "../../core/format";
@@ -17,10 +18,12 @@ interface Props {
   q?: string;
   found?: { weight: number; share: number } | undefined;
   delta?: string;
+  /** Stands right, for the frame that was zoomed to. */
+  action?: ReactNode;
 }
 
 /** The line at the bottom that shows the frame under the cursor in full; it never moves anything. */
-export function Detail({ node, total, unit, q, found, delta }: Props) {
+export function Detail({ node, total, unit, q, found, delta, action }: Props) {
   const { t } = useTranslation();
   const share = (weight: number) => percent(total > 0 ? weight / total : 0);
   return (
@@ -52,6 +55,7 @@ export function Detail({ node, total, unit, q, found, delta }: Props) {
       ) : (
         <span className="dim">{t("profile.hint")}</span>
       )}
+      {action && <span className={classes.detailAction}>{action}</span>}
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { useSentence } from "../../lib/i18n";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { useTimeFormat } from "../../lib/useFormat";
 import { FlameGraph } from "../../renderers/flame/FlameGraph";
+import { PinButton } from "../../renderers/incident/PinButton";
 import { ChangedPaths } from "./ChangedPaths";
 import { toSearch } from "./filter";
 import classes from "./Profile.module.css";
@@ -31,13 +32,20 @@ export function DiffPage() {
       title={t("compare.title")}
       actions={
         diff && (
-          <ButtonLink
-            variant="default"
-            to="/compare"
-            search={{ ap: diff.b.profile_id, bp: diff.a.profile_id } as never}
-          >
-            {t("compare.swap")}
-          </ButtonLink>
+          <>
+            <PinButton
+              kind="comparison"
+              of={{ left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" }}
+              label={t("incidents.pin.comparison")}
+            />
+            <ButtonLink
+              variant="default"
+              to="/compare"
+              search={{ ap: diff.b.profile_id, bp: diff.a.profile_id } as never}
+            >
+              {t("compare.swap")}
+            </ButtonLink>
+          </>
         )
       }
     >

@@ -8,6 +8,7 @@ import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
 import { type FlameNode, namesWith } from "../../core/flame";
 import { useUrlState } from "../../lib/urlState";
 import { FlameGraph } from "../../renderers/flame/FlameGraph";
+import { PinButton } from "../../renderers/incident/PinButton";
 import { HeatStrip } from "../../renderers/heat/HeatStrip";
 import { Detail, frameTitle } from "./Detail";
 import { FilterBar } from "./FilterBar";
@@ -117,9 +118,33 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
           )}
         </div>
       </div>
-      <Detail node={focus} total={tree.data?.total ?? 0} unit={profile.unit} found={found.data} q={state.q} />
+      <Detail
+        node={focus}
+        total={tree.data?.total ?? 0}
+        unit={profile.unit}
+        found={found.data}
+        q={state.q}
+        action={
+          state.root !== "" &&
+          !callers &&
+          tree.data && (
+            <PinButton
+              small
+              kind="frame"
+              of={{ profile_id: profile.id, frames: stackOf(tree.data) }}
+              label={t("incidents.pin.frame")}
+            />
+          )
+        }
+      />
     </Panel>
   );
+}
+
+/** The zoomed frame with its callers, from the root on. */
+function stackOf({ path = [], tree }: { path?: { id: number | string; name: string }[]; tree: FlameNode }): string[] {
+  const names = path.map((one) => one.name);
+  return String(path.at(-1)?.id) === String(tree.id) ? names : [...names, tree.name];
 }
 
 /** The outermost frame of what is drawn: picking it goes back to the whole graph. */

@@ -2,19 +2,23 @@ import { Button, NumberInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation, useParams } from "@tanstack/react-router";
 import { Download } from "lucide-react";
-import { useEffect, useMemo } from "react";
+import { type MouseEvent, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { Lines } from "../../client/types";
 import { Page, Panel } from "../../components/Page";
 import { Empty, Loaded } from "../../components/States";
 import { get } from "../../lib/queries";
 import { intField, listField, useUrlState } from "../../lib/urlState";
+import { PinButton } from "../../renderers/incident/PinButton";
 import classes from "./Run.module.css";
 
 const WINDOW = 400;
 const BEFORE = 40;
 const FIELDS = { line: intField, lines: listField, from: intField };
 const SHOWN_CITED = 30;
+const MAX_PINNED = 200;
+/** An address holds no more marked lines than this. */
+const MAX_MARKED = 40;
 
 /** The lines of an artifact as they came from the host; cited ones are marked, the first in view. */
 export function ArtifactPage() {
@@ -33,10 +37,32 @@ export function ArtifactPage() {
     queryFn: () => get<Lines>(`/artifacts/${artifactId}/lines`, { from, count: WINDOW }),
     placeholderData: keepPreviousData,
   });
+  const ownMark = useRef(false);
   const loaded = query.data !== undefined && !query.isPlaceholderData;
   useEffect(() => {
-    if (loaded && cited) document.getElementById(`L${cited}`)?.scrollIntoView({ block: "center" });
+    // Who marks a line sees it already: only one that came with the address is brought into view.
+    if (ownMark.current) ownMark.current = false;
+    else if (loaded && cited) document.getElementById(`L${cited}`)?.scrollIntoView({ block: "center" });
   }, [loaded, cited]);
+  /** A click marks one line, with Shift all up to it, with Ctrl one more. */
+  const mark = (event: MouseEvent, line: number) => {
+    event.preventDefault();
+    ownMark.current = true;
+    const first = cited ?? line;
+    const [low, high] = [Math.min(first, line), Math.max(first, line)];
+    if (event.shiftKey)
+      set({
+        from,
+        line: first,
+        lines: Array.from({ length: Math.min(MAX_MARKED, high - low + 1) }, (_, i) => String(low + i)),
+      });
+    else if (event.ctrlKey || event.metaKey) {
+      const next = new Set(marked);
+      if (!next.delete(line)) next.add(line);
+      const lines = [...next].sort((x, y) => x - y).slice(0, MAX_MARKED);
+      set({ from, line: lines[0], lines: lines.length > 1 ? lines.map(String) : [] });
+    } else set({ from, line, lines: [] });
+  };
   const last = query.data ? query.data.from + query.data.lines.length - 1 : 0;
   const atEnd = query.data ? query.data.lines.length < WINDOW : true;
   return (
@@ -44,15 +70,23 @@ export function ArtifactPage() {
       title={t("artifact.title")}
       meta={query.data?.total != null && t("artifact.lines", { count: query.data.total })}
       actions={
-        <Button
-          component="a"
-          variant="default"
-          leftSection={<Download size={14} />}
-          href={`/api/v1/artifacts/${artifactId}/content`}
-          download
-        >
-          {t("run.download")}
-        </Button>
+        <>
+          <PinButton
+            kind="line"
+            of={{ artifact_id: artifactId, lines: [...marked].sort((x, y) => x - y).slice(0, MAX_PINNED) }}
+            label={t("incidents.pin.lines")}
+            disabled={marked.size === 0}
+          />
+          <Button
+            component="a"
+            variant="default"
+            leftSection={<Download size={14} />}
+            href={`/api/v1/artifacts/${artifactId}/content`}
+            download
+          >
+            {t("run.download")}
+          </Button>
+        </>
       }
     >
       <Panel
@@ -119,7 +153,9 @@ export function ArtifactPage() {
                       className={classes.line}
                       {...(marked.has(number) ? { "data-cited": "" } : {})}
                     >
-                      <a href={`#L${number}`}>{number}</a>
+                      <a href={`#L${number}`} onClick={(event) => mark(event, number)} title={t("artifact.mark")}>
+                        {number}
+                      </a>
                       <span>{line}</span>
                     </div>
                   );

@@ -84,7 +84,7 @@ function Parts({ run }: { run: Run }) {
       </Panel>
       {run.profiles.some((p) => p.kind === "sched" && p.state === "ready") && <SchedPanel runId={run.id} />}
       {!isActive(run.state) && <SeriesPanel runId={run.id} />}
-      <Tables tables={run.tables} />
+      <Tables runId={run.id} tables={run.tables} />
       <Panel title={t("run.artifacts")} aside={t("run.artifactsAside")} flush>
         <Artifacts artifacts={run.artifacts} />
       </Panel>

@@ -4,17 +4,21 @@ import { Grid } from "../../components/Grid";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { quantity } from "../../core/format";
+import { useMay } from "../../lib/queries";
+import { PinButton } from "../../renderers/incident/PinButton";
 import classes from "./Run.module.css";
 
 const SHOWN = 200;
 
 /** Small tables that collectors made: processes by CPU, queues, limits. */
-export function Tables({ tables }: { tables: readonly ResultTable[] }) {
-  return tables.map((table) => <One key={`${table.kind}${table.artifact_id}`} table={table} />);
+export function Tables({ runId, tables }: { runId: string; tables: readonly ResultTable[] }) {
+  return tables.map((table) => <One key={`${table.kind}${table.artifact_id}`} runId={runId} table={table} />);
 }
 
-function One({ table }: { table: ResultTable }) {
+function One({ runId, table }: { runId: string; table: ResultTable }) {
   const { t } = useTranslation();
+  const may = useMay();
+  const pins = may("incident.edit") && table.collector !== null;
   const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
   return (
     <Panel
@@ -36,6 +40,11 @@ function One({ table }: { table: ResultTable }) {
                 {column.id.replaceAll("_", " ")}
               </th>
             ))}
+            {pins && (
+              <th>
+                <span className="visually-hidden">{t("incidents.pin.row")}</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -50,6 +59,16 @@ function One({ table }: { table: ResultTable }) {
                   </td>
                 );
               })}
+              {pins && (
+                <td className="right">
+                  <PinButton
+                    small
+                    kind="row"
+                    of={{ run_id: runId, collector: table.collector, kind: table.kind, row: i }}
+                    label={t("incidents.pin.row")}
+                  />
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

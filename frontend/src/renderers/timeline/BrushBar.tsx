@@ -2,14 +2,23 @@ import { Button, CloseButton } from "@mantine/core";
 import { Flame, GitCompareArrows, ZoomIn } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Profile } from "../../client/types";
+import type { CaptureBlock, Profile } from "../../client/types";
 import { ButtonLink } from "../../components/Link";
 import { cx } from "../../core/cx";
 import { duration } from "../../core/format";
 import { formatRange, overlaps, type Range } from "../../core/range";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { PinButton } from "../incident/PinButton";
 import classes from "./Timeline.module.css";
+
+/** The capture that saw most of a range. */
+export function runOf(runs: readonly CaptureBlock[], range: Range): CaptureBlock | undefined {
+  const shared = (one: CaptureBlock) => Math.min(one.to_ns, range.to) - Math.max(one.from_ns, range.from);
+  return runs
+    .filter((one) => shared(one) > 0)
+    .reduce<CaptureBlock | undefined>((a, b) => (a && shared(a) >= shared(b) ? a : b), undefined);
+}
 
 /** The profile that shares most time with a range. */
 export function bestProfile(profiles: readonly Profile[], range: Range): Profile | undefined {
@@ -32,17 +41,20 @@ interface Props {
   hostId: string;
   brush: Range | undefined;
   baseline: Range | undefined;
+  /** Captures of the host: a range that is pinned belongs to the one that saw most of it. */
+  runs: readonly CaptureBlock[];
   onClear: (which: "brush" | "baseline") => void;
   onZoomTo: (range: Range) => void;
 }
 
 /** What can be done with the brushed ranges. */
-export function BrushBar({ hostId, brush, baseline, onClear, onZoomTo }: Props) {
+export function BrushBar({ hostId, brush, baseline, runs, onClear, onZoomTo }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const profiles = useProfiles({ host: hostId });
   const b = useMemo(() => brush && bestProfile(profiles.data ?? [], brush), [profiles.data, brush]);
   const a = useMemo(() => baseline && bestProfile(profiles.data ?? [], baseline), [profiles.data, baseline]);
+  const run = brush && runOf(runs, brush);
   const text = (range: Range) => {
     const step = (range.to - range.from) / 100;
     return `${time.instant(range.from, step)} – ${time.time(range.to, step)}`;
@@ -69,6 +81,18 @@ export function BrushBar({ hostId, brush, baseline, onClear, onZoomTo }: Props) 
           <Button variant="default" leftSection={<ZoomIn size={14} />} onClick={() => onZoomTo(brush)}>
             {t("timeline.zoomTo")}
           </Button>
+        )}
+        {brush && run && (
+          <PinButton
+            kind="range"
+            of={{
+              run_id: run.run_id,
+              host_id: hostId,
+              from_ns: Math.round(brush.from),
+              to_ns: Math.round(brush.to),
+            }}
+            label={t("incidents.pin.range", { range: text(brush) })}
+          />
         )}
         {brush && baseline && a && b ? (
           <ButtonLink

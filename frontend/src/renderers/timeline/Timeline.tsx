@@ -18,6 +18,7 @@ import { useCursorStore } from "./cursor";
 import { LanePicker } from "./LanePicker";
 import { LaneRow } from "./LaneRow";
 import { Overlay, type Picked } from "./Overlay";
+import { MarkStrip, type TimeMark } from "./MarkStrip";
 import { CaptureStrip, EventStrip } from "./Strips";
 import classes from "./Timeline.module.css";
 import { useTimeKeys } from "./useTimeKeys";
@@ -33,10 +34,12 @@ interface Props {
   initial?: Range;
   /** What to offer where the host has no past yet. */
   empty?: ReactNode;
+  /** What people did meanwhile, under its name. */
+  marks?: { name: string; items: readonly TimeMark[] };
 }
 
 /** All that is known of one host, on one clock: lanes, captures, events; one cursor, two brushes. */
-export function Timeline({ hostId, initial, empty }: Props) {
+export function Timeline({ hostId, initial, empty, marks }: Props) {
   const { t } = useTranslation();
   const overview = useOverview(hostId);
   const metrics = useMetrics();
@@ -53,16 +56,17 @@ export function Timeline({ hostId, initial, empty }: Props) {
       overview={overview.data}
       metrics={metrics.data}
       {...(initial ? { initial } : {})}
+      {...(marks ? { marks } : {})}
     />
   );
 }
 
-type DrawnProps = Pick<Props, "hostId" | "initial"> & {
+type DrawnProps = Pick<Props, "hostId" | "initial" | "marks"> & {
   overview: NonNullable<ReturnType<typeof useOverview>["data"]>;
   metrics: NonNullable<ReturnType<typeof useMetrics>["data"]>;
 };
 
-function Drawn({ hostId, overview, metrics, initial }: DrawnProps) {
+function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
   const { t } = useTranslation();
   const pick = usePick();
   const time = useTimeFormat();
@@ -204,6 +208,7 @@ function Drawn({ hostId, overview, metrics, initial }: DrawnProps) {
           hostId={hostId}
           brush={brush}
           baseline={baseline}
+          runs={overview.runs}
           onClear={(which) => (which === "brush" ? setBrush(undefined) : setBaseline(undefined))}
           onZoomTo={(range) => go(padded(range, 0.02))}
         />
@@ -214,6 +219,7 @@ function Drawn({ hostId, overview, metrics, initial }: DrawnProps) {
             <OverviewStrip limit={limit} range={view} width={width} runs={overview.runs} onGo={go} />
             <CaptureStrip blocks={blocks} range={view} width={width} onGo={go} />
             <EventStrip events={lines.data?.events} range={view} width={width} />
+            {marks && <MarkStrip name={marks.name} marks={marks.items} range={view} width={width} />}
             <Axis range={view} width={width} ticks={ticks} onPan={move} onZoom={zoom} />
           </div>
           {lines.error && !lines.data ? (

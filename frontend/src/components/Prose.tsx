@@ -1,6 +1,6 @@
-import type { Bilingual } from "../../client/types";
-import { usePick } from "../../lib/i18n";
-import classes from "./Playbooks.module.css";
+import type { Bilingual } from "../client/types";
+import { usePick } from "../lib/i18n";
+import classes from "./Prose.module.css";
 
 /** A text of a playbook in the reader's language; what stands between backticks is typed or found as it is written. */
 export function Prose({ text }: { text: Bilingual | null | undefined }) {

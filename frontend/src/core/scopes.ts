@@ -1,3 +1,4 @@
+/** What on a host may be looked at, and how it is written. */
 export const SCOPE_KINDS = ["host", "process", "cgroup", "container", "unit", "port"] as const;
 export type ScopeKind = (typeof SCOPE_KINDS)[number];
 
@@ -11,7 +12,7 @@ const PATTERNS: Record<ScopeKind, RegExp> = {
   port: /^[1-9][0-9]{0,4}$/,
 };
 
-export const EXAMPLES: Record<ScopeKind, string> = {
+export const SCOPE_EXAMPLES: Record<ScopeKind, string> = {
   host: "",
   process: "4711",
   cgroup: "/system.slice/feed.service",

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { branches, firstStep, isSplit, order } from "./chain";
+
+const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "not_collected")[] = []) => ({
+  key: `book/${key}`,
+  playbook: "book",
+  about,
+  on_path: true,
+  hosts: verdicts.map((verdict) => ({ verdict })),
+});
+
+describe("a chain", () => {
+  const steps = [step("a", "book/h2"), step("b", "symptom"), step("c", "h1"), step("d", "book/h2")];
+  const hypotheses = [{ key: "book/h1" }, { key: "book/h2" }, { key: "own/1" }];
+
+  it("stands below what it is about, gates first", () => {
+    expect(branches(steps, hypotheses).map((one) => [one.hypothesis?.key, one.steps.map((s) => s.key)])).toEqual([
+      [undefined, ["book/b"]],
+      ["book/h1", ["book/c"]],
+      ["book/h2", ["book/a", "book/d"]],
+      ["own/1", []],
+    ]);
+    expect(order(steps, hypotheses)).toEqual(["book/b", "book/c", "book/a", "book/d"]);
+  });
+
+  it("begins at the step that is next, else at a gap, else on the way", () => {
+    expect(firstStep(steps, ["book/c"], "book/d")).toBe("book/d");
+    expect(firstStep(steps, ["book/c"], undefined)).toBe("book/c");
+    expect(firstStep(steps, [], undefined)).toBe("book/a");
+    expect(firstStep([], [], undefined)).toBeUndefined();
+  });
+
+  it("is split where hosts say the opposite, and not where one was not asked", () => {
+    expect(isSplit(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
+    expect(isSplit(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
+  });
+});

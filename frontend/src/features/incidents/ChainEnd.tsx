@@ -1,0 +1,167 @@
+import { useTranslation } from "react-i18next";
+import type { Fix, Incident } from "../../client/incidents";
+import { Mark, type Tone } from "../../components/Mark";
+import { type Look, Verdict } from "../../components/Verdict";
+import { cx } from "../../core/cx";
+import { useOutcomes } from "../../lib/incidents";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Chain.module.css";
+import { type IncidentView, useCauseName } from "./view";
+
+interface Props {
+  incident: Incident;
+  view: IncidentView;
+}
+
+export const FIX_TONES: Record<Fix["state"], Tone> = {
+  planned: "idle",
+  applied: "busy",
+  verified: "ok",
+  no_effect: "off",
+  worse: "bad",
+  no_conclusion: "warn",
+  reverted: "off",
+};
+
+/** The lower half of the chain: root causes, fixes, and whether they worked. Each missing part is drawn as missing. */
+export function ChainEnd({ incident, view }: Props) {
+  const { t } = useTranslation();
+  const { causes, fixes, may } = incident;
+  const tried = fixes.some((one) => one.verifications.length > 0);
+  return (
+    <>
+      {causes.length > 0 ? (
+        causes.map((one) => <Cause key={one.hypothesis} incident={incident} view={view} cause={one} />)
+      ) : (
+        <Gap title={t("incidents.chain.noCause")} />
+      )}
+      {fixes.length > 0 ? (
+        fixes.map((one) => <FixLink key={one.id} fix={one} view={view} />)
+      ) : (
+        <Gap title={t("incidents.chain.noFix")}>
+          {may.edit && causes.length > 0 && (
+            <button
+              type="button"
+              className={classes.act}
+              onClick={() => view.set({ act: "fix", what: causes[0]?.hypothesis ?? "" })}
+            >
+              {t("incidents.fix.plan")}
+            </button>
+          )}
+        </Gap>
+      )}
+      {fixes.length > 0 && !tried && (
+        <Gap title={t("incidents.chain.notVerified")}>
+          {may.edit && (
+            <button
+              type="button"
+              className={classes.act}
+              onClick={() => view.set({ act: "verify", what: fixes.at(-1)?.id ?? "" })}
+            >
+              {t("incidents.verify.title")}
+            </button>
+          )}
+        </Gap>
+      )}
+      {incident.again && incident.state !== "resolved" && (
+        <li className={cx(classes.link, classes.again)}>
+          <span className={classes.node} aria-hidden>
+            <Verdict look="inconclusive" />
+          </span>
+          <p className={classes.title}>{t("incidents.chain.again")}</p>
+          <p className={classes.stand}>{t("incidents.chain.againText")}</p>
+        </li>
+      )}
+    </>
+  );
+}
+
+function Gap({ title, children }: { title: string; children?: React.ReactNode }) {
+  return (
+    <li className={cx(classes.link, classes.missing)}>
+      <span className={classes.node} aria-hidden>
+        <Verdict look="absent" />
+      </span>
+      <p className={classes.title}>{title}</p>
+      {children}
+    </li>
+  );
+}
+
+const SURE: Record<"likely" | "confirmed", Look> = { likely: "weak", confirmed: "supports" };
+
+function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
+  const { t } = useTranslation();
+  const name = useCauseName(incident);
+  const counted = useOutcomes().data?.get(cause.cause);
+  return (
+    <li className={classes.link} data-kind="cause">
+      <span className={classes.node} aria-hidden>
+        <Verdict look={SURE[cause.confidence]} />
+      </span>
+      <h3 className={classes.title}>
+        {t("incidents.chain.cause")}: {name(cause.cause, cause.hypothesis)}
+      </h3>
+      <p className={classes.stand}>
+        <strong>{t(`findings.confidence.${cause.confidence}`)}</strong>
+        {counted && (
+          <span>
+            {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
+          </span>
+        )}
+        {incident.may.edit && (
+          <>
+            <button
+              type="button"
+              className={classes.act}
+              onClick={() => view.set({ act: "fix", what: cause.hypothesis })}
+            >
+              {t("incidents.fix.plan")}
+            </button>
+            {cause.cause && (
+              <button
+                type="button"
+                className={classes.act}
+                onClick={() => view.set({ act: "wrong", what: cause.cause })}
+              >
+                {t("incidents.wrong.button")}
+              </button>
+            )}
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
+
+function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const last = fix.verifications.at(-1);
+  return (
+    <li className={classes.link} data-kind="fix">
+      <span className={classes.node} aria-hidden>
+        <Verdict look={fix.state === "verified" ? "supports" : last ? "inconclusive" : "absent"} />
+      </span>
+      <button
+        type="button"
+        className={classes.fix}
+        aria-current={view.pane === "fixes" && view.what === fix.id ? "true" : undefined}
+        onClick={() => view.set({ pane: "fixes", what: fix.id }, { push: true })}
+      >
+        <span className={classes.title}>
+          {t("incidents.chain.fix")}: {fix.what}
+        </span>
+        <span className={classes.stand}>
+          <Mark tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</Mark>
+          {fix.applied_at && <span className="num">{time.iso(fix.applied_at)}</span>}
+          {last && last.state !== "done" && (
+            <Mark tone={last.state === "failed" ? "bad" : last.state === "cancelled" ? "off" : "busy"}>
+              {t(`incidents.verify.state.${last.state}`)}
+            </Mark>
+          )}
+        </span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,72 @@
+import { Button, Textarea } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../../components/Dialog";
+import { ErrorLine } from "../../components/States";
+import { TimeField } from "../../components/TimeField";
+import { incidentKeys } from "../../lib/incidents";
+import { keys, post, useAction } from "../../lib/queries";
+import { useNames } from "../../lib/useNames";
+import type { ActProps } from "./Acts";
+import classes from "./Incidents.module.css";
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** A finding that is known and harmless on a host: it is shown further, and does not count until it expires. */
+export function MuteDialog({ view, onClose }: ActProps) {
+  const { t } = useTranslation();
+  const names = useNames();
+  const [reason, setReason] = useState("");
+  const [until, setUntil] = useState(() => new Date(Date.now() + WEEK_MS).toISOString());
+  const mute = useAction(
+    () =>
+      post("/mutes", {
+        host_id: view.host?.id,
+        rule: view.what,
+        reason: reason.trim(),
+        expires_at: until,
+      }),
+    [incidentKeys.all, keys.hosts],
+    onClose,
+  );
+  return (
+    <Dialog onClose={onClose} title={t("incidents.mute.title")} size="36rem">
+      <form
+        className={classes.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          mute.mutate(undefined);
+        }}
+      >
+        <p className={classes.says}>
+          {names.rule(view.what)} · <span className="mono">{view.host?.name}</span>
+        </p>
+        <p className={classes.hint}>{t("incidents.mute.text")}</p>
+        <Textarea
+          label={t("captures.reason")}
+          required
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          autosize
+          minRows={2}
+          data-autofocus
+        />
+        <TimeField label={t("incidents.mute.until")} required value={until} onChange={setUntil} />
+        <ErrorLine error={mute.error} />
+        <div className={classes.bottom}>
+          <Button variant="default" size="sm" onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          <Button
+            type="submit"
+            size="sm"
+            disabled={!reason.trim() || !until || !view.host}
+            loading={mute.isPending}
+          >
+            {t("incidents.mute.button")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

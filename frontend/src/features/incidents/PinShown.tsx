@@ -1,0 +1,82 @@
+import { Button } from "@mantine/core";
+import { Pin } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import type { Incident } from "../../client/incidents";
+import { Mark } from "../../components/Mark";
+import { ErrorLine } from "../../components/States";
+import { isoToNs } from "../../core/clock";
+import { formatRange, type Range } from "../../core/range";
+import { formatSearch } from "../../core/search";
+import { useTimeState } from "../../lib/urlState";
+import { type PinDraft, usePin } from "../../lib/usePin";
+import classes from "./Evidence.module.css";
+import type { IncidentView } from "./view";
+
+const MAX_LINES = 40;
+
+/** The brushed time, where there is one; else the lines behind the first number of the step. */
+export function shownOf(incident: Incident, view: IncidentView, brush: Range | undefined): PinDraft | undefined {
+  const { host, answer } = view;
+  if (brush && host) {
+    const run = incident.runs.find((one) => {
+      const [from, to] = [isoToNs(one.from), isoToNs(one.to)];
+      return (
+        one.host_id === host.id && from !== undefined && to !== undefined && from <= brush.to && to >= brush.from
+      );
+    });
+    if (run)
+      return {
+        kind: "range",
+        ref: {
+          run_id: run.run_id,
+          host_id: host.id,
+          from_ns: Math.round(brush.from),
+          to_ns: Math.round(brush.to),
+        },
+        view: `/hosts/${host.id}?b=${formatRange(brush)}`,
+      };
+  }
+  const place = answer?.findings
+    .flatMap((one) => one.numbers.flatMap((number) => number.citations))
+    .find((one) => one.artifact && (one.lines?.length ?? 0) > 0);
+  if (!place?.artifact || !place.lines) return undefined;
+  const lines = place.lines.slice(0, MAX_LINES);
+  const search = formatSearch({
+    line: String(lines[0]),
+    lines: lines.length > 1 ? lines.join(",") : undefined,
+    run: place.run,
+  });
+  return {
+    kind: "line",
+    ref: { artifact_id: place.artifact, part: place.part ?? "", lines },
+    view: `/artifacts/${place.artifact}${search}`,
+  };
+}
+
+/** Pins what the evidence pane shows, with one key. */
+export function PinShown({ incident, view }: { incident: Incident; view: IncidentView }) {
+  const { t } = useTranslation();
+  const [{ b }] = useTimeState();
+  const pin = usePin();
+  if (!incident.may.edit) return null;
+  const draft = shownOf(incident, view, b);
+  return (
+    <>
+      {pin.isSuccess && <Mark tone="ok">{t("incidents.pin.done")}</Mark>}
+      <ErrorLine error={pin.error} />
+      <Button
+        id="pin-shown"
+        size="compact-sm"
+        variant="default"
+        leftSection={<Pin size={13} />}
+        rightSection={<kbd className={classes.key}>e</kbd>}
+        loading={pin.isPending}
+        disabled={!draft}
+        title={draft ? t(`incidents.pin.shown.${draft.kind as "line"}`) : t("incidents.pin.nothing")}
+        onClick={() => draft && pin.mutate({ incident: incident.id, step: view.step?.key ?? "", draft })}
+      >
+        {t("incidents.pin.pin")}
+      </Button>
+    </>
+  );
+}

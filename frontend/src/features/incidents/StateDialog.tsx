@@ -1,0 +1,48 @@
+import { Textarea } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { INCIDENT_STATES, type IncidentState } from "../../client/incidents";
+import { useWrite } from "../../lib/incidents";
+import { ActForm } from "./ActForm";
+import type { ActProps } from "./Acts";
+import classes from "./Incidents.module.css";
+
+/** The next state of an incident, and what it asks for; back needs a reason. */
+export function StateDialog({ incident, view, onClose }: ActProps) {
+  const { t } = useTranslation();
+  const write = useWrite(incident, onClose);
+  const [reason, setReason] = useState("");
+  const to = INCIDENT_STATES.find((one) => one === view.what) as IncidentState | undefined;
+  if (!to) return null;
+  const back = INCIDENT_STATES.indexOf(to) < INCIDENT_STATES.indexOf(incident.state);
+  return (
+    <ActForm
+      incident={incident}
+      write={write}
+      title={back ? t("incidents.backTo", { state: t(`incidents.state.${to}`) }) : t(`incidents.to.${to}`)}
+      submit={back ? t("incidents.goBack") : t(`incidents.to.${to}`)}
+      ready={!back || reason.trim() !== ""}
+      onSubmit={() =>
+        write.send({
+          method: "PATCH",
+          path: "",
+          body: { state: to, ...(reason.trim() ? { reason: reason.trim() } : {}) },
+        })
+      }
+      onClose={onClose}
+      onStep={(key) => view.set({ act: "", what: "", step: key, pane: "evidence" })}
+    >
+      <p className={classes.says}>{t(back ? "incidents.backText" : `incidents.needs.${to}`)}</p>
+      {back && (
+        <Textarea
+          label={t("captures.reason")}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          autosize
+          minRows={2}
+          data-autofocus
+        />
+      )}
+    </ActForm>
+  );
+}

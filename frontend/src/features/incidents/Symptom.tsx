@@ -1,0 +1,72 @@
+import { useTranslation } from "react-i18next";
+import type { BeforeAfter, Symptom as Given } from "../../client/incidents";
+import { NO_VALUE, number, percent, quantity } from "../../core/format";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Incidents.module.css";
+
+const KINDS = ["latency", "errors", "rate"] as const;
+/** Units that have steps; others stand as they were typed. */
+const SCALED = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
+
+export const told = (value: number | null, unit: string): string =>
+  value === null ? NO_VALUE : SCALED.has(unit) ? quantity(value, unit) : `${number(value)}${unit && `\u2009${unit}`}`;
+
+function Level({ level }: { level: BeforeAfter }) {
+  const { before, after, unit } = level;
+  const times = before !== null && after !== null && before !== 0 ? after / before - 1 : undefined;
+  return (
+    <span className="num">
+      <span className="dim">{told(before, unit)} → </span>
+      <strong>{told(after, unit)}</strong>
+      {times !== undefined && Math.abs(times) >= 0.05 && (
+        <span className="dim">
+          {" "}
+          ({times > 0 ? "+" : ""}
+          {percent(times)})
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** What users feel: rate, errors and latency, before and now. */
+export function Levels({ symptom }: { symptom: Given }) {
+  const { t } = useTranslation();
+  return KINDS.map((kind) => {
+    const level = symptom[kind];
+    return (
+      level && (
+        <span key={kind} className={classes.level}>
+          <span className="dim">{t(`incidents.symptom.${kind}`)}</span> <Level level={level} />
+        </span>
+      )
+    );
+  });
+}
+
+/** The symptom as the root of the chain. */
+export function SymptomFacts({ symptom }: { symptom: Given }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  return (
+    <div className={classes.symptom}>
+      {symptom.says && <p className={classes.says}>{symptom.says}</p>}
+      <p className={classes.levels}>
+        <Levels symptom={symptom} />
+        {symptom.service && (
+          <span className={classes.level}>
+            <span className="dim">{t("incidents.symptom.service")}</span> {symptom.service}
+          </span>
+        )}
+        {symptom.since && (
+          <span className={classes.level}>
+            <span className="dim">{t("incidents.symptom.since")}</span>{" "}
+            <span className="num">
+              {time.iso(symptom.since)} {time.zoneName}
+            </span>
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { Textarea } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { IncidentStep } from "../../client/incidents";
+import { usePick } from "../../lib/i18n";
+import { useWrite } from "../../lib/incidents";
+import { ActForm } from "./ActForm";
+import classes from "./Evidence.module.css";
+import type { ActProps } from "./Acts";
+
+/** Leaves a step unanswered, on purpose and with a reason. */
+export function WaiveDialog({ incident, view, onClose }: ActProps) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const [reason, setReason] = useState("");
+  const write = useWrite(incident, onClose, true);
+  const { step } = view;
+  return (
+    <ActForm
+      incident={incident}
+      write={write}
+      title={t("incidents.step.waive")}
+      submit={t("incidents.step.waive")}
+      ready={step !== undefined && reason.trim().length > 0}
+      onSubmit={() =>
+        write.send({ method: "POST", path: "/waivers", body: { step: step?.key, reason: reason.trim() } })
+      }
+      onClose={onClose}
+    >
+      <p className={classes.asks}>{pick(step?.asks)}</p>
+      <Textarea
+        label={t("incidents.step.waiveReason")}
+        description={t("incidents.step.waiveText")}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        autosize
+        minRows={2}
+        data-autofocus
+      />
+    </ActForm>
+  );
+}
+
+/** That a step was left unanswered on purpose, why, and by whom. */
+export function Waived({ step }: { step: IncidentStep }) {
+  const { t } = useTranslation();
+  if (!step.waived) return null;
+  return (
+    <p className={classes.waived}>
+      {t("incidents.step.waivedBy", { name: step.waived.by?.name ?? "–", reason: step.waived.reason })}
+    </p>
+  );
+}

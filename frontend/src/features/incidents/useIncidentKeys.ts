@@ -1,0 +1,22 @@
+import { useHotkeys } from "@mantine/hooks";
+import type { Incident } from "../../client/incidents";
+import type { IncidentView } from "./view";
+
+/** j and k walk the steps, n goes to the next step, e pins what is shown. Not while somebody types or a dialog is open. */
+export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: () => void): void {
+  const free = () => view.act === "" && document.querySelector("[role=dialog]") === null;
+  const walk = (by: number) => {
+    const { keys, step } = view;
+    const at = step ? keys.indexOf(step.key) : -1;
+    const to = keys[Math.min(keys.length - 1, Math.max(0, at + by))];
+    if (!to || !free()) return;
+    view.choose(to);
+    document.getElementById(`step-${to}`)?.scrollIntoView({ block: "nearest" });
+  };
+  useHotkeys([
+    ["j", () => walk(1)],
+    ["k", () => walk(-1)],
+    ["n", () => incident.next && free() && onNext()],
+    ["e", () => free() && document.getElementById("pin-shown")?.click()],
+  ]);
+}

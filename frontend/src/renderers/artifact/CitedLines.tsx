@@ -1,0 +1,74 @@
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+import type { Lines } from "../../client/types";
+import { Link } from "../../components/Link";
+import { ErrorLine, RowSkeleton } from "../../components/States";
+import { cx } from "../../core/cx";
+import { get, useMay } from "../../lib/queries";
+import classes from "./CitedLines.module.css";
+
+const BEFORE = 1;
+const ROWS = 6;
+
+interface Props {
+  artifact: string;
+  lines: readonly number[];
+  /** Which artifact it is, in words. */
+  name: string;
+  run?: string | undefined;
+}
+
+/** The lines that a number was read from, as they came from the host, with the line before them. */
+export function CitedLines({ artifact, lines, name, run }: Props) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const first = lines[0] ?? 1;
+  const from = Math.max(1, first - BEFORE);
+  const cited = new Set(lines);
+  const reads = may("artifact.read");
+  const query = useQuery({
+    queryKey: ["artifacts", artifact, from, ROWS],
+    queryFn: () => get<Lines>(`/artifacts/${artifact}/lines`, { from, count: ROWS }),
+    enabled: reads,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (!reads) return null;
+  return (
+    <figure className={classes.cited}>
+      <figcaption className={classes.name}>
+        <Link
+          to="/artifacts/$artifactId"
+          params={{ artifactId: artifact }}
+          search={
+            {
+              line: String(first),
+              lines: lines.length > 1 ? lines.slice(0, 40).join(",") : undefined,
+              run,
+            } as never
+          }
+          size="xs"
+        >
+          {name} · {t("findings.line", { count: lines.length, numbers: lines.slice(0, 3).join(", ") })}
+        </Link>
+      </figcaption>
+      {query.data ? (
+        <pre className={classes.lines}>
+          {query.data.lines.map((line, i) => {
+            const at = query.data.from + i;
+            return (
+              <span key={at} className={cx(classes.line, cited.has(at) && classes.marked)}>
+                <span className={classes.number}>{at}</span>
+                {line}
+                {"\n"}
+              </span>
+            );
+          })}
+        </pre>
+      ) : query.error ? (
+        <ErrorLine error={query.error} />
+      ) : (
+        <RowSkeleton rows={ROWS} height={18} />
+      )}
+    </figure>
+  );
+}

@@ -1,0 +1,58 @@
+import { useTranslation } from "react-i18next";
+import type { ResultTable } from "../../client/types";
+import { Grid } from "../../components/Grid";
+import { quantity } from "../../core/format";
+import classes from "./CitedLines.module.css";
+
+const MOST = 8;
+
+/** The rows of a table that were read from these lines. */
+export const rowsOf = (table: ResultTable, lines: readonly number[]): number[] => {
+  const cited = new Set(lines);
+  return table.lines.flatMap((line, row) => (cited.has(line) && table.rows[row] ? [row] : []));
+};
+
+interface Props {
+  table: ResultTable;
+  lines: readonly number[];
+}
+
+/** What the cited lines say, as the collector read them: the rows of its table, with units. */
+export function CitedRows({ table, lines }: Props) {
+  const { t } = useTranslation();
+  const rows = rowsOf(table, lines);
+  if (rows.length === 0) return null;
+  const title = t(`table.${table.kind}` as "run.tables", { defaultValue: table.kind.replaceAll("_", " ") });
+  return (
+    <figure className={classes.cited}>
+      <figcaption className={classes.name}>{title}</figcaption>
+      <Grid label={title}>
+        <thead>
+          <tr>
+            {table.columns.map((column) => (
+              <th key={column.id} className={column.unit ? "right" : undefined}>
+                {column.id.replaceAll("_", " ")}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, MOST).map((row) => (
+            <tr key={row}>
+              {(table.rows[row] ?? []).map((cell, i) => {
+                const unit = table.columns[i]?.unit ?? "";
+                const numeric = typeof cell === "number";
+                return (
+                  <td key={i} className={numeric && unit ? "right num" : numeric ? "num" : "mono"}>
+                    {cell === null ? "–" : numeric && unit ? quantity(cell, unit) : String(cell)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+      {rows.length > MOST && <p className="dim">{t("captures.more", { count: rows.length - MOST })}</p>}
+    </figure>
+  );
+}

@@ -1,0 +1,94 @@
+import { useElementSize } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "../../components/Link";
+import { BlockSkeleton, Loaded } from "../../components/States";
+import { type FlameNode, namesWith, type PathStep } from "../../core/flame";
+import { percent } from "../../core/format";
+import { get, keys } from "../../lib/queries";
+import { FlameGraph } from "./FlameGraph";
+import classes from "./FlameGraph.module.css";
+
+interface Tree {
+  tree: FlameNode;
+  path?: PathStep[];
+  total: number;
+  samples: number;
+}
+
+interface Props {
+  profile: string;
+  /** A plain name or a pattern; matching frames are marked. */
+  frame: string;
+}
+
+/** Frames that fit: by pattern where it is one that this browser reads, else by its text. */
+function matching(tree: FlameNode, frame: string): Set<FlameNode["id"]> {
+  if (/^[\w:.~ -]+$/.test(frame)) return namesWith(tree, frame);
+  try {
+    const pattern = new RegExp(frame);
+    const found = new Set<FlameNode["id"]>();
+    const left = [tree];
+    for (let node = left.pop(); node; node = left.pop()) {
+      if (pattern.test(node.name)) found.add(node.id);
+      left.push(...(node.children ?? []));
+    }
+    return found;
+  } catch {
+    return new Set();
+  }
+}
+
+/** A flame graph at a glance, with the frames that a finding speaks of marked; a click opens it whole. */
+export function ProfileGlance({ profile, frame }: Props) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const { ref, width } = useElementSize<HTMLDivElement>();
+  const [focus, setFocus] = useState<FlameNode | null>(null);
+  const wide = Math.round(width / 50) * 50;
+  const query = useQuery({
+    queryKey: [...keys.profiles, profile, "tree", { hide_idle: true }, { width: wide }],
+    queryFn: ({ signal }) =>
+      get<Tree>(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
+    enabled: wide > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const tree = query.data?.tree;
+  const found = useMemo(() => (tree && frame ? matching(tree, frame) : undefined), [tree, frame]);
+  const open = (root: FlameNode["id"]) =>
+    void navigate({
+      to: "/profiles/$profileId",
+      params: { profileId: profile },
+      search: { root: String(root), idle: "1" } as never,
+    });
+  return (
+    <figure ref={ref} className={classes.glance}>
+      <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
+        {(data) => (
+          <FlameGraph
+            tree={data.tree}
+            path={data.path ?? []}
+            inverted={false}
+            found={found}
+            label={t("profile.drawing", { samples: data.samples })}
+            title={(node) => node.name}
+            onZoom={open}
+            onFocus={setFocus}
+          />
+        )}
+      </Loaded>
+      <figcaption className={classes.glanceLine}>
+        <span className={classes.glanceName}>
+          {focus
+            ? `${focus.name} · ${percent(query.data && query.data.total > 0 ? focus.value / query.data.total : 0)}`
+            : t("profile.hint")}
+        </span>
+        <Link to="/profiles/$profileId" params={{ profileId: profile }} search={{ idle: "1" } as never}>
+          {t("incidents.views.profile")}
+        </Link>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,73 @@
+import { FileText, Flame, GitCompareArrows, type LucideIcon, Rows3, UnfoldHorizontal } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Pin, PinKind } from "../../client/incidents";
+import { Ago } from "../../components/Ago";
+import { Link } from "../../components/Link";
+import { Mark, type Tone } from "../../components/Mark";
+import { saidText } from "../../core/said";
+import { parseSearch } from "../../core/search";
+import { usePinCheck } from "../../lib/incidents";
+import classes from "./Pin.module.css";
+
+const ICONS: Record<PinKind, LucideIcon> = {
+  range: UnfoldHorizontal,
+  frame: Flame,
+  row: Rows3,
+  line: FileText,
+  comparison: GitCompareArrows,
+};
+
+const TONES: Record<"intact" | "altered" | "gone", Tone> = { intact: "ok", altered: "bad", gone: "bad" };
+/** The address of a pin. Only paths of this site are links. */
+export function ViewLink({ view, children }: { view: string; children: ReactNode }) {
+  if (!/^\/(?!\/)/.test(view)) return <span>{children}</span>;
+  const [path = "/", query = ""] = view.split("?");
+  return (
+    <Link to={path as "/"} search={parseSearch(query) as never} className={classes.link ?? ""}>
+      {children}
+    </Link>
+  );
+}
+
+interface Props {
+  incidentId: string;
+  pin: Pin;
+  /** Stands right: what can be done with it. */
+  action?: ReactNode;
+  /** Holds the bytes behind it against their digest. */
+  check?: boolean;
+}
+
+/** One piece of evidence: what it is, what it showed, who pinned it, and whether it still is what it was. */
+export function PinItem({ incidentId, pin, action, check = true }: Props) {
+  const { t } = useTranslation();
+  const Icon = ICONS[pin.kind] ?? FileText;
+  const said = saidText(pin.said);
+  return (
+    <li className={classes.pin}>
+      <Icon size={14} aria-hidden />
+      <span className={classes.link}>
+        <ViewLink view={pin.view}>{t(`incidents.pin.kind.${pin.kind}`)}</ViewLink>
+        {said && <code className={classes.said}>{said}</code>}
+      </span>
+      {action ?? <span />}
+      <span className={classes.meta}>
+        <span>{pin.by?.name ?? "Culprit"}</span>
+        <Ago at={pin.created_at} />
+        {check && <Checked incidentId={incidentId} pinId={pin.id} />}
+      </span>
+    </li>
+  );
+}
+
+function Checked({ incidentId, pinId }: { incidentId: string; pinId: string }) {
+  const { t } = useTranslation();
+  const { data } = usePinCheck(incidentId, pinId);
+  if (!data?.state) return null;
+  return (
+    <Mark tone={TONES[data.state]} title={t(`incidents.pin.stateMeaning.${data.state}`)}>
+      {t(`incidents.pin.state.${data.state}`)}
+    </Mark>
+  );
+}
