@@ -19,6 +19,7 @@ from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
+from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
@@ -35,6 +36,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     findings.router,
     diagnoses.router,
     playbooks.router,
+    visuals.router,
 )
 
 

@@ -4,6 +4,7 @@ import "./captures.ts";
 import "./diagnoses.ts";
 import "./hosts.ts";
 import "./playbooks.ts";
+import "./visuals.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";
 import { state } from "./state.ts";
 

@@ -58,4 +58,9 @@ export type Agreed = [
   None<Missing<Ours.PlaybookChain, Theirs["ChainRead"]>>,
   None<Missing<Ours.StepAnswer, Theirs["AnswerRead"]>>,
   None<Missing<Ours.HypothesisStand, Theirs["StandRead"]>>,
+  None<Missing<Ours.RunVisuals, Theirs["RunVisualsRead"]>>,
+  None<Missing<Ours.Visual, Theirs["VisualRead"]>>,
+  None<Missing<Ours.VisualCite, Theirs["Citation"]>>,
+  None<Missing<Ours.VisualFigure, Theirs["Figure"]>>,
+  None<Missing<Ours.GaugesBody, Theirs["Gauges"]>>,
 ];
