@@ -30,7 +30,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Bins of `unit` in ascending order, not empty at both ends. `markers` are quantiles and the like.
+    """Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
 
     `beside` are counts that belong to no bin: what was never answered.
     """
