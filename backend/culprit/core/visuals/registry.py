@@ -50,7 +50,10 @@ def draw(builders: Iterable[Builder], view: View) -> list[Drawn]:
 
 
 def _visuals(builder: Builder, view: View) -> tuple[Visual, ...]:
-    built = tuple(builder.build(view))[:MAX_PER_BUILDER]
+    found: dict[str, Visual] = {}
+    for one in builder.build(view):
+        found.setdefault(one.id, one)
+    built = tuple(found.values())[:MAX_PER_BUILDER]
     return built or (nothing(builder, view),)
 
 
