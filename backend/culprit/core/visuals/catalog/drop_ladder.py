@@ -11,7 +11,7 @@ from culprit.core.rules.view import View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.ladder import Ladder, Layer, LayerState, Loss
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import address, figure, rate
+from culprit.core.visuals.places import address, figure, finite, rate
 
 MAX_LOSSES = 5
 TITLE = Text("Where packets are lost", "丢包发生在哪一层")
@@ -161,13 +161,13 @@ def _of(view: View, counter: _Counter) -> Iterator[Loss]:
         about = lane.labels.get("dev", "")
         if found is not None and about != "lo":
             mean, total = found
-            tone = counter.tone if mean.value > 0 else "good"
+            tone: Literal["good", "warn", "bad"] = counter.tone if mean.value > 0 else "good"
             yield Loss(f"{counter.metric}/{about}", counter.label, about, mean, total, tone)
 
 
 def _passing(view: View, metric: str) -> Figure | None:
     """What goes through a layer: of the busiest series, so that it is one number with one source."""
-    lanes = (lane for lane in view.of(metric) if lane.labels.get("dev") != "lo") if metric else ()
+    lanes = [lane for lane in view.of(metric) if lane.labels.get("dev") != "lo"] if metric else []
     found = [one[0] for one in (rate(lane, "packets_per_s") for lane in lanes) if one is not None]
     return max(found, key=lambda one: one.value, default=None)
 
@@ -191,11 +191,13 @@ def _rules(view: View) -> Iterator[Loss]:
 
 
 def _listeners(view: View) -> Iterator[Loss]:
-    """A program that does not accept: looks that found its queue full, a second of looking being the unit of a look."""
+    """A program that does not accept: the share of looks that found its queue full."""
     for at, row in enumerate(view.rows("listeners")):
-        full, looks = figure(row, "full_looks", "count"), row.number("looks")
-        if full is not None and looks and (row.number("backlog") or 0) > 0:
-            share = Figure(100.0 * full.value / looks, "pct", full.cite)
+        full, looks = figure(row, "full_looks", "count"), figure(row, "looks", "count")
+        if full is None or looks is None or looks.value < 1 or (row.number("backlog") or 0) <= 0:
+            continue
+        share = finite(100.0 * full.value / looks.value, "pct", full.cite)
+        if share is not None:
             about = f"{address(row.text('address'), row.number('port'))} {row.text('process')}".strip()
             label = Text("does not accept: looks with a full queue", "不 accept：队列写满的查看占比")
             yield Loss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.core.rules.view import Row, View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.gauges import Gauge, Gauges, Tone
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import address, figure
+from culprit.core.visuals.places import address, figure, finite
 
 MAX_ROWS = 16
 #: connect() slows down long before the range is used up: it tries ports one after the other.
@@ -34,11 +35,13 @@ def build(view: View) -> Sequence[Visual]:
 
 def _gauge(row: Row) -> Gauge:
     used = figure(row, "local_ports", "count") or Figure(0.0, "count", row.cite)
-    pct = row.number("port_use_pct")
-    capacity = Figure(float(round(100.0 * used.value / pct)), "count", row.cite) if pct and pct > 0 else None
+    pct = figure(row, "port_use_pct", "pct")
+    capacity = finite(100.0 * used.value / pct.value, "count", row.cite) if pct and pct.value > 0 else None
+    if capacity is not None:
+        capacity = replace(capacity, value=float(round(capacity.value)))
     peer = address(row.text("peer"), row.number("port"))
     also = (
-        (Text("used", "占比"), figure(row, "port_use_pct", "pct")),
+        (Text("used", "占比"), pct),
         (Text("TIME-WAIT", "TIME-WAIT"), figure(row, "time_wait", "count")),
         (Text("established", "已建立"), figure(row, "established", "count")),
         (Text("SYN-SENT", "SYN-SENT"), figure(row, "syn_sent", "count")),
@@ -48,10 +51,10 @@ def _gauge(row: Row) -> Gauge:
     return Gauge(label, label, used, capacity, None, _tone(pct), kept)
 
 
-def _tone(pct: float | None) -> Tone:
+def _tone(pct: Figure | None) -> Tone:
     if pct is None:
         return "none"
-    return "bad" if pct >= FULL_PCT else "warn" if pct >= SLOW_PCT else "good"
+    return "bad" if pct.value >= FULL_PCT else "warn" if pct.value >= SLOW_PCT else "good"
 
 
 BUILDER = Builder(

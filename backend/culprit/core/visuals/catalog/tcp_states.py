@@ -11,7 +11,7 @@ from culprit.core.rules.view import Lane, View, reads
 from culprit.core.visuals.bodies.figure import Track
 from culprit.core.visuals.bodies.stacked import Stacked
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import strided
+from culprit.core.visuals.places import lines, strided
 
 MAX_POINTS = 120
 TITLE = Text("TCP sockets by state", "TCP 套接字状态")
@@ -24,7 +24,7 @@ def build(view: View) -> Sequence[Visual]:
 
 def _visual(view: View, lane: Lane) -> Visual:
     rows = strided(lane.t_ns, MAX_POINTS)
-    lines = lane.lines or [0] * len(lane.t_ns)
+    known = lines(lane)
     most = np.nan_to_num(lane.values, nan=0.0).max(axis=0)
     order = [int(at) for at in np.argsort(-most, kind="stable") if most[at] > 0]
     tracks = tuple(
@@ -33,14 +33,13 @@ def _visual(view: View, lane: Lane) -> Visual:
             lane.axis_values[at],
             "count",
             tuple(None if not np.isfinite(v) else float(v) for v in lane.values[rows, at]),
-            tuple(int(lines[row]) for row in rows),
+            tuple(int(known[row]) for row in rows),
             lane.cite,
         )
         for at in order
         if at < len(lane.axis_values)
     )
-    step = max(1, len(lane.t_ns) // max(1, len(rows)))
-    notes = (Sentence("visual.every_nth", {"n": step}),) if len(rows) < len(lane.t_ns) else ()
+    notes = (Sentence("visual.every_nth", {"n": int(rows[1])}),) if len(rows) < len(lane.t_ns) else ()
     body = Stacked("count", tuple(float(t) / 1e6 for t in lane.t_ns[rows]), tracks)
     return Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, notes=notes)
 

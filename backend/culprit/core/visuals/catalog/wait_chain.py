@@ -31,7 +31,8 @@ def _futexes(view: View) -> Visual | None:
     rows.sort(key=lambda row: -_wait_ms(row))
     shown = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
     names: dict[str, str] = {}
-    edges, own_ms = [], dict.fromkeys((row.text("tid") for row in shown), 0.0)
+    edges: list[Edge] = []
+    own_ms = dict.fromkeys((row.text("tid") for row in shown), 0.0)
     for row in shown:
         waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
         waited = Figure(_wait_ms(row), "ms", row.cite)
@@ -92,7 +93,9 @@ def _monitors(view: View) -> Visual | None:
     for name, row in ((name, kept[name]) for name in names if name not in waiting and name in kept):
         dumps, frame = figure(row, "same_top", "count"), row.text("top_frame")
         if dumps is not None and frame:
-            at = "cpu" if row.text("state") == "RUNNABLE" else "sleep" if "sleep" in frame else "other"
+            at: NodeKind = (
+                "cpu" if row.text("state") == "RUNNABLE" else "sleep" if "sleep" in frame else "other"
+            )
             nodes.append(Node(f"end:{name}", frame[:80], at))
             edges.append(Edge(name, f"end:{name}", row.text("state"), dumps))
     left_out = max(0, len(rows) - MAX_EDGES)
