@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from culprit.infra.artifacts import artifact_store
+from culprit.kit.uuid7 import uuid7
 from culprit.models import Artifact
 from culprit.tests.support import runs
 from culprit.workflows.ingest_run import ingest_run
@@ -64,7 +65,7 @@ def test_only_what_is_asked_for_is_drawn(db, as_, session, config):
     )
     assert ids("ids=no-such") == set()
     assert viewer.get(f"{API}/runs/{waiting.run_id}/visuals?ids=NO+SUCH").status_code == 422
-    assert viewer.get(f"{API}/runs/{runs.uuid7()}/visuals").status_code == 404
+    assert viewer.get(f"{API}/runs/{uuid7()}/visuals").status_code == 404
 
 
 def test_the_catalogue_tells_how_to_read_them(as_):
