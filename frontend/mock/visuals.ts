@@ -1,9 +1,27 @@
 /** Pictures as the server drew them of real captures: the very files that its tests compare with. */
 import type { RunVisuals, Visual } from "../src/client/types.ts";
 import { ok, route } from "./routes.ts";
+import callPath from "./visuals/call-path.json" with { type: "json" };
+import connectTimes from "./visuals/connect-times.json" with { type: "json" };
+import dropLadder from "./visuals/drop-ladder.json" with { type: "json" };
 import listenerQueues from "./visuals/listener-queues.json" with { type: "json" };
+import loadStages from "./visuals/load-stages.json" with { type: "json" };
+import portRanges from "./visuals/port-ranges.json" with { type: "json" };
+import tcpStates from "./visuals/tcp-states.json" with { type: "json" };
+import threadTimeline from "./visuals/thread-timeline.json" with { type: "json" };
+import waitChain from "./visuals/wait-chain.json" with { type: "json" };
 
-const DRAWN = [listenerQueues].flat() as unknown as Visual[];
+const DRAWN = [
+  callPath,
+  connectTimes,
+  dropLadder,
+  listenerQueues,
+  loadStages,
+  portRanges,
+  tcpStates,
+  threadTimeline,
+  waitChain,
+].flat() as unknown as Visual[];
 
 /** What a run without these collectors answers. */
 const MISSING: Visual = {
