@@ -86,7 +86,7 @@ describe("the pictures of a run", () => {
     open(`/runs/${RUN}`);
     const panel = (await screen.findByRole("heading", { name: "Pictures" })).closest("section") as HTMLElement;
     expect(await within(panel).findByRole("alert")).toBeVisible();
-    expect(screen.getByRole("heading", { name: "What ran" })).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Collectors" })).toBeVisible();
   });
 
   it("show a viewer the numbers without a way to the artifact", async () => {
