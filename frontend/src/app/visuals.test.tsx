@@ -61,15 +61,22 @@ describe("the pictures of a run", () => {
       await user.click(within(region).getByRole("button", { name: `${name}: as a table` }));
       const table = within(region).getByRole("table");
       expect(within(table).getAllByText(cell)[0]).toBeVisible();
-      expect(within(table).getAllByRole("link")[0]).toHaveAttribute("href", expect.stringContaining("/artifacts/"));
+      expect(within(table).getAllByRole("link")[0]).toHaveAttribute(
+        "href",
+        expect.stringContaining("/artifacts/"),
+      );
     }
   });
 
   it("tell how often a SYN was sent again, and what was never answered", async () => {
     open(`/runs/${RUN}`);
     const region = await picture(/^How long connecting took/);
-    expect(within(region).getByText("SYN retransmit 1 s", { exact: false }).closest("li")).toHaveTextContent("49");
-    expect(within(region).getByText("no answer in time", { exact: false }).closest("li")).toHaveTextContent("5");
+    expect(within(region).getByText("SYN retransmit 1 s", { exact: false }).closest("li")).toHaveTextContent(
+      "49",
+    );
+    expect(within(region).getByText("no answer in time", { exact: false }).closest("li")).toHaveTextContent(
+      "5",
+    );
   });
 
   it("name those that nothing was collected for, with the reason", async () => {
@@ -81,10 +88,14 @@ describe("the pictures of a run", () => {
 
   it("say what failed in their place, and the rest of the page stands", async () => {
     answerInstead(({ path }) =>
-      path.endsWith("/visuals") ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } } : undefined,
+      path.endsWith("/visuals")
+        ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
+        : undefined,
     );
     open(`/runs/${RUN}`);
-    const panel = (await screen.findByRole("heading", { name: "Pictures" })).closest("section") as HTMLElement;
+    const panel = (await screen.findByRole("heading", { name: "Pictures" })).closest(
+      "section",
+    ) as HTMLElement;
     expect(await within(panel).findByRole("alert")).toBeVisible();
     expect(screen.getByRole("heading", { name: "Collectors" })).toBeVisible();
   });
@@ -105,7 +116,14 @@ describe("pictures of next to nothing", () => {
     { kind: "gauges", value_says: "v", capacity_says: "c", rows: [] },
     { kind: "ladder", layers: [] },
     { kind: "stacked", unit: "count", t_ms: [], tracks: [] },
-    { kind: "histogram", unit: "ms", bins: [], bands: [], markers: [["p50", nine]], beside: [["lost", nine, "bad"]] },
+    {
+      kind: "histogram",
+      unit: "ms",
+      bins: [],
+      bands: [],
+      markers: [["p50", nine]],
+      beside: [["lost", nine, "bad"]],
+    },
     { kind: "graph", nodes: [], edges: [] },
     { kind: "gantt", start_ms: 0, span_ms: 0.001, classes: [], lanes: [] },
     { kind: "path", hops: [] },
@@ -121,7 +139,13 @@ describe("pictures of next to nothing", () => {
 
   it("draw a deadlock as an edge that leads back", async () => {
     const thread = (id: string) => ({ id, label: id, kind: "thread" as const, figure: null });
-    const waits = (source: string, target: string) => ({ source, target, via: "lock", waited: nine, times: null });
+    const waits = (source: string, target: string) => ({
+      source,
+      target,
+      via: "lock",
+      waited: nine,
+      times: null,
+    });
     show({
       title: { en: "A ring", zh: "" },
       body: { kind: "graph", nodes: ["a", "b"].map(thread), edges: [waits("a", "b"), waits("b", "a")] },

@@ -2,8 +2,9 @@ import { useTranslation } from "react-i18next";
 import type { GanttBody, GanttLane, GanttSpan } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { milliseconds } from "../../core/format";
-import { fit, roundTicks, wideLength } from "../../core/picture";
+import { roundTicks, shortened, wideLength } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import { InkDefs, ink, Swatch, useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { useSource } from "./Value";
@@ -31,8 +32,7 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-        <svg width={width} height={TOP + body.lanes.length * LANE + 4} role="group" aria-label={label}>
+        <Drawing width={width} height={TOP + body.lanes.length * LANE + 4} label={label}>
           <InkDefs id={id} />
           {ticks.map((tick) => (
             <g key={tick}>
@@ -43,7 +43,12 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
                 y1={TOP - 4}
                 y2={TOP + body.lanes.length * LANE}
               />
-              <text className={classes.axisText} x={x(tick)} y={11} textAnchor={tick === 0 ? "start" : "middle"}>
+              <text
+                className={classes.axisText}
+                x={x(tick)}
+                y={11}
+                textAnchor={tick === 0 ? "start" : "middle"}
+              >
                 +{milliseconds(tick)}
               </text>
             </g>
@@ -53,12 +58,12 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
               <title>{pick(lane.label)}</title>
               <line className={classes.gridline} x1={gutter} x2={width} y1={LANE} y2={LANE} />
               <text className={classes.name} x={gutter - 8} y={16} textAnchor="end">
-                {fit(pick(lane.label), most)}
+                {shortened(pick(lane.label), most)}
               </text>
               <Spans lane={lane} x={x} fill={(cls) => ink(id, inks.get(cls) ?? 7)} />
             </g>
           ))}
-        </svg>
+        </Drawing>
       </div>
       <ul className={classes.legend}>
         {body.classes.map(([name, text], n) => (

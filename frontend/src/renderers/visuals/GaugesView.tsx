@@ -2,8 +2,9 @@ import { useTranslation } from "react-i18next";
 import type { GaugesBody } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { quantity } from "../../core/format";
-import { fit, wideLength } from "../../core/picture";
+import { shortened, wideLength } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
 import classes from "./Visuals.module.css";
@@ -29,14 +30,13 @@ export function GaugesView({ body, label }: { body: GaugesBody; label: string })
   const room = Math.max(60, width - gutter - NUMBERS);
   return (
     <div ref={ref} className={classes.drawing}>
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-      <svg width={width} height={body.rows.length * ROW + 4} role="group" aria-label={label}>
+      <Drawing width={width} height={body.rows.length * ROW + 4} label={label}>
         {body.rows.map((row, i) => (
           <g key={i} transform={`translate(0 ${i * ROW})`}>
             <Bar row={row} gutter={gutter} room={room} says={pick(body.value_says)} name={pick(row.label)} />
           </g>
         ))}
-      </svg>
+      </Drawing>
     </div>
   );
 }
@@ -59,7 +59,7 @@ function Bar({ row, gutter, room, says, name }: BarProps) {
       <title>{name}</title>
       <rect className={classes.hit} width={gutter + room + NUMBERS} height={ROW} />
       <text className={classes.name} x={gutter - 8} y={17} textAnchor="end">
-        {fit(name, most)}
+        {shortened(name, most)}
       </text>
       {capacity ? (
         <rect

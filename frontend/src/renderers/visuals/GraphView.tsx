@@ -2,9 +2,10 @@ import { useTranslation } from "react-i18next";
 import type { GraphBody, GraphEdge, GraphNode } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { quantity } from "../../core/format";
-import { fit } from "../../core/picture";
+import { shortened } from "../../core/picture";
 import { place } from "../../core/waits";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import classes from "./Graph.module.css";
 import { useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
@@ -53,10 +54,18 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
   const ring = [...back];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section ref={ref} className={frame.scrolls} tabIndex={0} aria-label={label}>
-      <svg width={wide} height={height} className={frame.fixed}>
+    <div ref={ref} className={frame.scrolls} tabIndex={0}>
+      <Drawing width={wide} height={height} label={label}>
         <defs>
-          <marker id={arrow} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
             <path d="M0 0 8 4 0 8Z" className={classes.head} />
           </marker>
         </defs>
@@ -75,8 +84,8 @@ export function GraphView({ body, label }: { body: GraphBody; label: string }) {
         {body.nodes.map((node) => (
           <Box key={node.id} node={node} at={corner(node.id)} />
         ))}
-      </svg>
-    </section>
+      </Drawing>
+    </div>
   );
 }
 
@@ -131,7 +140,7 @@ function Box({ node, at }: { node: GraphNode; at: Point }) {
       <rect className={classes.box} data-kind={node.kind} width={BOX.width} height={BOX.height} rx="3" />
       <path className={classes.glyph} d={GLYPHS[node.kind]} transform="translate(8 11)" />
       <text className={classes.name} x={28} y={22}>
-        {fit(name, Math.floor((BOX.width - 34) / LETTER))}
+        {shortened(name, Math.floor((BOX.width - 34) / LETTER))}
       </text>
     </g>
   );

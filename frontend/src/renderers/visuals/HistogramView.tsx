@@ -4,6 +4,7 @@ import { Grid } from "../../components/Grid";
 import { quantity } from "../../core/format";
 import { countHeight, logScale } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import { InkDefs, ink, useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
@@ -33,8 +34,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-        <svg width={width} height={HEIGHT} role="group" aria-label={label}>
+        <Drawing width={width} height={HEIGHT} label={label}>
           <InkDefs id={id} />
           {bands.map((band) => (
             <rect
@@ -97,7 +97,7 @@ export function HistogramView({ body, label }: { body: HistogramBody; label: str
               y2={HEIGHT - BOTTOM}
             />
           ))}
-        </svg>
+        </Drawing>
       </div>
       <ul className={classes.legend}>
         {body.markers.map(([name, figure]) => (
@@ -128,7 +128,8 @@ function Entry({ name, figure, tone = "none" }: { name: string; figure: VisualFi
 }
 
 const within = (bin: Bin, band: Band): boolean => bin.low >= band.low && bin.high <= band.high;
-const edges = ({ low, high }: Bin, unit: string): string => `${quantity(low, unit)} – ${quantity(high, unit)}`;
+const edges = ({ low, high }: Bin, unit: string): string =>
+  `${quantity(low, unit)} – ${quantity(high, unit)}`;
 
 /** How many fell into a band, with the lines of them all. */
 function countIn(bins: readonly Bin[], band: Band): VisualFigure {

@@ -2,7 +2,8 @@ import { useTranslation } from "react-i18next";
 import type { PathBody } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { quantity } from "../../core/format";
-import { fit } from "../../core/picture";
+import { shortened } from "../../core/picture";
+import { Drawing } from "./Drawing";
 import { InkDefs, ink, Swatch, useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
@@ -29,8 +30,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-        <svg width={width} height={HEIGHT} role="group" aria-label={label}>
+        <Drawing width={width} height={HEIGHT} label={label}>
           <InkDefs id={id} />
           <rect className={classes.track} x={0.5} y={4.5} width={width - 1} height={HEIGHT - 9} />
           {pieces.map(({ hop, x, wide }, n) => (
@@ -46,7 +46,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
               />
               {wide > 60 && (
                 <text className={classes.inside} x={x + wide / 2} y={24} textAnchor="middle">
-                  {fit(
+                  {shortened(
                     `${hop.service || hop.operation} ${quantity(hop.share.value, hop.share.unit)}`,
                     Math.floor((wide - 12) / LETTER),
                   )}
@@ -54,7 +54,7 @@ export function PathView({ body, label }: { body: PathBody; label: string }) {
               )}
             </Mark>
           ))}
-        </svg>
+        </Drawing>
       </div>
       <ol className={classes.hops}>
         {body.hops.map((hop, n) => (

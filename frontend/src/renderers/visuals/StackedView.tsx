@@ -5,6 +5,7 @@ import { NO_VALUE, quantity } from "../../core/format";
 import { roundTicks } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
 import { useTimeFormat } from "../../lib/useFormat";
+import { Drawing } from "./Drawing";
 import { INKS, InkDefs, ink, Swatch, useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { useSource, Value } from "./Value";
@@ -35,8 +36,7 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-        <svg width={width} height={HEIGHT} role="group" aria-label={label}>
+        <Drawing width={width} height={HEIGHT} label={label}>
           <InkDefs id={id} />
           {ticks.map((tick) => (
             <g key={tick}>
@@ -60,7 +60,7 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
               {time.time((body.t_ms[i] ?? 0) * 1e6)}
             </text>
           ))}
-        </svg>
+        </Drawing>
       </div>
       <ul className={classes.legend}>
         {body.tracks.map((track, n) => (

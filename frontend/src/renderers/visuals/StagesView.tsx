@@ -29,7 +29,11 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
         <tr>
           <th>{t("visuals.stage")}</th>
           {body.columns.map((column) => (
-            <th key={column.id} className="right" title={column.better === "none" ? "" : t(`visuals.${column.better}`)}>
+            <th
+              key={column.id}
+              className="right"
+              title={column.better === "none" ? "" : t(`visuals.${column.better}`)}
+            >
               {pick(column.label)} <span aria-hidden>{ARROWS[column.better]}</span>
             </th>
           ))}
@@ -40,11 +44,15 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
           <tr key={i}>
             <td>
               {row.label || i + 1}{" "}
-              <span className="dim num">{row.seconds && <Value figure={row.seconds} label={row.label} />}</span>
+              <span className="dim num">
+                {row.seconds && <Value figure={row.seconds} label={row.label} />}
+              </span>
             </td>
             {row.cells.map((cell, n) => (
               <td key={body.columns[n]?.id ?? n} className="right num">
-                {bars && <CellBar cell={cell} most={most[n] ?? 0} better={body.columns[n]?.better ?? "none"} />}
+                {bars && (
+                  <CellBar cell={cell} most={most[n] ?? 0} better={body.columns[n]?.better ?? "none"} />
+                )}
                 <Value figure={cell} label={pick(body.columns[n]?.label)} />
               </td>
             ))}
@@ -70,7 +78,13 @@ function CellBar({ cell, most, better }: CellProps) {
       {cell === null ? (
         <path className={classes.absent} d="M0 10 10 0M12 10 22 0M24 10 34 0M36 10 46 0M48 10 58 0" />
       ) : (
-        <rect className={classes.cell} data-better={better} y="1" width={share > 0 ? Math.max(1, 59 * share) : 0} height="8" />
+        <rect
+          className={classes.cell}
+          data-better={better}
+          y="1"
+          width={share > 0 ? Math.max(1, 59 * share) : 0}
+          height="8"
+        />
       )}
     </svg>
   );

@@ -26,11 +26,23 @@ export function Value({ figure, label, children }: Props) {
 }
 
 /** The same within a drawing, where only marks may stand: a link around what is drawn. */
-export function Mark({ figure, label, children }: { figure: VisualFigure; label: string; children: ReactNode }) {
+export function Mark({
+  figure,
+  label,
+  children,
+}: {
+  figure: VisualFigure;
+  label: string;
+  children: ReactNode;
+}) {
   const may = useMay();
   if (!(figure.cite.profile || (figure.cite.artifact && may("artifact.read")))) return <g>{children}</g>;
   return (
-    <Cited place={figure.cite} label={`${label} ${quantity(figure.value, figure.unit)}`} className={classes.mark}>
+    <Cited
+      place={figure.cite}
+      label={`${label} ${quantity(figure.value, figure.unit)}`}
+      className={classes.mark}
+    >
       {children}
     </Cited>
   );
