@@ -8,7 +8,9 @@ import dropLadder from "./visuals/drop-ladder.json" with { type: "json" };
 import listenerQueues from "./visuals/listener-queues.json" with { type: "json" };
 import loadStages from "./visuals/load-stages.json" with { type: "json" };
 import portRanges from "./visuals/port-ranges.json" with { type: "json" };
+import routes from "./visuals/routes.json" with { type: "json" };
 import tcpStates from "./visuals/tcp-states.json" with { type: "json" };
+import threadCalls from "./visuals/thread-calls.json" with { type: "json" };
 import threadTimeline from "./visuals/thread-timeline.json" with { type: "json" };
 import waitChain from "./visuals/wait-chain.json" with { type: "json" };
 
@@ -19,7 +21,9 @@ const DRAWN = [
   listenerQueues,
   loadStages,
   portRanges,
+  routes,
   tcpStates,
+  threadCalls,
   threadTimeline,
   waitChain,
 ].flat() as unknown as Visual[];

@@ -35,7 +35,9 @@ CASES = {
     "listener-queues": {"ss_listen": "debian-12-faulty"},
     "load-stages": {"import.wrk": "wrk.txt"},
     "port-ranges": {"ss": "debian-12-faulty"},
+    "routes": {"app_metrics": "debian-12-three-routes"},
     "tcp-states": {"ss": "debian-12-faulty"},
+    "thread-calls": {"perf_trace": "debian-12-threads-and-pipes"},
     "thread-timeline": {"strace": "debian-12-threads-and-pipes"},
     "wait-chain": {"strace": "debian-12-threads-and-pipes", "jstack": "debian-12-locks"},
 }
