@@ -28,6 +28,7 @@ CASES = {
         "softnet": "debian-12-kernel6.1-drops",
         "qdisc": "debian-12-faulty",
         "firewall": "debian-12-faulty",
+        "links": "debian-12-e1000-flapping",
         "conntrack": "debian-12-table-full",
         "netstat_ext": "debian-12-kernel6.18",
         "ss_listen": "debian-12-faulty",
