@@ -21,6 +21,7 @@ from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
+from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
@@ -39,6 +40,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     playbooks.router,
     incidents.router,
     mute_endpoints.router,
+    visuals.router,
 )
 
 

@@ -14,7 +14,7 @@ from collectors.columns import DamagedFile
 from collectors.contract import Sentence
 from culprit.core import chunks
 from culprit.core.rules.contract import Citation, Subject
-from culprit.core.rules.view import Happening, Lane, Outcome, Row, Stacks, View
+from culprit.core.rules.view import Happening, Lane, Outcome, Reads, Row, Stacks, View
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
 from culprit.models import Artifact, Event, Profile, ResultTable, Run, RunCollector, SeriesChunk
 from culprit.profiles.loaded import PROFILES
@@ -26,8 +26,17 @@ LOOK_BACK_NS = 15 * 60 * 1_000_000_000
 Json = dict[str, Any]
 
 
-def read_view(session: Session, store: ArtifactStore, runs: Sequence[UUID], scope: Subject = ()) -> View:
-    """One view of runs of one host, the earliest first; of a collector that several hold, the last one counts."""
+def read_view(
+    session: Session,
+    store: ArtifactStore,
+    runs: Sequence[UUID],
+    scope: Subject = (),
+    only: Reads | None = None,
+) -> View:
+    """One view of runs of one host, the earliest first; of a collector that several hold, the last one counts.
+
+    With `only`, nothing else is read of what these runs hold.
+    """
     rows = {run.id: run for run in session.scalars(select(Run).where(Run.id.in_(runs)))}
     ordered = [rows[one] for one in runs if one in rows]
     owners = _owners(session, [run.id for run in ordered])
@@ -42,11 +51,11 @@ def read_view(session: Session, store: ArtifactStore, runs: Sequence[UUID], scop
     spans = [(run.t0_ns, run.t1_ns) for run in ordered if run.t0_ns is not None and run.t1_ns is not None]
     return View(
         outcomes={name: _outcome(row) for name, row in owners.items()},
-        lanes=_lanes(session, cites),
-        tables=_tables(session, cites),
-        events=_events(session, cites, ordered, min((t0 for t0, _ in spans), default=0)),
+        lanes=_lanes(session, cites, only),
+        tables=_tables(session, cites, only),
+        events=_events(session, cites, ordered, min((t0 for t0, _ in spans), default=0), only),
         facts=facts,
-        stacks=_stacks(session, store, cites),
+        stacks=_stacks(session, store, cites, only),
         scope=scope,
         seconds=max(((t1 - t0) / 1e9 for t0, t1 in spans), default=0.0),
         span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
@@ -93,13 +102,15 @@ def _outcome(row: RunCollector) -> Outcome:
     return Outcome(row.collector, row.state, str(row.run_id), said, seconds)
 
 
-def _lanes(session: Session, cites: _Cites) -> list[Lane]:
+def _lanes(session: Session, cites: _Cites, only: Reads | None) -> list[Lane]:
     query = (
         select(SeriesChunk)
         .where(SeriesChunk.run_collector_id.in_(cites.collectors), SeriesChunk.level == 0)
         .order_by(SeriesChunk.metric, SeriesChunk.t0_ns)
         .limit(MAX_CHUNKS)
     )
+    if only is not None:
+        query = query.where(SeriesChunk.metric.in_(only.metrics))
     grouped: dict[tuple[str, str, UUID | None], list[SeriesChunk]] = {}
     for one in session.scalars(query):
         key = (one.metric, repr(sorted(one.labels.items())), one.run_collector_id)
@@ -130,11 +141,13 @@ def _lane(pieces: Sequence[SeriesChunk], cites: _Cites) -> Lane | None:
     )
 
 
-def _tables(session: Session, cites: _Cites) -> dict[str, list[Row]]:
+def _tables(session: Session, cites: _Cites, only: Reads | None) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     query = (
         select(ResultTable).where(ResultTable.run_collector_id.in_(cites.collectors)).order_by(ResultTable.id)
     )
+    if only is not None:
+        query = query.where(ResultTable.kind.in_(only.tables))
     for table in session.scalars(query):
         names = [str(column["id"]) for column in table.columns]
         lines = table.lines if len(table.lines) == len(table.rows) else [0] * len(table.rows)
@@ -145,7 +158,9 @@ def _tables(session: Session, cites: _Cites) -> dict[str, list[Row]]:
     return found
 
 
-def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int) -> list[Happening]:
+def _events(
+    session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int, only: Reads | None
+) -> list[Happening]:
     """Events of these runs from shortly before the capture on; what two runs read from one log counts once."""
     owner_of = {part.id: part.run_collector_id for part in cites.parts.values()}
     query = (
@@ -154,6 +169,8 @@ def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int)
         .order_by(Event.t_ns)
         .limit(MAX_EVENTS)
     )
+    if only is not None:
+        query = query.where(Event.kind.in_(only.events))
     found: dict[UUID | tuple[str, int, str], Happening] = {}
     for one in session.scalars(query):
         known = one.same_key is not None
@@ -167,13 +184,15 @@ def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int)
     return list(found.values())
 
 
-def _stacks(session: Session, store: ArtifactStore, cites: _Cites) -> dict[str, Stacks]:
+def _stacks(session: Session, store: ArtifactStore, cites: _Cites, only: Reads | None) -> dict[str, Stacks]:
     """The heaviest profile of each kind that is ready and can be opened."""
     query = (
         select(Profile)
         .where(Profile.run_collector_id.in_(cites.collectors), Profile.state == "ready")
         .order_by(Profile.weight)
     )
+    if only is not None:
+        query = query.where(Profile.kind.in_(only.stacks))
     found: dict[str, Stacks] = {}
     for one in session.scalars(query):
         if one.kind == "sched" or not one.store_key:

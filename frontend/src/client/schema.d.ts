@@ -1196,6 +1196,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/visuals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Visuals
+         * @description What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules.
+         */
+        get: operations["visuals_get_run_visuals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services": {
         parameters: {
             query?: never;
@@ -1444,6 +1464,26 @@ export interface paths {
         patch: operations["accounts_update_user"];
         trace?: never;
     };
+    "/api/v1/visuals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Visuals
+         * @description Every picture that can be drawn, how to read it, what it is made of and which rules it illustrates.
+         */
+        get: operations["visuals_list_visuals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1615,6 +1655,20 @@ export interface components {
             kind: ("auto" | "perf_data" | "perf_script" | "folded" | "bundle") | ("prometheus" | "jaeger" | "zipkin" | "otlp" | "wrk" | "vegeta" | "iperf3" | "jmeter");
             /** Name */
             name?: string | null;
+        };
+        /**
+         * BuilderRead
+         * @description One kind of picture.
+         */
+        BuilderRead: {
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Rules */
+            rules: string[];
+            says: components["schemas"]["TextRead"];
+            title: components["schemas"]["TextRead"];
         };
         /**
          * BusyRead
@@ -1908,6 +1962,35 @@ export interface components {
              * Format: uuid
              */
             run_id: string;
+        };
+        /**
+         * Citation
+         * @description Where a number was read: lines (1-based) of a part of an artifact, or a frame of a profile.
+         */
+        Citation: {
+            /** Artifact */
+            artifact: string;
+            /** Collector */
+            collector: string;
+            /**
+             * Frame
+             * @default
+             */
+            frame: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /** Part */
+            part: string;
+            /**
+             * Profile
+             * @default
+             */
+            profile: string;
+            /** Run */
+            run: string;
         };
         /**
          * CitationRead
@@ -2400,6 +2483,17 @@ export interface components {
             }[];
         };
         /**
+         * Figure
+         * @description One number that is shown: finite, with its unit (as in `collectors.metrics`) and its source.
+         */
+        Figure: {
+            cite: components["schemas"]["Citation"];
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * FilterParams
          * @description Which samples. Lists are "any of", fields join by "and"; `comm` is processes, `thread` threads.
          */
@@ -2475,6 +2569,52 @@ export interface components {
             subject: {
                 [key: string]: string;
             };
+        };
+        /**
+         * Gauge
+         * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
+         *
+         *     `tone` is the verdict of the builder, `none` where nothing is judged; `also` are further numbers of the same row.
+         */
+        Gauge: {
+            /**
+             * Also
+             * @default []
+             */
+            also: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            capacity: components["schemas"]["Figure"] | null;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            low?: components["schemas"]["Figure"] | null;
+            /**
+             * Tone
+             * @default none
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad" | "none";
+            value: components["schemas"]["Figure"];
+        };
+        /**
+         * Gauges
+         * @description Bars, the fullest first. `value_says` and `capacity_says` name what the bar and its end are.
+         */
+        Gauges: {
+            /** Capacity Says */
+            capacity_says: components["schemas"]["Text"] | string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gauges";
+            /** Rows */
+            rows: components["schemas"]["Gauge"][];
+            /** Value Says */
+            value_says: components["schemas"]["Text"] | string;
         };
         /**
          * HeatRead
@@ -3950,6 +4090,19 @@ export interface components {
             } | null;
         };
         /**
+         * RunVisualsRead
+         * @description The pictures of one run.
+         */
+        RunVisualsRead: {
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Visuals */
+            visuals: components["schemas"]["VisualRead"][];
+        };
+        /**
          * ScanKey
          * @description Where to look for a host key.
          */
@@ -4349,6 +4502,16 @@ export interface components {
             total: number;
         };
         /**
+         * Text
+         * @description A fixed text in both languages of the product.
+         */
+        Text: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
          * TextRead
          * @description A fixed text.
          */
@@ -4613,6 +4776,45 @@ export interface components {
             new_login_link: boolean;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
+        };
+        /**
+         * VisualRead
+         * @description One picture. `body` is null where there is no data; `reason` then says why.
+         *
+         *     `rules` are the findings that it illustrates, `left_out` counts what was not drawn because it was too much.
+         */
+        VisualRead: {
+            /** Body */
+            body: components["schemas"]["Gauges"] | null;
+            /** Builder */
+            builder: string;
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Left Out */
+            left_out: number;
+            /** Notes */
+            notes: {
+                [key: string]: unknown;
+            }[];
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /** Rules */
+            rules: string[];
+            says: components["schemas"]["TextRead"];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "no_data";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            title: components["schemas"]["TextRead"];
         };
         /**
          * WayRead
@@ -9215,6 +9417,75 @@ export interface operations {
             };
         };
     };
+    visuals_get_run_visuals: {
+        parameters: {
+            query?: {
+                /** @description Only these pictures */
+                ids?: string[];
+                /** @description Only pictures that illustrate these rules */
+                findings?: string[];
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunVisualsRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     services_list_services: {
         parameters: {
             query?: {
@@ -10344,6 +10615,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    visuals_list_visuals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuilderRead"][];
                 };
             };
             /** @description Refused */

@@ -202,6 +202,35 @@ class View:
         return told if isinstance(told, Mapping) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What somebody wants to see of a view, by exact names: so much is read, and no more."""
+
+    metrics: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    stacks: frozenset[str] = frozenset()
+
+    def __or__(self, other: Reads) -> Reads:
+        return Reads(
+            self.metrics | other.metrics,
+            self.tables | other.tables,
+            self.events | other.events,
+            self.stacks | other.stacks,
+        )
+
+
+def reads(
+    *,
+    metrics: Iterable[str] = (),
+    tables: Iterable[str] = (),
+    events: Iterable[str] = (),
+    stacks: Iterable[str] = (),
+) -> Reads:
+    """`Reads` of any collections of names."""
+    return Reads(frozenset(metrics), frozenset(tables), frozenset(events), frozenset(stacks))
+
+
 def column(lane: Lane, name: str) -> Values | None:
     """[n]: one column of a matrix by its name on the axis; None where it has none of that name."""
     if name not in lane.axis_values:

@@ -12,6 +12,7 @@ import { useSentence } from "../../lib/i18n";
 import { isActive, useRun } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
 import { useNames } from "../../lib/useNames";
+import { Visuals } from "../../renderers/visuals/Visuals";
 import { Artifacts } from "./Artifacts";
 import { Collectors } from "./Collectors";
 import { Findings } from "./Findings";
@@ -78,6 +79,11 @@ function Parts({ run }: { run: Run }) {
         />
       </Panel>
       {!isActive(run.state) && <Findings run={run} />}
+      {!isActive(run.state) && (
+        <Panel title={t("visuals.title")} flush id="visuals">
+          <Visuals runId={run.id} />
+        </Panel>
+      )}
       <Profiles profiles={run.profiles} />
       <Panel title={t("run.collectors")} flush>
         <Collectors run={run} />

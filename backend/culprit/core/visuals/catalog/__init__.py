@@ -1,0 +1,1 @@
+"""Builders of pictures, one file each: every module has BUILDER."""

@@ -1,0 +1,73 @@
+"""Which pictures a person may see, and what they are drawn of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session
+
+from collectors.contract import Text
+from culprit.auth.actor import Actor
+from culprit.auth.policy import policy
+from culprit.core.rules import form
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.registry import BUILDERS, draw, fitting, reads_of
+from culprit.evidence.service import run
+from culprit.infra.artifacts import artifact_store
+from culprit.visuals.schemas import BuilderRead, TextRead
+from culprit.workflows.read_view import read_view
+
+Json = dict[str, Any]
+
+
+def of_run(
+    session: Session, actor: Actor, run_id: UUID, ids: Sequence[str] = (), rules: Sequence[str] = ()
+) -> Json:
+    """The pictures of a run; only what they need is read. Raises NotFound."""
+    policy(actor, "finding.read")
+    found, _ = run(session, actor, run_id)
+    wanted = fitting(ids, rules)
+    view = read_view(session, artifact_store(), [found.id], only=reads_of(wanted))
+    drawn = draw(wanted, view)
+    return {
+        "run_id": run_id,
+        "visuals": [visual_form(one.builder, visual) for one in drawn for visual in one.visuals],
+    }
+
+
+def builders() -> list[BuilderRead]:
+    """Every kind of picture, by id."""
+    return [
+        BuilderRead(
+            id=one.id,
+            title=TextRead(**_text(one.title)),
+            says=TextRead(**_text(one.says)),
+            collectors=list(one.collectors),
+            rules=list(one.rules),
+        )
+        for one in BUILDERS.values()
+    ]
+
+
+def _text(one: Text) -> dict[str, str]:
+    return {"en": one.en, "zh": one.zh}
+
+
+def visual_form(builder: Builder, one: Visual) -> Json:
+    """A picture as it is sent."""
+    return {
+        "id": one.id,
+        "builder": builder.id,
+        "title": _text(one.title),
+        "says": _text(builder.says),
+        "subject": dict(one.subject),
+        "state": one.state,
+        "reason": form.sentence(one.reason),
+        "body": one.body,
+        "left_out": one.left_out,
+        "notes": [form.sentence(note) for note in one.notes],
+        "rules": list(builder.rules),
+        "collectors": list(builder.collectors),
+    }
