@@ -216,12 +216,18 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What somebody wants to see of a view, by exact names: so much is read, and no more."""
+    """What somebody wants to see of a view, by exact names: so much is read, and no more.
+
+    `stacks` are kinds of profiles; the kind `sched` is `View.sched`. `findings` wants what rules said, and `peers` are
+    the metrics that are wanted of the other hosts of the same capture.
+    """
 
     metrics: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
     stacks: frozenset[str] = frozenset()
+    peers: frozenset[str] = frozenset()
+    findings: bool = False
 
     def __or__(self, other: Reads) -> Reads:
         return Reads(
@@ -229,6 +235,8 @@ class Reads:
             self.tables | other.tables,
             self.events | other.events,
             self.stacks | other.stacks,
+            self.peers | other.peers,
+            self.findings or other.findings,
         )
 
 
@@ -238,9 +246,18 @@ def reads(
     tables: Iterable[str] = (),
     events: Iterable[str] = (),
     stacks: Iterable[str] = (),
+    peers: Iterable[str] = (),
+    findings: bool = False,
 ) -> Reads:
     """`Reads` of any collections of names."""
-    return Reads(frozenset(metrics), frozenset(tables), frozenset(events), frozenset(stacks))
+    return Reads(
+        frozenset((*metrics, *peers)),
+        frozenset(tables),
+        frozenset(events),
+        frozenset(stacks),
+        frozenset(peers),
+        findings,
+    )
 
 
 def column(lane: Lane, name: str) -> Values | None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from culprit.core.visuals.bodies.cpu_heat import CpuHeat
 from culprit.core.visuals.bodies.gauges import Gauges
+from culprit.core.visuals.bodies.numa_matrix import NumaMatrix
+from culprit.core.visuals.bodies.panels import Panels
+from culprit.core.visuals.bodies.peer_strips import PeerStrips
+from culprit.core.visuals.bodies.sched_latency import SchedLatency
+from culprit.core.visuals.bodies.use_grid import UseGrid
 
 __all__ = ["Body"]
 
 #: Further kinds are added here.
-Body = Gauges
+Body = CpuHeat | Gauges | NumaMatrix | Panels | PeerStrips | SchedLatency | UseGrid

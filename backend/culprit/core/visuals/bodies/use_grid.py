@@ -7,21 +7,21 @@ from typing import Literal
 
 from collectors.contract import Sentence
 from culprit.core.rules.contract import Op, Subject
+from culprit.core.rules.use import Letter
 from culprit.core.visuals.bodies.figure import Figure, Label
 
-Column = Literal["utilisation", "saturation", "errors"]
-CellState = Literal["critical", "warn", "info", "quiet", "inconclusive", "unknown", "none"]
+CellState = Literal["critical", "warn", "info", "quiet", "inconclusive", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class UseCell:
     """One question about one resource. `rule` is whose finding says most about it.
 
-    `unknown` is not looked at, with the reason; `none` is a question that this resource has no answer to. `figure` is
-    what the rule compared with `threshold`. `fired` and `asked` count rules.
+    `unknown` is not looked at, with the reason. `figure` is what the rule compared with `threshold`. Of the `asked`
+    rules of the cell `said` had their data and `fired` fired.
     """
 
-    column: Column
+    letter: Letter
     state: CellState
     rule: str = ""
     subject: Subject = ()
@@ -30,12 +30,13 @@ class UseCell:
     threshold: float | None = None
     reason: Sentence | None = None
     fired: int = 0
+    said: int = 0
     asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class UseRow:
-    """One resource: its cells in the order of the columns."""
+    """One resource: its cells in the order of the letters."""
 
     id: str
     label: Label

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
+from culprit.core.rules.use import PLACES
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.use import RULES, grid
+from culprit.core.visuals.use import grid
 
 _TITLE = Text("Utilisation, saturation, errors", "利用率、饱和度、错误")
 
@@ -28,6 +29,5 @@ BUILDER = Builder(
     ),
     reads=reads(findings=True),
     collectors=("cpu_stat", "meminfo", "iostat", "net_dev"),
-    rules=RULES,
-    build=_build,
-)  # fmt: skip
+    rules=tuple(PLACES),
+    build=_build,)

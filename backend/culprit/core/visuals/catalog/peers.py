@@ -1,0 +1,89 @@
+"""Which host of a capture is unlike the others, number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from collectors.contract import Sentence, Text
+from collectors.metrics import CATALOGUE
+from culprit.core.rules.contract import Over
+from culprit.core.rules.measures.derived import series
+from culprit.core.rules.view import View, reads
+from culprit.core.visuals.bodies.figure import Figure
+from culprit.core.visuals.bodies.peer_strips import MAX_STRIPS, PeerStrips, Strip
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.strips import strip
+
+_TITLE = Text("Beside its peers", "与同类主机相比")
+#: Metric → the smallest step of it that means anything, in its own unit. Of several series of a host the greatest counts.
+MEASURES: Mapping[str, float] = {
+    "cpu.total_busy_pct": 1.0,
+    "cpu.total_soft_pct": 0.5,
+    "cpu.total_steal_pct": 0.5,
+    "sched.runq_per_cpu": 0.1,
+    "load.avg1_per_cpu": 0.1,
+    "mem.available_pct": 1.0,
+    "mem.pgmajfault_per_s": 5.0,
+    "disk.util_pct": 2.0,
+    "disk.w_await_ms": 0.5,
+    "disk.r_await_ms": 0.5,
+    "net.rx_pps": 50.0,
+    "net.drop_ratio_pct": 0.05,
+    "tcp.retrans_pct": 0.1,
+    "tcp.listen_overflows_per_s": 0.5,
+    "numa.other_node_per_s": 50.0,
+    "app.requests_per_s": 1.0,
+    "app.errors_pct": 0.2,
+    "app.p99_ms": 2.0,
+}
+
+
+def _build(view: View) -> Sequence[Visual]:
+    if not view.twins:
+        return [Visual("peers", "peers", _TITLE, state="no_data", reason=Sentence("visual.no_peers"))]
+    strips = [one for metric, least in MEASURES.items() if (one := _strip(view, metric, least)) is not None]
+    if not strips:
+        return ()
+    strips.sort(key=_most, reverse=True)
+    body = PeerStrips(tuple(strips[:MAX_STRIPS]))
+    return [Visual("peers", "peers", _TITLE, body=body, left_out=max(0, len(strips) - MAX_STRIPS))]
+
+
+def _most(one: Strip) -> tuple[bool, float]:
+    return any(dot.unlike for dot in one.dots), max(abs(dot.z or 0.0) for dot in one.dots)
+
+
+def _strip(view: View, metric: str, least: float) -> Strip | None:
+    mine = _worst(view, metric)
+    if mine is None:
+        return None
+    figures = {name: one for name, twin in view.twins.items() if (one := _worst(twin, metric)) is not None}
+    told = CATALOGUE.get(metric)
+    return strip(metric, told.title if told else metric, {**figures, OWN: mine}, OWN, least)
+
+
+def _worst(view: View, metric: str) -> Figure | None:
+    found = [one for one in series(view, Over(metric, "mean")) if one.citations]
+    if not found:
+        return None
+    top = max(found, key=lambda one: one.value)
+    unit = CATALOGUE[metric].unit if metric in CATALOGUE else ""
+    return Figure(top.value, unit, top.citations[0])
+
+
+#: The host that is asked about; no host has an empty name.
+OWN = ""
+
+BUILDER = Builder(
+    id="peers",
+    title=_TITLE,
+    says=Text(
+        "A dot is a host, the ring the one that is asked about. The band is where hosts are like each other: median"
+        " and median absolute deviation, which half of the group may be sick without moving.",
+        "一点是一台主机，圆环是当前主机。色带内的主机彼此相似：中位数与绝对中位差，一半以内的主机异常也不会移动。",
+    ),
+    reads=reads(peers=MEASURES),
+    collectors=("cpu_stat",),
+    rules=("F-HOST-OUTLIER",),
+    build=_build,
+)
