@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from collectors.contract import Text
 from culprit.core.rules.contract import Citation
 from culprit.core.rules.measures.disk import MEANS_NOTHING
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.panels import Level, Panels, Part
-from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.contract import Builder, Visual, cited
 from culprit.core.visuals.readings import Wanted, finite, first, panel, span, wanted
 
 MAX_PLACES = 12
+#: The load is told in hundredths: below this its share of a CPU is too coarse to count CPUs by.
+LEAST_LOAD = 0.5
 _TITLE = Text("What the load is made of", "负载的构成")
 _RUNNING = Text("Want a CPU (R)", "需要 CPU（R）")
 _BLOCKED = Text("Wait for I/O (D)", "等待 I/O（D）")
@@ -50,11 +54,17 @@ def _build(view: View) -> Sequence[Visual]:
 
 
 def _cpus(view: View) -> tuple[Level, ...]:
-    told = view.outcomes.get("host_facts")
-    if view.cpus is None:
+    """How many CPUs there are, as the load and the load of each CPU tell together."""
+    load, each = first(view, "load.avg1"), first(view, "load.avg1_per_cpu")
+    if load is None or each is None or len(load.t_ns) != len(each.t_ns):
         return ()
-    cite = Citation(told.run if told else "", "host_facts", "", "")
-    return (Level(_CPUS, Figure(float(view.cpus), "count", cite)),)
+    told = np.flatnonzero((each.values[:, 0] > 0) & (load.values[:, 0] > LEAST_LOAD))
+    if not len(told):
+        return ()
+    row = int(told[-1])
+    count = round(float(load.values[row, 0] / each.values[row, 0]))
+    line = int(each.lines[row]) if each.lines is not None else 0
+    return (Level(_CPUS, Figure(float(count), "count", cited(each.cite, (line,)))),)
 
 
 def _places(view: View) -> tuple[Part, ...]:
@@ -98,7 +108,7 @@ BUILDER = Builder(
     ),
     reads=reads(
         metrics=(
-            "sched.runq", "sched.blocked", "load.avg1", "proc.r_state_count", "proc.d_state_count",
+            "sched.runq", "sched.blocked", "load.avg1", "load.avg1_per_cpu", "proc.r_state_count", "proc.d_state_count",
         ),
         tables=("threads", "wchans"),
     ),

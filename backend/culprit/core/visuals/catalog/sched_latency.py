@@ -39,7 +39,8 @@ def _of_events(now: Scheduled, before: Scheduled | None) -> Visual | None:
     notes = []
     if now.table.lost_share > MUCH_LOST:
         notes.append(Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events}))
-    worst = tuple(_long(now, one) for one in worst_waits(now.table, MAX_WORST))
+    comms = now.table.comm.all()
+    worst = tuple(_long(now, comms, one) for one in worst_waits(now.table, MAX_WORST))
     body = SchedLatency(waits, _waits(before) if before is not None else None, worst)
     return Visual("sched-latency", "sched-latency", _TITLE, body=body, notes=tuple(notes))
 
@@ -66,11 +67,9 @@ def _ms(of: Scheduled, ns: float) -> Figure:
     return Figure(ns / _MS, "ms", of.cite)
 
 
-def _long(of: Scheduled, one: Wait) -> LongWait:
-    table, comms = of.table, of.comms
-
+def _long(of: Scheduled, comms: Sequence[str], one: Wait) -> LongWait:
     def who(task: int) -> tuple[str, int, int]:
-        return comms[task], int(table.pid[task]), int(table.tid[task])
+        return comms[task], int(of.table.pid[task]), int(of.table.tid[task])
 
     rest = sum(ns for _, ns in one.instead[MAX_INSTEAD:])
     return LongWait(

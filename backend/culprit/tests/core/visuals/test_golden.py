@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from culprit.core.rules.view import View
 from culprit.core.visuals.registry import BUILDERS, draw
 from culprit.tests.core.visuals.fixtures import captured
+from culprit.tests.core.visuals.hosts import HOSTS
 from culprit.visuals.schemas import VisualRead
 from culprit.visuals.service import visual_form
 from pydantic_core import to_json
 
 GOLDEN = Path(__file__).parents[5] / "frontend" / "mock" / "visuals"
-#: Builder → the captures that its picture is made of.
-CASES = {
+Case = Mapping[str, str] | Callable[[], View]
+#: Builder → the captures that its picture is made of, or the view.
+CASES: dict[str, Case] = {
+    **HOSTS,
     "listener-queues": {"ss_listen": "debian-12-faulty"},
 }
 
 
-def drawn(builder: str, fixtures: dict[str, str]) -> list[dict[str, Any]]:
-    [one] = draw([BUILDERS[builder]], captured(fixtures))
+def drawn(builder: str, case: Case) -> list[dict[str, Any]]:
+    view = case() if callable(case) else captured(case)
+    [one] = draw([BUILDERS[builder]], view)
     return [json.loads(to_json(rounded(visual_form(one.builder, each)))) for each in one.visuals]
 
 
