@@ -175,7 +175,9 @@ def worst_waits(table: SchedTable, most: int = 20) -> list[Wait]:
         # Slices of one CPU follow each other: only the one before the first that begins inside may reach into it.
         low = max(0, int(np.searchsorted(begun, start, "right")) - 1)
         inside = own[low : int(np.searchsorted(begun, stop, "left"))]
-        ran = np.minimum(table.t_ns[inside] + table.len_ns[inside], stop) - np.maximum(table.t_ns[inside], start)
+        ran = np.minimum(table.t_ns[inside] + table.len_ns[inside], stop) - np.maximum(
+            table.t_ns[inside], start
+        )
         tasks, which = np.unique(table.task[inside[ran > 0]], return_inverse=True)
         sums = np.zeros(len(tasks), np.int64)
         np.add.at(sums, which.reshape(-1), ran[ran > 0])

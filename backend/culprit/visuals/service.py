@@ -35,6 +35,7 @@ def of_run(
     run_id: UUID,
     ids: Sequence[str] = (),
     rules: Sequence[str] = (),
+    *,
     baseline: UUID | None = None,
 ) -> Json:
     """The pictures of a run, compared with another where `baseline` names one; only what they need is read.

@@ -104,4 +104,6 @@ PLACES: Mapping[str, Place] = MappingProxyType(
     }
 )
 #: Rules about the look itself, or about how a service is set up: no resource is used, full or wrong.
-WITHOUT_PLACE = frozenset({"F-CAPTURE-DISTURBED", "F-PERF-LOST", "F-PERF-UNKNOWN-FRAMES", "F-SEC-ROOT-SERVICE"})
+WITHOUT_PLACE = frozenset(
+    {"F-CAPTURE-DISTURBED", "F-PERF-LOST", "F-PERF-UNKNOWN-FRAMES", "F-SEC-ROOT-SERVICE"}
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from culprit.core.visuals.bodies.figure import Figure, Label, Track
 from culprit.core.visuals.bodies.panels import MAX_READINGS, Level, Panel
 
 Rows = npt.NDArray[np.int64]
+#: No host measures more than this in any unit: such a number is a mistake or a lie, and would overflow sums.
+MOST = 1e18
 #: Digits that a drawing can show; more only make answers longer.
 DIGITS = 6
 
@@ -27,20 +30,24 @@ class Wanted:
     label: Label
     lane: Lane
     axis: str = ""
-    times: float = 1.0
 
     def values(self) -> Values:
-        """[n], infinite values are no data."""
+        """[n], what cannot be is no data."""
         own = self.lane.values[:, 0] if not self.axis else column(self.lane, self.axis)
         if own is None:
             own = np.full(len(self.lane.t_ns), np.nan)
-        return np.where(np.isfinite(own), own * self.times, np.nan)
+        return told(own)
+
+
+def told(values: Values) -> Values:
+    """The same with NaN for what no host measures."""
+    return np.where(np.abs(values) <= MOST, values, np.nan)
 
 
 def finite(row: Row, name: str) -> float | None:
     """The cell as a number that can be shown; None where it is none."""
     value = row.number(name)
-    return value if value is not None and np.isfinite(value) else None
+    return value if value is not None and abs(value) <= MOST else None
 
 
 def first(view: View, metric: str, **where: str) -> Lane | None:
@@ -64,11 +71,11 @@ def panel(  # noqa: PLR0917 - what a panel is, in its own order
     levels: Sequence[Level] = (),
 ) -> Panel | None:
     """The series at the times of the longest of them; None where none has a reading that is a number."""
-    told = [one for one in series if np.isfinite(one.values()).any()]
-    if not told:
+    known = [one for one in series if np.isfinite(one.values()).any()]
+    if not known:
         return None
-    grid = max(told, key=lambda one: len(one.lane.t_ns)).lane.t_ns
-    placed = [_placed(one, grid) for one in told]
+    grid = max(known, key=lambda one: len(one.lane.t_ns)).lane.t_ns
+    placed = [_placed(one, grid) for one in known]
     kept = _kept(np.array([values for values, _ in placed]), MAX_READINGS)
     also = [(one, _placed(one, grid)) for one in beside if np.isfinite(one.values()).any()]
     return Panel(
@@ -77,7 +84,7 @@ def panel(  # noqa: PLR0917 - what a panel is, in its own order
         unit,
         "stack" if look == "stack" else "area" if look == "area" else "line",
         tuple(int(t) for t in grid[kept]),
-        tuple(_track(one, unit, *at, kept) for one, at in zip(told, placed, strict=True)),
+        tuple(_track(one, unit, *at, kept) for one, at in zip(known, placed, strict=True)),
         tuple(_track(one, unit, *at, kept) for one, at in also),
         tuple(levels),
     )
@@ -107,7 +114,7 @@ def _kept(values: Values, most: int) -> Rows:
     tops = np.nanmax(np.where(np.isfinite(values), np.abs(values), 0.0), axis=1, keepdims=True)
     height = (np.nan_to_num(np.abs(values)) / np.where(tops > 0, tops, 1.0)).sum(axis=0)
     edges = np.linspace(0, n, most + 1).astype(np.int64)
-    return np.array([low + int(np.argmax(height[low:high])) for low, high in zip(edges, edges[1:], strict=False)])
+    return np.array([low + int(np.argmax(height[low:high])) for low, high in pairwise(edges.tolist())])
 
 
 def _track(one: Wanted, unit: str, values: Values, rows: Rows, kept: Rows) -> Track:

@@ -11,7 +11,9 @@ from culprit.core.visuals.bodies.figure import Figure, Label
 from culprit.core.visuals.bodies.peer_strips import MAX_DOTS, Dot, Strip
 
 
-def strip(name: str, label: Label, figures: Mapping[str, Figure], own: str = "", least: float = 0.0) -> Strip | None:
+def strip(
+    name: str, label: Label, figures: Mapping[str, Figure], own: str = "", least: float = 0.0
+) -> Strip | None:
     """`figures` by host; `own` names the one that is asked about. None with fewer than two hosts.
 
     `least` is the smallest step that means anything in the unit (see `peers.compare`). Of fewer than five hosts there
@@ -38,7 +40,9 @@ def strip(name: str, label: Label, figures: Mapping[str, Figure], own: str = "",
 
 
 def _of_many(found: Compared, known: Mapping[str, Figure], own: str) -> list[Dot]:
-    return [Dot(one.who, known[one.who], round(one.z, 2), one.unlike, one.who == own) for one in found.standings]
+    return [
+        Dot(one.who, known[one.who], round(one.z, 2), one.unlike, one.who == own) for one in found.standings
+    ]
 
 
 def _of_few(known: Mapping[str, Figure], own: str) -> list[Dot]:

@@ -38,7 +38,11 @@ def grid(findings: Iterable[Finding]) -> UseGrid:
             said.setdefault(place, []).append(one)
     return UseGrid(
         tuple(
-            UseRow(name, NAMES[name], tuple(_cell(letter, said.get(Place(name, letter), ())) for letter in LETTERS))
+            UseRow(
+                name,
+                NAMES[name],
+                tuple(_cell(letter, said.get(Place(name, letter), ())) for letter in LETTERS),
+            )
             for name in RESOURCES
         )
     )

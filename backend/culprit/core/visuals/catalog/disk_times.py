@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from culprit.core.rules.view import Lane, View, reads
 from culprit.core.visuals.bodies.figure import Figure, Label
 from culprit.core.visuals.bodies.panels import Panels
 from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import Wanted, first, mean_of, panel, span, wanted
+from culprit.core.visuals.readings import MOST, Wanted, first, mean_of, panel, span, told, wanted
 
 _TITLE = Text("Disk over time", "磁盘随时间的变化")
 _READS, _WRITES, _FLUSHES = Text("Reads", "读"), Text("Writes", "写"), Text("Flushes", "刷写")
@@ -20,10 +21,20 @@ _REQUESTS = Text("Requests of the service", "服务请求")
 #: A coefficient of variation below this, of a disk that is slow, looks like a quota (F-DISK-QUOTA-PLATEAU).
 PLATEAU_PCT = 3.0
 _SLOW_MS = 20.0
+#: Requests a second: of fewer nothing can be said for each of them.
+LEAST_RATE = 0.1
 
-_RATES = (("reads", _READS, "disk.r_iops"), ("writes", _WRITES, "disk.w_iops"), ("flushes", _FLUSHES, "disk.flush_per_s"))
+_RATES = (
+    ("reads", _READS, "disk.r_iops"),
+    ("writes", _WRITES, "disk.w_iops"),
+    ("flushes", _FLUSHES, "disk.flush_per_s"),
+)
 _BYTES = (("reads", _READS, "disk.read_mb_s"), ("writes", _WRITES, "disk.write_mb_s"))
-_WAITS = (("reads", _READS, "disk.r_await_ms"), ("writes", _WRITES, "disk.w_await_ms"), ("flushes", _FLUSHES, "disk.f_await_ms"))
+_WAITS = (
+    ("reads", _READS, "disk.r_await_ms"),
+    ("writes", _WRITES, "disk.w_await_ms"),
+    ("flushes", _FLUSHES, "disk.f_await_ms"),
+)
 _QUEUE = (("queue", Text("Requests in the queue", "队列中的请求"), "disk.aqu"),)
 _USE = (("use", Text("Time with a request", "有请求的时间占比"), "disk.util_pct"),)
 
@@ -32,20 +43,21 @@ def _build(view: View) -> Sequence[Visual]:
     devices = sorted(_devices(view).items(), key=lambda one: (-one[1], one[0]))
     drawn = [one for name, _ in devices[:MAX_PER_BUILDER] for one in _device(view, name)]
     if drawn and len(devices) > len(drawn):
-        drawn[0] = Visual(**{**_fields(drawn[0]), "left_out": len(devices) - len(drawn)})
+        drawn[0] = replace(drawn[0], left_out=len(devices) - len(drawn))
     return drawn
-
-
-def _fields(one: Visual) -> dict[str, object]:
-    return {name: getattr(one, name) for name in Visual.__dataclass_fields__}
 
 
 def _devices(view: View) -> dict[str, float]:
     """Device → how long its queue was on the mean; without one, how many requests it took."""
     found: dict[str, float] = {}
-    for metric, weight in (("disk.aqu", 1.0), ("disk.util_pct", 1e-3), ("disk.w_iops", 1e-6), ("disk.r_iops", 1e-6)):
+    for metric, weight in (
+        ("disk.aqu", 1.0),
+        ("disk.util_pct", 1e-3),
+        ("disk.w_iops", 1e-6),
+        ("disk.r_iops", 1e-6),
+    ):
         for lane in view.of(metric):
-            values = lane.values[np.isfinite(lane.values)]
+            values = lane.values[np.abs(lane.values) <= MOST]
             dev = lane.labels.get("dev", "")
             if dev and len(values):
                 found[dev] = found.get(dev, 0.0) + weight * float(values.mean())
@@ -56,9 +68,18 @@ def _device(view: View, dev: str) -> list[Visual]:
     asked = _requests(view)
     beside = [Wanted("requests", _REQUESTS, asked)] if asked is not None else []
     made = (
-        panel("rates", Text("Requests to the disk", "磁盘请求"), "per_s", "line", wanted(view, _RATES, dev=dev), beside),
+        panel(
+            "rates",
+            Text("Requests to the disk", "磁盘请求"),
+            "per_s",
+            "line",
+            wanted(view, _RATES, dev=dev),
+            beside,
+        ),
         panel("bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", wanted(view, _BYTES, dev=dev)),
-        panel("waits", Text("Time of a request", "单次请求耗时"), "ms", "line", wanted(view, _WAITS, dev=dev)),
+        panel(
+            "waits", Text("Time of a request", "单次请求耗时"), "ms", "line", wanted(view, _WAITS, dev=dev)
+        ),
         panel("queue", Text("Queue", "队列"), "count", "area", wanted(view, _QUEUE, dev=dev)),
         panel("use", Text("Utilisation", "利用率"), "pct", "area", wanted(view, _USE, dev=dev)),
     )
@@ -66,7 +87,9 @@ def _device(view: View, dev: str) -> list[Visual]:
     if not panels:
         return []
     body = Panels(*span(panels), panels, facts=_facts(view, dev, asked))
-    return [Visual(f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev))]
+    return [
+        Visual(f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev))
+    ]
 
 
 def _requests(view: View) -> Lane | None:
@@ -85,9 +108,12 @@ def _facts(view: View, dev: str, asked: Lane | None) -> tuple[tuple[Label, Figur
         found.append((Text("Writes, mean", "平均写请求"), written))
     if rate is not None:
         found.append((Text("Requests of the service, mean", "平均服务请求"), rate))
-    if written is not None and rate is not None and rate.value > 0:
+    if written is not None and rate is not None and rate.value >= LEAST_RATE:
         found.append(
-            (Text("Writes per request", "每个请求的写次数"), Figure(written.value / rate.value, "count", written.cite))
+            (
+                Text("Writes per request", "每个请求的写次数"),
+                Figure(written.value / rate.value, "count", written.cite),
+            )
         )
     return tuple(found)
 
@@ -96,7 +122,8 @@ def _notes(view: View, dev: str) -> tuple[Sentence, ...]:
     """Throughput that is flat while requests wait looks like a quota of whoever sells the disk."""
     waits = [mean_of(one, "ms") for one in wanted(view, _WAITS[:2], dev=dev)]
     slow = any(one is not None and one.value > _SLOW_MS for one in waits)
-    read = PLATEAU.read(view) if slow else ()
+    lanes = [replace(lane, values=told(lane.values)) for lane in view.of("disk.read_mb_s")] if slow else []
+    read = PLATEAU.read(replace(view, lanes=lanes))
     if not isinstance(read, Sequence):
         return ()
     return tuple(

@@ -25,7 +25,9 @@ NEAR_PCT, FULL_PCT = 90.0, 99.0
 
 
 def _build(view: View) -> Sequence[Visual]:
-    rows = sorted(limited_groups(view), key=lambda row: (-(finite(row, "usage_pct") or 0.0), row.text("path")))
+    rows = sorted(
+        limited_groups(view), key=lambda row: (-(finite(row, "usage_pct") or 0.0), row.text("path"))
+    )
     drawn = [_overview(rows)] if rows else []
     over_time = {lane.labels.get("cgroup", "") for lane in view.of("cgroup.memory_usage_kb")}
     every = {row.text("path"): row for row in view.rows("cgroup_mem")}
@@ -83,7 +85,9 @@ def _group(view: View, row: Row) -> list[Visual]:
     levels = (Level(_LIMIT, Figure(limit, "kb", row.cite)),) if limit else ()
     made = (
         panel("memory", Text("Memory", "内存"), "kb", "area", [Wanted("used", _USED, lane)], levels=levels),
-        panel("refaults", refault, "pages_per_s", "line", [Wanted("refaults", refault, again)]) if again else None,
+        panel("refaults", refault, "pages_per_s", "line", [Wanted("refaults", refault, again)])
+        if again
+        else None,
     )
     panels = tuple(one for one in made if one is not None)
     if not panels:
@@ -101,14 +105,14 @@ def _moment(kill: Happening) -> Moment:
 
 def _facts(row: Row) -> tuple[tuple[Label, Figure], ...]:
     """What the group told of itself at the end."""
-    told = (
+    columns = (
         (Text("Anonymous memory", "匿名内存"), "anon_kb", "kb"),
         (Text("File cache", "文件缓存"), "file_kb", "kb"),
         (Text("Times at the limit", "触顶次数"), "limit_hits", "count"),
         (Text("Kills in the capture", "采集期间被终止"), "oom_kills", "count"),
         (Text("Stalled on memory, all tasks", "全部任务因内存停顿"), "psi_full_avg10_pct", "pct"),
     )
-    found = ((label, finite(row, column), unit) for label, column, unit in told)
+    found = ((label, finite(row, column), unit) for label, column, unit in columns)
     return tuple((label, Figure(value, unit, row.cite)) for label, value, unit in found if value is not None)
 
 

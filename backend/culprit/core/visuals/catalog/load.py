@@ -33,7 +33,9 @@ def _build(view: View) -> Sequence[Visual]:
     beside = [Wanted("load", _LOAD, load)] if load is not None else []
     stuck = wanted(view, (("processes", _PROCESSES, "proc.d_state_count"),))
     if not stacked:
-        stacked = wanted(view, (("runnable", _RUNNING, "proc.r_state_count"), ("blocked", _BLOCKED, "proc.d_state_count")))
+        stacked = wanted(
+            view, (("runnable", _RUNNING, "proc.r_state_count"), ("blocked", _BLOCKED, "proc.d_state_count"))
+        )
         stuck = []
     made = (
         panel("tasks", Text("Tasks", "任务数"), "count", "stack", stacked, beside, _cpus(view)),
@@ -47,7 +49,9 @@ def _build(view: View) -> Sequence[Visual]:
     body = Panels(
         *span(panels),
         panels,
-        parts_say=Text("Where blocked tasks stand, mean number of them", "阻塞任务所在的内核函数（平均个数）"),
+        parts_say=Text(
+            "Where blocked tasks stand, mean number of them", "阻塞任务所在的内核函数（平均个数）"
+        ),
         parts=places[:MAX_PLACES],
     )
     return [Visual("load", "load", _TITLE, body=body, left_out=max(0, len(places) - MAX_PLACES))]
@@ -90,10 +94,14 @@ def _places(view: View) -> tuple[Part, ...]:
         add(row.text("wchan"), row.text("comm"), min(stood, blocked) / 100.0, row.cite)
     for row in view.rows("wchans"):
         seen, scans = finite(row, "seen") or 0.0, finite(row, "scans") or 0.0
-        add(row.text("wchan"), row.text("comm"), seen / scans if scans > 0 else 0.0, row.cite)
+        add(row.text("wchan"), row.text("comm"), seen / scans if scans >= 1 else 0.0, row.cite)
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
     return tuple(
-        Part(place, ", ".join(sorted(names[place])[:3]), Figure(round(counts[place], 3), "count", cites[place][1]))
+        Part(
+            place,
+            ", ".join(sorted(names[place])[:3]),
+            Figure(round(counts[place], 3), "count", cites[place][1]),
+        )
         for place in ranked
     )
 

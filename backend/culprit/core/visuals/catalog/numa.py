@@ -14,7 +14,7 @@ from culprit.core.rules.view import Lane, Row, View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.numa_matrix import MAX_NODES, Cpuset, NumaCell, NumaMatrix, NumaRow
 from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import finite
+from culprit.core.visuals.readings import finite, told
 
 _TITLE = Text("Memory by node", "各节点的内存")
 _ALLOCATED = Text("Pages allocated", "分配的页")
@@ -67,8 +67,8 @@ def _wrong(sets: Sequence[Cpuset], cpu: str, memory: str) -> Sentence | None:
 
 
 def _distance(view: View, cpu: str, memory: str) -> int | None:
-    told = view.facts.get("numastat")
-    table = told.get("numa_distances") if isinstance(told, Mapping) else None
+    facts = view.facts.get("numastat")
+    table = facts.get("numa_distances") if isinstance(facts, Mapping) else None
     row = table.get(cpu) if isinstance(table, Mapping) else None
     at = int(memory) if memory.isascii() and memory.isdigit() and len(memory) < 6 else -1
     value = row[at] if isinstance(row, Sequence) and not isinstance(row, str) and 0 <= at < len(row) else None
@@ -78,7 +78,7 @@ def _distance(view: View, cpu: str, memory: str) -> int | None:
 def _mean(lane: Lane | None, node: str) -> Figure | None:
     if lane is None or node not in lane.axis_values:
         return None
-    values = lane.values[:, lane.axis_values.index(node)]
+    values = told(lane.values[:, lane.axis_values.index(node)])
     rows = np.flatnonzero(np.isfinite(values))
     if not len(rows):
         return None
@@ -86,9 +86,13 @@ def _mean(lane: Lane | None, node: str) -> Figure | None:
 
 
 def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
-    """Pages allocated per second. Of more than two nodes nobody tells which other one asked: that is a row of its own."""
-    own = next((lane for lane in view.of("numa.local_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None)
-    other = next((lane for lane in view.of("numa.other_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None)
+    """Pages allocated per second. Of more than two nodes nobody tells which other one asked: that is one row more."""
+    own = next(
+        (lane for lane in view.of("numa.local_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None
+    )
+    other = next(
+        (lane for lane in view.of("numa.other_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None
+    )
     if own is None:
         return []
     nodes = own.axis_values[:MAX_NODES]
@@ -100,7 +104,9 @@ def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
         for memory in nodes:
             figure = near[memory] if cpu == memory else far[memory] if len(nodes) == 2 else None
             wrong = None if cpu == memory else _wrong(sets, cpu, memory)
-            wrong = wrong or (_mostly_far(far[memory], near[memory], memory) if cpu != memory and figure else None)
+            wrong = wrong or (
+                _mostly_far(far[memory], near[memory], memory) if cpu != memory and figure else None
+            )
             cells.append(NumaCell(figure, cpu == memory, _distance(view, cpu, memory), wrong))
         rows.append(NumaRow((cpu,), tuple(cells)))
     if len(nodes) > 2:
@@ -179,9 +185,10 @@ BUILDER = Builder(
     id="numa",
     title=_TITLE,
     says=Text(
-        "Rows are the nodes of CPUs, columns those of memory. What is off the diagonal crosses between sockets. Pages are"
-        " counted when they are allocated: a process that only uses old memory shows in its own picture.",
-        "行是 CPU 所在节点，列是内存所在节点。对角线以外的内存要跨插槽访问。页在分配时计数：只用旧内存的进程要看它自己的图。",
+        "Rows are the nodes of CPUs, columns those of memory. What is off the diagonal crosses between sockets. Pages"
+        " are counted when they are allocated: a process that only uses old memory shows in its own picture.",
+        "行是 CPU 所在节点，列是内存所在节点。对角线以外的内存要跨插槽访问。"
+        "页在分配时计数：只用旧内存的进程要看它自己的图。",
     ),
     reads=reads(
         metrics=("numa.local_node_per_s", "numa.other_node_per_s"),

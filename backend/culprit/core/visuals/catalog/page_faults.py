@@ -24,7 +24,11 @@ def _build(view: View) -> Sequence[Visual]:
     group = _group(view)
     where = {"cgroup": group.text("path")} if group else {}
     host = wanted(view, (("host", Text("Host", "主机"), "mem.refault_per_s"),))
-    own = wanted(view, (("group", where.get("cgroup", ""), "cgroup.refault_file_per_s"),), **where) if group else []
+    own = (
+        wanted(view, (("group", where.get("cgroup", ""), "cgroup.refault_file_per_s"),), **where)
+        if group
+        else []
+    )
     made = (
         panel(
             "faults", Text("Major faults", "主缺页"), "per_s", "area",
@@ -42,10 +46,19 @@ def _build(view: View) -> Sequence[Visual]:
         *span(panels),
         panels,
         parts_say=Text("Major faults by process", "各进程的主缺页"),
-        parts=who[:MAX_PROCESSES],
+        parts=tuple(who[:MAX_PROCESSES]),
     )
     subject = tuple(where.items())
-    return [Visual("page-faults", "page-faults", _TITLE, subject, body=body, left_out=max(0, len(who) - MAX_PROCESSES))]
+    return [
+        Visual(
+            "page-faults",
+            "page-faults",
+            _TITLE,
+            subject,
+            body=body,
+            left_out=max(0, len(who) - MAX_PROCESSES),
+        )
+    ]
 
 
 def _group(view: View) -> Row | None:
@@ -80,10 +93,15 @@ def _processes(view: View) -> list[Part]:
     counted = view.rows("process_faults")
     column = "major_faults_per_s" if counted else "major_faults"
     found = [
-        (value, row) for row in counted or view.rows("processes") if (value := finite(row, column)) and value > 0
+        (value, row)
+        for row in counted or view.rows("processes")
+        if (value := finite(row, column)) and value > 0
     ]
     found.sort(key=lambda one: (-one[0], one[1].text("pid")))
-    return [Part(row.text("comm"), f"pid {row.text('pid')}", Figure(value, "per_s", row.cite)) for value, row in found]
+    return [
+        Part(row.text("comm"), f"pid {row.text('pid')}", Figure(value, "per_s", row.cite))
+        for value, row in found
+    ]
 
 
 BUILDER = Builder(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from collectors.contract import Sentence, Text
 from collectors.metrics import CATALOGUE
-from culprit.core.rules.contract import Over
-from culprit.core.rules.measures.derived import series
+from culprit.core.rules.read import cited
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.peer_strips import MAX_STRIPS, PeerStrips, Strip
 from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.readings import told
 from culprit.core.visuals.strips import strip
 
 _TITLE = Text("Beside its peers", "与同类主机相比")
-#: Metric → the smallest step of it that means anything, in its own unit. Of several series of a host the greatest counts.
+#: Metric → the smallest step that means anything, in its own unit. Of several series of a host the greatest counts.
 MEASURES: Mapping[str, float] = {
     "cpu.total_busy_pct": 1.0,
     "cpu.total_soft_pct": 0.5,
@@ -58,17 +60,20 @@ def _strip(view: View, metric: str, least: float) -> Strip | None:
     if mine is None:
         return None
     figures = {name: one for name, twin in view.twins.items() if (one := _worst(twin, metric)) is not None}
-    told = CATALOGUE.get(metric)
-    return strip(metric, told.title if told else metric, {**figures, OWN: mine}, OWN, least)
+    about = CATALOGUE.get(metric)
+    return strip(metric, about.title if about else metric, {**figures, OWN: mine}, OWN, least)
 
 
 def _worst(view: View, metric: str) -> Figure | None:
-    found = [one for one in series(view, Over(metric, "mean")) if one.citations]
-    if not found:
-        return None
-    top = max(found, key=lambda one: one.value)
+    """The mean over the capture; of several series the greatest."""
+    found: list[Figure] = []
     unit = CATALOGUE[metric].unit if metric in CATALOGUE else ""
-    return Figure(top.value, unit, top.citations[0])
+    for lane in view.of(metric):
+        for values in told(lane.values).T:
+            rows = np.flatnonzero(np.isfinite(values))
+            if len(rows):
+                found.append(Figure(float(values[rows].mean()), unit, cited(lane, values, rows, "mean")))
+    return max(found, key=lambda one: one.value, default=None)
 
 
 #: The host that is asked about; no host has an empty name.

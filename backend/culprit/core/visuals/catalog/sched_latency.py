@@ -11,7 +11,14 @@ from culprit.core.rules.view import Row, Scheduled, View, reads
 from culprit.core.sched import Wait, delay_histogram, worst_waits
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.gauges import Gauge, Gauges
-from culprit.core.visuals.bodies.sched_latency import MAX_INSTEAD, MAX_WORST, LongWait, Ran, SchedLatency, Waits
+from culprit.core.visuals.bodies.sched_latency import (
+    MAX_INSTEAD,
+    MAX_WORST,
+    LongWait,
+    Ran,
+    SchedLatency,
+    Waits,
+)
 from culprit.core.visuals.contract import Builder, Visual
 from culprit.core.visuals.readings import finite
 
@@ -38,7 +45,9 @@ def _of_events(now: Scheduled, before: Scheduled | None) -> Visual | None:
         return None
     notes = []
     if now.table.lost_share > MUCH_LOST:
-        notes.append(Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events}))
+        notes.append(
+            Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events})
+        )
     comms = now.table.comm.all()
     worst = tuple(_long(now, comms, one) for one in worst_waits(now.table, MAX_WORST))
     body = SchedLatency(waits, _waits(before) if before is not None else None, worst)
@@ -129,7 +138,8 @@ BUILDER = Builder(
     says=Text(
         "Each bar is twice as long a wait as the one before it. Waits of milliseconds are normal where CPUs are shared;"
         " what matters is that they grew. The list names who had the CPU in the longest ones.",
-        "每一柱的等待时间是前一柱的两倍。共享 CPU 时等几毫秒属正常，要看是否变长。列表给出最长等待期间占用该 CPU 的任务。",
+        "每一柱的等待时间是前一柱的两倍。共享 CPU 时等几毫秒属正常，要看是否变长。"
+        "列表给出最长等待期间占用该 CPU 的任务。",
     ),
     reads=reads(tables=("sched_delay",), stacks=("sched",)),
     collectors=("perf_sched", "proc_schedstat"),

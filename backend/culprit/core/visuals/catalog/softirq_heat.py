@@ -13,7 +13,7 @@ from culprit.core.rules.view import Lane, View, reads
 from culprit.core.visuals.bodies.cpu_heat import MAX_CELLS, MAX_CPUS, MAX_VECTORS, CpuHeat, CpuMatrix
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import rounded
+from culprit.core.visuals.readings import rounded, told
 
 _TITLE = Text("Softirqs, CPU by CPU", "各 CPU 的软中断")
 _NO_STEP_NS = 1_000_000_000
@@ -24,7 +24,10 @@ def _build(view: View) -> Sequence[Visual]:
     lanes = [
         lane
         for lane in view.of("softirq.rate_per_s")
-        if lane.axis == "cpu" and len(lane.t_ns) and len(lane.axis_values) and np.isfinite(lane.values).any()
+        if lane.axis == "cpu"
+        and len(lane.t_ns)
+        and len(lane.axis_values)
+        and np.isfinite(told(lane.values)).any()
     ]
     lanes.sort(key=lambda lane: (-float(_rates(lane).sum()), lane.labels.get("vector", "")))
     lanes = [lane for lane in lanes if float(_rates(lane).sum()) > 0] or lanes[:1]
@@ -48,14 +51,14 @@ def _build(view: View) -> Sequence[Visual]:
 
 def _rates(lane: Lane) -> Values:
     """[cpus]: the mean rate on each CPU, 0 where nothing was read."""
-    values = np.where(np.isfinite(lane.values), lane.values, np.nan)
+    values = told(lane.values)
     read = np.isfinite(values).sum(axis=0)
-    return np.nansum(values, axis=0) / np.maximum(read, 1)
+    return np.asarray(np.nansum(values, axis=0) / np.maximum(read, 1))
 
 
 def _matrix(lane: Lane, edges: npt.NDArray[np.int64], cpus: int) -> CpuMatrix:
     """Columns are means of the readings in them; each cites the first of its lines."""
-    values = np.where(np.isfinite(lane.values), lane.values, np.nan)[:, :cpus]
+    values = told(lane.values)[:, :cpus]
     read = np.isfinite(values)
     sums = np.add.reduceat(np.where(read, values, 0.0), edges[:-1], axis=0)
     counts = np.add.reduceat(read.astype(np.int64), edges[:-1], axis=0)
@@ -86,7 +89,7 @@ def _busy(view: View, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
     found: list[Figure | None] = []
     for name in cpus:
         at = lane.axis_values.index(name) if name in lane.axis_values else -1
-        rows = np.flatnonzero(np.isfinite(lane.values[:, at])) if at >= 0 else np.zeros(0, np.int64)
+        rows = np.flatnonzero(np.isfinite(told(lane.values[:, at]))) if at >= 0 else np.zeros(0, np.int64)
         if len(rows):
             values = lane.values[:, at]
             found.append(Figure(float(values[rows].mean()), "pct", cited(lane, values, rows, "mean")))
@@ -101,7 +104,8 @@ BUILDER = Builder(
     says=Text(
         "Rows are CPUs, columns time; the bar at the right is the time that the CPU spent in softirqs. One bright row"
         " takes what many could share. A high rate alone is no fault.",
-        "行是 CPU，列是时间；右侧条是该 CPU 处理软中断的时间占比。只有一行很亮，说明本可由多个 CPU 分担的工作落在一个上。速率高本身不是故障。",
+        "行是 CPU，列是时间；右侧条是该 CPU 处理软中断的时间占比。"
+        "只有一行很亮，说明本可由多个 CPU 分担的工作落在一个上。速率高本身不是故障。",
     ),
     reads=reads(metrics=("softirq.rate_per_s", "cpu.soft_pct")),
     collectors=("softirqs",),

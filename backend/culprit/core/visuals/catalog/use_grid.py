@@ -30,4 +30,5 @@ BUILDER = Builder(
     reads=reads(findings=True),
     collectors=("cpu_stat", "meminfo", "iostat", "net_dev"),
     rules=tuple(PLACES),
-    build=_build,)
+    build=_build,
+)

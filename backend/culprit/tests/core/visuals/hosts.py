@@ -33,9 +33,7 @@ def together(view: View) -> View:
         if len(lane.t_ns):
             name = lane.cite.collector
             begun[name] = min(begun.get(name, int(lane.t_ns[0])), int(lane.t_ns[0]))
-    lanes = [
-        replace(lane, t_ns=lane.t_ns - begun.get(lane.cite.collector, 0) + T0_NS) for lane in view.lanes
-    ]
+    lanes = [replace(lane, t_ns=lane.t_ns - begun.get(lane.cite.collector, 0) + T0_NS) for lane in view.lanes]
     events = [replace(one, t_ns=T0_NS + 1_700_000_000) for one in view.events]
     return replace(view, lanes=lanes, events=events, span_ns=(T0_NS, T0_NS + 30 * 10**9))
 
@@ -93,7 +91,13 @@ def scaled(view: View, factor: float) -> View:
 
 def crowd(hosts: int = 23) -> View:
     """A busy host beside others that do the third of its work, more or less."""
-    view = of({"cpu_stat": "debian-12-kernel6.18", "meminfo": "debian-12-kernel6.18", "iostat": "debian-12-sysstat12.6.1"})
+    view = of(
+        {
+            "cpu_stat": "debian-12-kernel6.18",
+            "meminfo": "debian-12-kernel6.18",
+            "iostat": "debian-12-sysstat12.6.1",
+        }
+    )
     steps = np.linspace(0.28, 0.4, hosts)
     return view.beside({f"feed-{at:03}": scaled(view, float(step)) for at, step in enumerate(steps)})
 
