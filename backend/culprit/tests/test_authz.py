@@ -106,6 +106,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/fleet/use"): ("viewer", None, "", False),
     ("GET", "/fleet/peers"): ("viewer", None, "", False),
     ("GET", "/fleet/findings"): ("viewer", None, "", False),
+    ("GET", "/runs/{run_id}/visuals"): ("viewer", None, "", True),
+    ("GET", "/visuals"): ("viewer", None, "", False),
     ("GET", "/playbooks"): ("viewer", None, "", False),
     ("POST", "/playbooks/check"): ("viewer", {"text": "id: x"}, "", False),
     ("GET", "/playbooks/{playbook_id}"): ("viewer", None, "", False),

@@ -49,8 +49,124 @@ export interface GaugesBody {
   }[];
 }
 
+export interface LadderLoss {
+  id: string;
+  label: VisualLabel;
+  /** The device, chain or listener that it is of. */
+  about: string;
+  rate: VisualFigure;
+  total: VisualFigure | null;
+  tone: "good" | "warn" | "bad";
+}
+
+export interface LadderLayer {
+  id: string;
+  label: VisualLabel;
+  state: "good" | "warn" | "bad" | "no_data";
+  losses: LadderLoss[];
+  passing: VisualFigure | null;
+  reason: Sentence | null;
+  left_out: number;
+}
+
+export interface LadderBody {
+  kind: "ladder";
+  layers: LadderLayer[];
+}
+
+export interface StackedBody {
+  kind: "stacked";
+  unit: string;
+  /** UTC milliseconds since 1970. */
+  t_ms: number[];
+  tracks: VisualTrack[];
+}
+
+export interface HistogramBody {
+  kind: "histogram";
+  unit: string;
+  bins: { low: number; high: number; count: VisualFigure }[];
+  bands: { low: number; high: number; label: VisualLabel; tone: VisualTone }[];
+  markers: [VisualLabel, VisualFigure][];
+  beside: [VisualLabel, VisualFigure, VisualTone][];
+}
+
+export interface GraphNode {
+  id: string;
+  label: VisualLabel;
+  kind: "thread" | "lock" | "network" | "file" | "sleep" | "cpu" | "other";
+  figure: VisualFigure | null;
+}
+
+export interface GraphEdge {
+  source: string;
+  target: string;
+  via: VisualLabel;
+  waited: VisualFigure;
+  times: VisualFigure | null;
+}
+
+export interface GraphBody {
+  kind: "graph";
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+export interface GanttSpan {
+  at_ms: number;
+  ms: number;
+  cls: string;
+  label: string;
+  line: number;
+  /** A word that must not be missed: the name of an error. */
+  mark: string;
+}
+
+export interface GanttLane {
+  id: string;
+  label: VisualLabel;
+  cite: VisualCite;
+  spans: GanttSpan[];
+}
+
+export interface GanttBody {
+  kind: "gantt";
+  start_ms: number;
+  span_ms: number;
+  classes: [string, VisualLabel][];
+  lanes: GanttLane[];
+}
+
+export interface PathBody {
+  kind: "path";
+  hops: {
+    service: string;
+    operation: string;
+    share: VisualFigure;
+    own: VisualFigure | null;
+    p50: VisualFigure | null;
+    p99: VisualFigure | null;
+    calls: VisualFigure | null;
+    errors: VisualFigure | null;
+  }[];
+}
+
+export interface StagesBody {
+  kind: "stages";
+  columns: { id: string; label: VisualLabel; better: "more" | "less" | "none" }[];
+  rows: { label: string; cells: (VisualFigure | null)[]; seconds: VisualFigure | null }[];
+}
+
 /** Further kinds are added here. */
-export type VisualBody = GaugesBody;
+export type VisualBody =
+  | GanttBody
+  | GaugesBody
+  | GraphBody
+  | HistogramBody
+  | LadderBody
+  | PathBody
+  | StackedBody
+  | StagesBody;
 export type VisualKind = VisualBody["kind"];
 export type BodyOf<K extends VisualKind> = Extract<VisualBody, { kind: K }>;
 

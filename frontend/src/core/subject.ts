@@ -11,7 +11,7 @@ export interface SubjectPart {
 
 const KINDS = [
   "pid", "tid", "comm", "cgroup", "dev", "cpu", "port", "node", "mount", "route", "vector", "resource", "file",
-  "profile",
+  "profile", "target",
 ] as const; // biome-ignore format: one line says all
 
 const isKind = (name: string): name is (typeof KINDS)[number] => (KINDS as readonly string[]).includes(name);

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Citation, Subject
+from culprit.core.rules.contract import Subject
 from culprit.core.rules.view import Reads, View
 from culprit.core.visuals.bodies import Body
 
@@ -63,9 +63,3 @@ class Drawn:
 
     builder: Builder
     visuals: tuple[Visual, ...] = field(default_factory=tuple)
-
-
-def cited(cite: Citation, lines: Sequence[int]) -> Citation:
-    """The same place with other lines."""
-    kept = tuple(int(line) for line in lines if line and line > 0)
-    return Citation(cite.run, cite.collector, cite.artifact, cite.part, kept, cite.profile, cite.frame)

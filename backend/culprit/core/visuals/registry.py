@@ -50,11 +50,14 @@ def draw(builders: Iterable[Builder], view: View) -> list[Drawn]:
 
 
 def _visuals(builder: Builder, view: View) -> tuple[Visual, ...]:
-    built = tuple(builder.build(view))[:MAX_PER_BUILDER]
-    return built or (nothing(builder, view),)
+    found: dict[str, Visual] = {}
+    for one in builder.build(view):
+        found.setdefault(one.id, one)
+    built = tuple(found.values())[:MAX_PER_BUILDER]
+    return built or (_nothing(builder, view),)
 
 
-def nothing(builder: Builder, view: View) -> Visual:
+def _nothing(builder: Builder, view: View) -> Visual:
     """The picture that is not there: hatched, with the reason."""
     reason = view.why_not(builder.collectors)
     return Visual(builder.id, builder.id, builder.title, state="no_data", reason=reason)

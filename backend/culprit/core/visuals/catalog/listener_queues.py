@@ -55,12 +55,12 @@ def _gauge(row: Row) -> Gauge:
 
 def _tone(row: Row) -> Tone:
     """Nothing is judged where the backlog is not known (/proc/net/tcp has none)."""
-    fill = row.number("fill_pct")
+    fill = figure(row, "fill_pct", "pct")
     if fill is None:
         return "none"
-    if fill >= 100.0:
+    if fill.value >= 100.0:
         return "bad"
-    return "warn" if fill >= FILLING_PCT else "good"
+    return "warn" if fill.value >= FILLING_PCT else "good"
 
 
 BUILDER = Builder(

@@ -22,14 +22,13 @@ OWN = {"how.json", "expected.json"}
 
 
 def captured(fixtures: Mapping[str, str], **facts: Any) -> View:
-    """Collector → folder of its fixture; `import:<kind>` → file among the reports."""
+    """Collector → folder of its fixture; import → file among the reports."""
     parsed: dict[str, Parsed] = {}
     profiles: dict[str, Profile] = {}
     for name, place in fixtures.items():
-        if name.startswith("import:"):
-            collector = name.removeprefix("import:")
+        if name in PARSERS:
             parts = {"file": BytesPart((FIXTURES / "reports" / place).read_bytes())}
-            parsed[collector] = PARSERS[collector](parts, Context(SIMPLE, "import", 30.0, facts))
+            parsed[name] = PARSERS[name](parts, Context(SIMPLE, "import", 30.0, facts))
             continue
         folder = FIXTURES / name / place
         told = json.loads((folder / "how.json").read_text())

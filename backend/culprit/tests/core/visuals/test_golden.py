@@ -26,7 +26,23 @@ Case = Mapping[str, str] | Callable[[], View]
 #: Builder → the captures that its picture is made of, or the view.
 CASES: dict[str, Case] = {
     **HOSTS,
+    "call-path": {"import.otlp": "otlp.json"},
+    "connect-times": {"tcp_probe": "debian-12-faulty", "http_probe": "debian-12-faulty"},
+    "drop-ladder": {
+        "net_dev": "debian-12-kernel6.18",
+        "softnet": "debian-12-kernel6.1-drops",
+        "qdisc": "debian-12-faulty",
+        "firewall": "debian-12-faulty",
+        "conntrack": "debian-12-table-full",
+        "netstat_ext": "debian-12-kernel6.18",
+        "ss_listen": "debian-12-faulty",
+    },
     "listener-queues": {"ss_listen": "debian-12-faulty"},
+    "load-stages": {"import.wrk": "wrk.txt"},
+    "port-ranges": {"ss": "debian-12-faulty"},
+    "tcp-states": {"ss": "debian-12-faulty"},
+    "thread-timeline": {"strace": "debian-12-threads-and-pipes"},
+    "wait-chain": {"strace": "debian-12-threads-and-pipes", "jstack": "debian-12-locks"},
 }
 
 
@@ -75,7 +91,10 @@ def numbers(value: Any) -> list[dict[str, Any]]:
 def test_every_number_has_a_unit_and_the_line_that_it_was_read_from(builder: str) -> None:
     for one in drawn(builder, CASES[builder]):
         found = numbers(one["body"])
-        assert found
+        assert found or one["body"]["kind"] == "gantt"
+        for lane in one["body"].get("lanes", []):
+            assert lane["cite"]["artifact"]
+            assert all(span["line"] > 0 for span in lane["spans"])
         for each in found:
             assert each["unit"] is not None
             assert each["cite"]["artifact"] and each["cite"]["collector"]

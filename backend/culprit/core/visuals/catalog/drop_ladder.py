@@ -1,0 +1,231 @@
+"""Where packets are lost between the wire and the program, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from collectors.contract import Sentence, Text
+from culprit.core.rules.view import View, reads
+from culprit.core.visuals.bodies.figure import Figure
+from culprit.core.visuals.bodies.ladder import Ladder, Layer, LayerState, Loss
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.places import address, figure, finite, rate
+
+MAX_LOSSES = 5
+TITLE = Text("Where packets are lost", "丢包发生在哪一层")
+Tone = Literal["warn", "bad"]
+_WORST: dict[str, int] = {"good": 0, "warn": 1, "bad": 2}
+#: Verdicts that throw a packet away.
+_DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """A metric that counts losses; `warn` where it only tells that something was felt."""
+
+    metric: str
+    label: Text
+    tone: Tone = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    """One layer: the collectors that know it, what goes through it, and its counters."""
+
+    id: str
+    label: Text
+    collectors: tuple[str, ...]
+    counters: tuple[_Counter, ...] = ()
+    passing: str = ""
+
+
+_RUNGS = (
+    _Rung(
+        "nic",
+        Text("network device", "网卡"),
+        ("net_dev",),
+        (
+            _Counter("net.rx_err_per_s", Text("received with errors", "接收错误")),
+            _Counter("net.tx_err_per_s", Text("could not be sent", "发送错误")),
+            _Counter("net.tx_drop_per_s", Text("dropped on sending", "发送丢弃")),
+        ),
+        "net.rx_pps",
+    ),
+    _Rung(
+        "ring",
+        Text("receive ring", "接收环"),
+        ("net_dev",),
+        (
+            _Counter("net.rx_fifo_per_s", Text("the ring was full", "接收环已满")),
+            _Counter("net.rx_drop_per_s", Text("dropped on receipt", "接收丢弃")),
+        ),
+    ),
+    _Rung(
+        "softnet",
+        Text("softnet queue", "softnet 队列"),
+        ("softnet",),
+        (
+            _Counter("softnet.dropped_per_s", Text("a CPU's queue was full", "CPU 队列已满")),
+            _Counter("softnet.squeezed_per_s", Text("stopped with work left", "预算用尽仍有包"), "warn"),
+        ),
+        "softnet.processed_per_s",
+    ),
+    _Rung("qdisc", Text("queueing discipline", "qdisc 排队规则"), ("qdisc",)),
+    _Rung("netfilter", Text("firewall", "netfilter 防火墙"), ("firewall",)),
+    _Rung(
+        "conntrack",
+        Text("connection tracking", "conntrack 连接跟踪"),
+        ("conntrack",),
+        (
+            _Counter("conntrack.drops_per_s", Text("the table was full", "跟踪表已满")),
+            _Counter("conntrack.early_drops_per_s", Text("thrown out for new ones", "为新连接让位")),
+            _Counter("conntrack.insert_failed_per_s", Text("could not be entered", "插入失败")),
+        ),
+    ),
+    _Rung(
+        "ip",
+        Text("IP", "IP 层"),
+        ("snmp",),
+        (
+            _Counter("net.ip_in_discards_per_s", Text("discarded on receipt", "输入丢弃")),
+            _Counter("net.ip_out_discards_per_s", Text("discarded on sending", "输出丢弃")),
+            _Counter("net.ip_no_routes_per_s", Text("no route", "无路由")),
+            _Counter("net.ip_in_addr_errors_per_s", Text("for an address not here", "地址错误")),
+            _Counter("net.ip_reasm_fails_per_s", Text("fragments not put together", "分片重组失败")),
+        ),
+    ),
+    _Rung(
+        "tcp",
+        Text("TCP", "TCP 层"),
+        ("snmp", "netstat_ext"),
+        (
+            _Counter("tcp.in_errs_per_s", Text("bad segments", "错误报文段")),
+            _Counter("tcp.backlog_drop_per_s", Text("backlog of a socket full", "套接字 backlog 已满")),
+            _Counter("tcp.zero_window_drop_per_s", Text("beyond a closed window", "零窗口丢弃")),
+            _Counter("tcp.abort_on_memory_per_s", Text("closed for want of memory", "内存不足中止")),
+            _Counter("tcp.syn_retrans_per_s", Text("SYN sent again", "SYN 重传"), "warn"),
+            _Counter("tcp.retrans_segs_per_s", Text("segments sent again", "重传报文段"), "warn"),
+        ),
+        "tcp.in_segs_per_s",
+    ),
+    _Rung(
+        "socket",
+        Text("sockets", "套接字"),
+        ("netstat_ext", "snmp"),
+        (
+            _Counter("tcp.listen_overflows_per_s", Text("accept queue full", "accept 队列溢出")),
+            _Counter("tcp.listen_drops_per_s", Text("connections not taken", "监听丢弃")),
+            _Counter("tcp.req_q_full_drop_per_s", Text("SYN queue full", "SYN 队列已满")),
+            _Counter("tcp.rcvq_drop_per_s", Text("receive buffer full (TCP)", "接收缓冲已满（TCP）")),
+            _Counter("net.udp_rcvbuf_errors_per_s", Text("receive buffer full (UDP)", "接收缓冲已满（UDP）")),
+            _Counter("net.udp_no_ports_per_s", Text("nobody listens (UDP)", "端口无人监听（UDP）"), "warn"),
+        ),
+    ),
+    _Rung("app", Text("program", "程序"), ("ss_listen",)),
+)
+_METRICS = [one.metric for rung in _RUNGS for one in rung.counters] + [r.passing for r in _RUNGS if r.passing]
+
+
+def build(view: View) -> Sequence[Visual]:
+    """One ladder of the host; none where no layer is known."""
+    layers = tuple(_layer(view, rung) for rung in _RUNGS)
+    if all(layer.state == "no_data" for layer in layers):
+        return ()
+    return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=Ladder(layers)),)
+
+
+def _layer(view: View, rung: _Rung) -> Layer:
+    of_tables = {"qdisc": _queues, "netfilter": _rules, "app": _listeners}.get(rung.id)
+    losses = (
+        list(of_tables(view)) if of_tables else [loss for one in rung.counters for loss in _of(view, one)]
+    )
+    losses.sort(key=lambda one: (-_WORST[one.tone], -one.rate.value, one.id))
+    passing = _passing(view, rung.passing)
+    if losses:
+        state: LayerState = max((one.tone for one in losses), key=lambda tone: _WORST[tone])
+        left_out = max(0, len(losses) - MAX_LOSSES)
+        return Layer(rung.id, rung.label, state, tuple(losses[:MAX_LOSSES]), passing, None, left_out)
+    if rung.id in {"netfilter", "app"} and any(view.has(name) for name in rung.collectors):
+        return Layer(
+            rung.id, rung.label, "good", passing=passing, reason=Sentence(f"visual.ladder_no_{rung.id}")
+        )
+    return Layer(rung.id, rung.label, "no_data", passing=passing, reason=view.why_not(rung.collectors))
+
+
+def _of(view: View, counter: _Counter) -> Iterator[Loss]:
+    """One loss for each series of a counter: of each device but the loopback."""
+    for lane in view.of(counter.metric):
+        found = rate(lane, "per_s")
+        about = lane.labels.get("dev", "")
+        if found is not None and about != "lo":
+            mean, total = found
+            tone: Literal["good", "warn", "bad"] = counter.tone if mean.value > 0 else "good"
+            yield Loss(f"{counter.metric}/{about}", counter.label, about, mean, total, tone)
+
+
+def _passing(view: View, metric: str) -> Figure | None:
+    """What goes through a layer: of the busiest series, so that it is one number with one source."""
+    lanes = [lane for lane in view.of(metric) if lane.labels.get("dev") != "lo"] if metric else []
+    found = [one[0] for one in (rate(lane, "packets_per_s") for lane in lanes) if one is not None]
+    return max(found, key=lambda one: one.value, default=None)
+
+
+def _queues(view: View) -> Iterator[Loss]:
+    for at, row in enumerate(view.rows("qdiscs")):
+        per_s, drops = figure(row, "drops_per_s", "per_s"), figure(row, "drops", "count")
+        if per_s is not None and row.text("dev") != "lo":
+            about = f"{row.text('dev')} {row.text('kind')}"
+            label = Text("dropped by the queue", "队列丢弃")
+            yield Loss(f"qdisc/{at}", label, about, per_s, drops, "bad" if _some(per_s, drops) else "good")
+
+
+def _rules(view: View) -> Iterator[Loss]:
+    for at, row in enumerate(view.rows("firewall_rules")):
+        per_s, packets = figure(row, "packets_per_s", "per_s"), figure(row, "packets", "count")
+        if per_s is not None and row.text("verdict") in _DROPS:
+            about = f"{row.text('table')}/{row.text('chain')} {row.text('matches')}"[:80]
+            tone: Literal["good", "bad"] = "bad" if _some(per_s, packets) else "good"
+            yield Loss(f"rule/{at}", row.text("verdict"), about, per_s, packets, tone)
+
+
+def _listeners(view: View) -> Iterator[Loss]:
+    """A program that does not accept: the share of looks that found its queue full."""
+    for at, row in enumerate(view.rows("listeners")):
+        full, looks = figure(row, "full_looks", "count"), figure(row, "looks", "count")
+        if full is None or looks is None or looks.value < 1 or (row.number("backlog") or 0) <= 0:
+            continue
+        share = finite(100.0 * full.value / looks.value, "pct", full.cite)
+        if share is not None:
+            about = f"{address(row.text('address'), row.number('port'))} {row.text('process')}".strip()
+            label = Text("does not accept: looks with a full queue", "不 accept：队列写满的查看占比")
+            yield Loss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")
+
+
+def _some(per_s: Figure, total: Figure | None) -> bool:
+    return per_s.value > 0 or (total is not None and total.value > 0)
+
+
+BUILDER = Builder(
+    id="drop-ladder",
+    title=TITLE,
+    says=Text(
+        "From top to bottom the way of a received packet. Each layer shows what it threw away per second and in all "
+        "while it was watched; ✕ is a loss there, ▲ a loss elsewhere that was felt there, ✓ none. "
+        "Hatched layers were not looked at: a loss may hide in them. The first ✕ from the top is where to look.",
+        "自上而下是收包的路径。每层显示观察期内每秒和总共丢弃了多少："
+        "✕ 表示在此丢失，▲ 表示别处的丢失在此被感知，✓ 表示没有。"
+        "带斜纹的层没有采集，丢失可能藏在其中。从上往下第一个 ✕ 就是该查的地方。",
+    ),
+    reads=reads(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners"]),
+    collectors=tuple(dict.fromkeys(name for rung in _RUNGS for name in rung.collectors)),
+    rules=(
+        "F-NET-QDISC-DROP", "F-NET-QDISC-AQM-DROP", "F-NET-NETEM-PRESENT", "F-NET-FW-DROP", "F-NET-FW-STATISTIC",
+        "F-NET-FW-DEFAULT-DROP", "F-NET-FW-UNCOUNTED", "F-NET-CONNTRACK-FULL", "F-NET-CONNTRACK-DROP",
+        "F-NET-CONNTRACK-LOG", "F-NET-SYN-RETRANS", "F-NET-LOSS-ELSEWHERE", "F-NET-IFACE-DROP",
+        "F-NET-LINK-ERRORS", "F-NET-LISTEN-OVERFLOW", "F-SOFTNET-DROP", "F-SOFTNET-SQUEEZE",
+        "F-NET-UDP-BUFFER-FULL",
+    ),
+    build=build,
+)  # fmt: skip

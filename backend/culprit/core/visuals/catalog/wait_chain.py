@@ -1,0 +1,143 @@
+"""Which thread waited for which: futex waits with who ended them, down to what the last of them was waiting for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.contract import Text
+from culprit.core.rules.view import Row, View, reads
+from culprit.core.visuals.bodies.figure import Figure
+from culprit.core.visuals.bodies.graph import Edge, Graph, Node, NodeKind
+from culprit.core.visuals.calls import Class, class_of
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.places import figure
+
+MAX_EDGES = 40
+#: Waits of less than this share of the longest are no part of its story.
+MIN_SHARE = 0.01
+TITLE = Text("Which thread waited for which", "谁在等谁")
+JAVA = Text("Which Java thread holds the lock of which", "Java 线程锁的持有关系")
+_ENDS: dict[Class, NodeKind] = {"network": "network", "ipc": "network", "file": "file", "sleep": "sleep"}
+
+
+def build(view: View) -> Sequence[Visual]:
+    """Futexes by strace, and monitors of a Java process by its own word."""
+    found = (_futexes(view), _monitors(view))
+    return [one for one in found if one is not None]
+
+
+def _futexes(view: View) -> Visual | None:
+    rows = [row for row in view.rows("strace_futex") if row.number("tid") is not None and _wait_ms(row) > 0]
+    rows.sort(key=lambda row: -_wait_ms(row))
+    shown = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
+    names: dict[str, str] = {}
+    edges: list[Edge] = []
+    own_ms = dict.fromkeys((row.text("tid") for row in shown), 0.0)
+    for row in shown:
+        waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
+        waited = Figure(_wait_ms(row), "ms", row.cite)
+        own_ms[waiter] += waited.value
+        names[waiter] = f"{row.text('comm')} {waiter}".strip()
+        names.setdefault(waker, f"{row.text('waker')} {waker}".strip() if waker[0] != "?" else "?")
+        edges.append(Edge(waiter, waker, row.text("address"), waited, figure(row, "waits", "count")))
+    if not edges:
+        return None
+    nodes = [Node(tid, name, "other" if tid[0] == "?" else "thread") for tid, name in names.items()]
+    tops = _tops(view)
+    for tid in names:
+        top = tops.get(tid)
+        if top is not None and (top.number("total") or 0.0) > own_ms.get(tid, 0.0):
+            node, edge = _end(tid, top)
+            nodes.append(node)
+            edges.append(edge)
+    body = Graph(tuple(nodes), tuple(edges))
+    return Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(shown))
+
+
+def _wait_ms(row: Row) -> float:
+    found = figure(row, "total_wait", "ms")
+    return found.value if found is not None else 0.0
+
+
+def _tops(view: View) -> dict[str, Row]:
+    """The call of each thread that most of its time went into, locks aside."""
+    found: dict[str, Row] = {}
+    for row in view.rows("strace_calls"):
+        tid, total = row.text("tid"), figure(row, "total", "ms")
+        if total is None or row.text("syscall") == "futex":
+            continue
+        if tid not in found or total.value > (found[tid].number("total") or 0.0):
+            found[tid] = row
+    return found
+
+
+def _end(tid: str, row: Row) -> tuple[Node, Edge]:
+    """What a thread waited for that is no thread; it waited longer for this than for any lock."""
+    call, what = row.text("syscall"), row.text("what")
+    total = figure(row, "total", "ms") or Figure(0.0, "ms", row.cite)
+    node = Node(f"end:{tid}", f"{call} {what}".strip()[:80], _ENDS.get(class_of(call, what), "other"), total)
+    return node, Edge(tid, node.id, call, total, figure(row, "calls", "count"))
+
+
+def _monitors(view: View) -> Visual | None:
+    """Threads that wait for a monitor in a thread dump, and who owns it; a wait there has no length, only dumps."""
+    rows = [row for row in view.rows("java_threads") if row.text("owner") and row.text("waits_for")]
+    rows.sort(key=lambda row: -(row.number("dumps") or 0.0))
+    edges = [edge for edge in (_held(row) for row in rows[:MAX_EDGES]) if edge is not None]
+    if not edges:
+        return None
+    names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
+    kept = {row.text("name"): row for row in view.rows("java_threads")}
+    nodes = [Node(name, name, "thread", _cpu(kept.get(name))) for name in names]
+    waiting = {edge.source for edge in edges}
+    for name, row in ((name, kept[name]) for name in names if name not in waiting and name in kept):
+        dumps, frame = figure(row, "same_top", "count"), row.text("top_frame")
+        if dumps is not None and frame:
+            at: NodeKind = (
+                "cpu" if row.text("state") == "RUNNABLE" else "sleep" if "sleep" in frame else "other"
+            )
+            nodes.append(Node(f"end:{name}", frame[:80], at))
+            edges.append(Edge(name, f"end:{name}", row.text("state"), dumps))
+    left_out = max(0, len(rows) - MAX_EDGES)
+    return Visual(
+        f"{BUILDER.id}:java",
+        BUILDER.id,
+        JAVA,
+        view.scope,
+        body=Graph(tuple(nodes), tuple(edges)),
+        left_out=left_out,
+    )
+
+
+def _held(row: Row) -> Edge | None:
+    dumps = figure(row, "dumps", "count")
+    if dumps is None:
+        return None
+    return Edge(row.text("name"), row.text("owner"), row.text("lock_class") or row.text("waits_for"), dumps)
+
+
+def _cpu(row: Row | None) -> Figure | None:
+    return figure(row, "cpu", "ms") if row is not None else None
+
+
+BUILDER = Builder(
+    id="wait-chain",
+    title=TITLE,
+    says=Text(
+        "An arrow leads from a thread that waited to the one whose wake ended the wait, with the time it cost; follow "
+        "it to the end: what the last thread waits for (a socket, a file, a sleep) is what everybody waits for. "
+        "An arrow back up is a deadlock or a lock handed round.",
+        "箭头从等待的线程指向结束其等待的线程，并标出代价；顺着走到尽头："
+        "最后那个线程在等的东西（套接字、文件、睡眠）就是所有线程在等的东西。向回指的箭头是死锁或轮流持锁。",
+    ),
+    reads=reads(tables=["strace_futex", "strace_calls", "java_threads"]),
+    collectors=("strace", "jstack"),
+    rules=(
+        "F-LOCK-FUTEX-PILEUP",
+        "F-LOCK-FUTEX-LONG",
+        "F-LOCK-FUTEX-BUSY",
+        "F-LOCK-OFFCPU",
+        "F-LOCK-JAVA-MONITOR",
+    ),
+    build=build,
+)

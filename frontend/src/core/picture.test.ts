@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countHeight, fit, logScale, roundTicks, wideLength } from "./picture";
+
+describe("names that fit", () => {
+  it("are cut with an ellipsis, Chinese letters counting twice", () => {
+    expect(fit("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
+    expect(fit("short", 9)).toBe("short");
+    expect(fit("监听套接字的队列", 9)).toBe("监听套接…");
+    expect(wideLength("a队")).toBe(3);
+    expect(fit("anything", 0)).toBe("…");
+  });
+});
+
+describe("round ticks", () => {
+  it("go from zero to at least the greatest", () => {
+    expect(roundTicks(1708, 4)).toEqual([0, 500, 1000, 1500, 2000]);
+    expect(roundTicks(0, 4)).toEqual([0]);
+    expect(roundTicks(Number.NaN, 4)).toEqual([0]);
+  });
+  it("are few for any number", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (most) => {
+        const ticks = roundTicks(most, 4);
+        expect(ticks.at(-1)).toBeGreaterThanOrEqual(most * (1 - 1e-6));
+        expect(ticks.length).toBeLessThanOrEqual(6);
+      }),
+    );
+  });
+});
+
+describe("the logarithmic scale", () => {
+  it("has a tick at each power of ten", () => {
+    const { at, ticks } = logScale(0.1, 1000);
+    expect(ticks.map((one) => Math.round(one * 10) / 10)).toEqual([0.1, 1, 10, 100, 1000]);
+    expect(at(10)).toBeCloseTo(0.5);
+    expect([at(0), at(1e9)]).toEqual([0, 1]);
+  });
+  it("shows one among thousands", () => {
+    expect(countHeight(1, 10_000)).toBeGreaterThan(0.05);
+    expect([countHeight(0, 5), countHeight(5, 5)]).toEqual([0, 1]);
+  });
+});

@@ -1,0 +1,53 @@
+/** The arithmetic of drawings: scales, ticks, and names that fit. */
+
+/** So much of a text as fits into `most` letters, with an ellipsis where something is cut off. */
+export function fit(text: string, most: number): string {
+  if (wideLength(text) <= most) return text;
+  let room = Math.max(0, most - 1);
+  let out = "";
+  for (const letter of text) {
+    room -= width(letter);
+    if (room < 0) break;
+    out += letter;
+  }
+  return `${out}…`;
+}
+
+/** How many letters of the Latin width a text takes; those of Chinese take two. */
+export const wideLength = (text: string): number => [...text].reduce((sum, letter) => sum + width(letter), 0);
+
+const width = (letter: string): number => (/[\u1100-\u115f\u2e80-\uffdc\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1);
+
+/** Round numbers from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten: about `count` of them. */
+export function roundTicks(most: number, count: number): number[] {
+  if (!(most > 0) || !Number.isFinite(most)) return [0];
+  const rough = most / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10);
+  const out: number[] = [];
+  for (let i = 0; i <= Math.ceil(most / step - 1e-9); i += 1) out.push(i * step);
+  return out;
+}
+
+export interface LogScale {
+  /** From 0 at the left edge to 1 at the right. */
+  at: (value: number) => number;
+  /** Powers of ten within the scale. */
+  ticks: number[];
+}
+
+/** A logarithmic scale over positive numbers; what is outside stands at the edge. */
+export function logScale(low: number, high: number): LogScale {
+  const from = Math.log10(Math.max(low, Number.MIN_VALUE));
+  const to = Math.max(Math.log10(Math.max(high, Number.MIN_VALUE)), from + 1e-9);
+  const at = (value: number) =>
+    value > 0 ? Math.min(1, Math.max(0, (Math.log10(value) - from) / (to - from))) : 0;
+  const ticks: number[] = [];
+  for (let power = Math.ceil(from - 1e-9); power <= to + 1e-9 && ticks.length < 40; power += 1)
+    ticks.push(10 ** power);
+  return { at, ticks };
+}
+
+/** The height of a count among counts up to `most`: logarithmic, so that one of thousands is still seen. */
+export const countHeight = (value: number, most: number): number =>
+  value > 0 && most > 0 ? Math.log1p(value) / Math.log1p(most) : 0;
