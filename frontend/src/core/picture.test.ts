@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countHeight, fit, logScale, roundTicks, wideLength } from "./picture";
+import { countHeight, logScale, roundTicks, shortened, wideLength } from "./picture";
 
 describe("names that fit", () => {
   it("are cut with an ellipsis, Chinese letters counting twice", () => {
-    expect(fit("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
-    expect(fit("short", 9)).toBe("short");
-    expect(fit("监听套接字的队列", 9)).toBe("监听套接…");
+    expect(shortened("0.0.0.0:8081 python", 9)).toBe("0.0.0.0:…");
+    expect(shortened("short", 9)).toBe("short");
+    expect(shortened("监听套接字的队列", 9)).toBe("监听套接…");
     expect(wideLength("a队")).toBe(3);
-    expect(fit("anything", 0)).toBe("…");
+    expect(shortened("anything", 0)).toBe("…");
   });
 });
 

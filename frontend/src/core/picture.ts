@@ -1,7 +1,7 @@
 /** The arithmetic of drawings: scales, ticks, and names that fit. */
 
 /** So much of a text as fits into `most` letters, with an ellipsis where something is cut off. */
-export function fit(text: string, most: number): string {
+export function shortened(text: string, most: number): string {
   if (wideLength(text) <= most) return text;
   let room = Math.max(0, most - 1);
   let out = "";
@@ -16,7 +16,8 @@ export function fit(text: string, most: number): string {
 /** How many letters of the Latin width a text takes; those of Chinese take two. */
 export const wideLength = (text: string): number => [...text].reduce((sum, letter) => sum + width(letter), 0);
 
-const width = (letter: string): number => (/[\u1100-\u115f\u2e80-\uffdc\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1);
+const width = (letter: string): number =>
+  /[\u1100-\u115f\u2e80-\uffdc\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1;
 
 /** Round numbers from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten: about `count` of them. */
 export function roundTicks(most: number, count: number): number[] {

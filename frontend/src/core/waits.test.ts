@@ -11,7 +11,12 @@ describe("the places of a graph of waits", () => {
   it("put who waits left of what is waited for, by the longest way", () => {
     const { at, columns, back } = place(["a", "b", "c", "d"], ["a>b", "b>c", "a>c", "d>c"].map(edge));
     expect(columns).toBe(3);
-    expect([...at].map(([id, { column, row }]) => `${id}${column}${row}`)).toEqual(["a00", "b10", "c20", "d01"]);
+    expect([...at].map(([id, { column, row }]) => `${id}${column}${row}`)).toEqual([
+      "a00",
+      "b10",
+      "c20",
+      "d01",
+    ]);
     expect(back.size).toBe(0);
   });
 
@@ -35,7 +40,9 @@ describe("the places of a graph of waits", () => {
         const { at, back } = place(nodes, edges);
         for (const [i, { source, target }] of edges.entries())
           if (!back.has(i)) expect(at.get(source)!.column).toBeLessThan(at.get(target)!.column);
-        expect(new Set([...at.values()].map(({ column, row }) => `${column}/${row}`)).size).toBe(nodes.length);
+        expect(new Set([...at.values()].map(({ column, row }) => `${column}/${row}`)).size).toBe(
+          nodes.length,
+        );
       }),
     );
   });

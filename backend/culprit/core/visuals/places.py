@@ -15,6 +15,7 @@ from culprit.core.visuals.bodies.figure import Figure
 
 #: A number that many lines speak for names so many of them.
 MAX_LINES = 12
+MAX_PORT = 65535
 
 
 def finite(value: float | None, unit: str, cite: Citation) -> Figure | None:
@@ -30,7 +31,7 @@ def figure(row: Row, name: str, unit: str) -> Figure | None:
 def address(host: str, port: float | None) -> str:
     """`host:port`, an IPv6 address in brackets."""
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return shown if port is None or not math.isfinite(port) else f"{shown}:{int(port)}"
+    return f"{shown}:{int(port)}" if port is not None and 0 <= port <= MAX_PORT else shown
 
 
 def at_lines(cite: Citation, named: Sequence[int]) -> Citation:

@@ -2,13 +2,17 @@ import { useTranslation } from "react-i18next";
 import type { GaugesBody } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { quantity } from "../../core/format";
+import { shortened, wideLength } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
 import classes from "./Visuals.module.css";
 
 const ROW = 26;
 const BAR = 12;
+/** Room for "1,708 / 28,232" and its sign. */
+const NUMBERS = 140;
 /** Letters of the monospace font are so wide at 11 px. */
 const LETTER = 6.7;
 const SIGN = { good: "", warn: "▲", bad: "✕", none: "" } as const;
@@ -21,20 +25,18 @@ export function GaugesView({ body, label }: { body: GaugesBody; label: string })
   const pick = usePick();
   const gutter = Math.min(
     width * 0.4,
-    12 + LETTER * Math.max(8, ...body.rows.map((one) => pick(one.label).length)),
+    12 + LETTER * Math.max(8, ...body.rows.map((one) => wideLength(pick(one.label)))),
   );
-  const numbers = 150;
-  const room = Math.max(60, width - gutter - numbers);
+  const room = Math.max(60, width - gutter - NUMBERS);
   return (
     <div ref={ref} className={classes.drawing}>
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-      <svg width={width} height={body.rows.length * ROW + 4} role="group" aria-label={label}>
+      <Drawing width={width} height={body.rows.length * ROW + 4} label={label}>
         {body.rows.map((row, i) => (
-          <g key={row.id} transform={`translate(0 ${i * ROW})`}>
+          <g key={i} transform={`translate(0 ${i * ROW})`}>
             <Bar row={row} gutter={gutter} room={room} says={pick(body.value_says)} name={pick(row.label)} />
           </g>
         ))}
-      </svg>
+      </Drawing>
     </div>
   );
 }
@@ -55,9 +57,9 @@ function Bar({ row, gutter, room, says, name }: BarProps) {
   return (
     <Mark figure={value} label={`${name}, ${says}:`}>
       <title>{name}</title>
-      <rect className={classes.hit} width={gutter + room + 150} height={ROW} />
+      <rect className={classes.hit} width={gutter + room + NUMBERS} height={ROW} />
       <text className={classes.name} x={gutter - 8} y={17} textAnchor="end">
-        {name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name}
+        {shortened(name, most)}
       </text>
       {capacity ? (
         <rect
@@ -111,8 +113,8 @@ export function GaugesTable({ body, label }: { body: GaugesBody; label: string }
         </tr>
       </thead>
       <tbody>
-        {body.rows.map((row) => (
-          <tr key={row.id}>
+        {body.rows.map((row, i) => (
+          <tr key={i}>
             <td className="mono">{pick(row.label)}</td>
             <td className="right num">
               <Value figure={row.value} label={pick(row.label)} />

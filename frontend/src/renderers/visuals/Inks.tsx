@@ -1,3 +1,4 @@
+import { useId } from "react";
 import classes from "./Inks.module.css";
 
 /**
@@ -18,6 +19,9 @@ const MARKS = [
   null,
   <path key="7" d="M0 4H8M4 0V8" className={classes.line} />,
 ];
+
+/** An id for the patterns of one drawing, fit for a URL. */
+export const useInkId = (): string => `ink${useId().replace(/\W/g, "")}`;
 
 /** The patterns of one drawing. */
 export function InkDefs({ id }: { id: string }) {

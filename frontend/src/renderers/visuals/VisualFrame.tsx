@@ -10,7 +10,7 @@ import { RENDERERS } from "./catalogue";
 import classes from "./Visuals.module.css";
 
 /** One picture under its title, with how to read it, what was left out, and the same numbers as a table. */
-export function VisualFrame({ visual }: { visual: Visual }) {
+export function VisualFrame({ visual, body }: { visual: Visual; body: VisualBody }) {
   const { t } = useTranslation();
   const pick = usePick();
   const sentence = useSentence();
@@ -20,7 +20,12 @@ export function VisualFrame({ visual }: { visual: Visual }) {
   const about = names.subject(visual.subject);
   const label = [pick(visual.title), ...about].join(", ");
   return (
-    <section className={classes.visual} aria-labelledby={heading} data-visual={visual.id}>
+    <section
+      className={classes.visual}
+      aria-labelledby={heading}
+      data-visual={visual.id}
+      data-wide={RENDERERS[body.kind].wide || undefined}
+    >
       <div className={classes.head}>
         <h3 className={classes.title} id={heading}>
           {pick(visual.title)}
@@ -30,38 +35,44 @@ export function VisualFrame({ visual }: { visual: Visual }) {
             </span>
           ))}
         </h3>
-        {visual.body && (
-          <Button
-            size="compact-xs"
-            variant={asTable ? "light" : "subtle"}
-            leftSection={<Table2 size={13} aria-hidden />}
-            aria-pressed={asTable}
-            aria-label={t("visuals.asTableOf", { what: label })}
-            onClick={() => setAsTable(!asTable)}
-          >
-            {t("visuals.asTable")}
-          </Button>
-        )}
+        <Button
+          size="compact-xs"
+          variant={asTable ? "light" : "subtle"}
+          leftSection={<Table2 size={13} aria-hidden />}
+          aria-pressed={asTable}
+          aria-label={t("visuals.asTableOf", { what: label })}
+          onClick={() => setAsTable(!asTable)}
+        >
+          {t("visuals.asTable")}
+        </Button>
       </div>
-      {visual.body ? (
-        <>
-          <Drawn body={visual.body} asTable={asTable} label={label} />
-          <p className={classes.says}>{pick(visual.says)}</p>
-          {visual.left_out > 0 && (
-            <p className={classes.note}>
-              {t("visuals.leftOut", { count: visual.left_out, shown: number(visual.left_out) })}
-            </p>
-          )}
-          {visual.notes.map((one, i) => (
-            <p key={i} className={classes.note}>
-              {sentence(one)}
-            </p>
-          ))}
-        </>
-      ) : (
-        <p className={classes.nothing}>{sentence(names.reason(visual.reason)) || t("visuals.noData")}</p>
+      <Drawn body={body} asTable={asTable} label={label} />
+      <p className={classes.says}>{pick(visual.says)}</p>
+      {visual.left_out > 0 && (
+        <p className={classes.says}>
+          {t("visuals.leftOut", { count: visual.left_out, shown: number(visual.left_out) })}
+        </p>
       )}
+      {visual.notes.map((one, i) => (
+        <p key={i} className={classes.note}>
+          {sentence(one)}
+        </p>
+      ))}
     </section>
+  );
+}
+
+/** A picture that could not be drawn: hatched, with the reason. */
+export function NotDrawn({ visual }: { visual: Visual }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const sentence = useSentence();
+  const names = useNames();
+  return (
+    <li className={classes.nothing}>
+      <span className={classes.title}>{pick(visual.title)}</span>{" "}
+      <span>{sentence(names.reason(visual.reason)) || t("visuals.noData")}</span>
+    </li>
   );
 }
 

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { RunVisuals, Visual } from "../../client/visuals";
+import { Fold } from "../../components/Fold";
 import { BlockSkeleton, Empty, Loaded } from "../../components/States";
 import { get, keys } from "../../lib/queries";
-import { VisualFrame } from "./VisualFrame";
+import { NotDrawn, VisualFrame } from "./VisualFrame";
 import classes from "./Visuals.module.css";
 
 interface Props {
@@ -23,7 +24,7 @@ export const useRunVisuals = (runId: string, ids: readonly string[] = [], findin
     placeholderData: keepPreviousData,
   });
 
-/** What a run brought home, as pictures; what was not collected is named below, with the reason. */
+/** What a run brought home, as pictures; those that nothing was collected for are named below, with the reason. */
 export function Visuals({ runId, findings = [], ids = [] }: Props) {
   const { t } = useTranslation();
   const query = useRunVisuals(runId, ids, findings);
@@ -33,19 +34,40 @@ export function Visuals({ runId, findings = [], ids = [] }: Props) {
         visuals.length === 0 ? (
           <Empty title={t("visuals.none")}>{t("visuals.noneText")}</Empty>
         ) : (
-          <div className={classes.all}>
-            {byState(visuals).map((one) => (
-              <VisualFrame key={one.id} visual={one} />
-            ))}
-          </div>
+          <Drawings visuals={visuals} />
         )
       }
     </Loaded>
   );
 }
 
-/** Pictures first, then those that could not be drawn. */
-const byState = (visuals: readonly Visual[]): Visual[] => [
-  ...visuals.filter((one) => one.body !== null),
-  ...visuals.filter((one) => one.body === null),
-];
+function Drawings({ visuals }: { visuals: readonly Visual[] }) {
+  const { t } = useTranslation();
+  const missing = visuals.filter((one) => one.body === null);
+  return (
+    <>
+      {missing.length < visuals.length && (
+        <div className={classes.all}>
+          {visuals.map(
+            (one) => one.body !== null && <VisualFrame key={one.id} visual={one} body={one.body} />,
+          )}
+        </div>
+      )}
+      {missing.length > 0 && (
+        <Fold
+          id="undrawn"
+          open={missing.length === visuals.length}
+          title={t("visuals.missing")}
+          count={missing.length}
+          hint={t("visuals.missingHint")}
+        >
+          <ul className={classes.missing}>
+            {missing.map((one) => (
+              <NotDrawn key={one.id} visual={one} />
+            ))}
+          </ul>
+        </Fold>
+      )}
+    </>
+  );
+}

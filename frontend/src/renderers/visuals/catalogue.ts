@@ -1,7 +1,14 @@
 /** Which renderer draws which kind of picture; the types refuse a kind that nobody draws. */
 import type { ComponentType } from "react";
 import type { BodyOf, VisualKind } from "../../client/visuals";
+import { GanttTable, GanttView } from "./GanttView";
 import { GaugesTable, GaugesView } from "./GaugesView";
+import { GraphTable, GraphView } from "./GraphView";
+import { HistogramTable, HistogramView } from "./HistogramView";
+import { LadderTable, LadderView } from "./LadderView";
+import { PathTable, PathView } from "./PathView";
+import { StackedTable, StackedView } from "./StackedView";
+import { StagesTable, StagesView } from "./StagesView";
 
 /** `label` names the picture for those who do not see it. */
 export interface Drawing<K extends VisualKind> {
@@ -9,12 +16,20 @@ export interface Drawing<K extends VisualKind> {
   label: string;
 }
 
-/** A picture, and the same numbers as a table. */
+/** A picture, and the same numbers as a table; `wide` ones take the whole width. */
 export interface Renderer<K extends VisualKind> {
+  wide?: boolean;
   Picture: ComponentType<Drawing<K>>;
   Table: ComponentType<Drawing<K>>;
 }
 
 export const RENDERERS: { [K in VisualKind]: Renderer<K> } = {
+  gantt: { wide: true, Picture: GanttView, Table: GanttTable },
   gauges: { Picture: GaugesView, Table: GaugesTable },
+  graph: { wide: true, Picture: GraphView, Table: GraphTable },
+  histogram: { Picture: HistogramView, Table: HistogramTable },
+  ladder: { wide: true, Picture: LadderView, Table: LadderTable },
+  path: { Picture: PathView, Table: PathTable },
+  stacked: { Picture: StackedView, Table: StackedTable },
+  stages: { wide: true, Picture: StagesView, Table: StagesTable },
 };

@@ -1,0 +1,156 @@
+import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { allCaptures } from "../../mock/live";
+import { answerInstead } from "../../mock/msw";
+import dropLadder from "../../mock/visuals/drop-ladder.json" with { type: "json" };
+import type { RunVisuals, Visual } from "../client/types";
+import { open } from "../testing/screen";
+
+const runIn = (wanted: string) =>
+  allCaptures()
+    .flatMap((capture) => capture.runs)
+    .find((run) => run.state === wanted)?.id ?? "";
+const RUN = runIn("done");
+const picture = async (name: string | RegExp) => screen.findByRole("region", { name });
+
+/** The run page with these pictures instead. */
+function show(...visuals: Partial<Visual>[]) {
+  const all = visuals.map((one) => ({ ...(dropLadder[0] as unknown as Visual), ...one }));
+  answerInstead(({ path }) =>
+    path.endsWith("/visuals")
+      ? { status: 200, body: { run_id: RUN, visuals: all } satisfies RunVisuals }
+      : undefined,
+  );
+  open(`/runs/${RUN}`);
+}
+
+afterEach(() => {
+  state.role = "admin";
+  answerInstead(undefined);
+});
+
+describe("the pictures of a run", () => {
+  it("show where packets are lost, each loss at the line that it was read from", async () => {
+    open(`/runs/${RUN}`);
+    const ladder = await picture("Where packets are lost");
+    const layers = within(ladder).getAllByRole("listitem");
+    expect(layers.map((one) => one.getAttribute("data-state"))).toContain("no_data");
+    const softnet = layers.find((one) => within(one).queryByText("softnet queue")) as HTMLElement;
+    expect(within(softnet).getByText("lost here")).toBeVisible();
+    expect(within(softnet).getByRole("link", { name: /a CPU's queue was full .*\/s: open/ })).toHaveAttribute(
+      "href",
+      expect.stringMatching(/\/artifacts\/softnet\?line=\d+/),
+    );
+    expect(within(ladder).getByText("not collected")).toBeVisible();
+  });
+
+  it("are tables as well, with the same numbers and the same lines", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${RUN}`);
+    for (const [name, cell] of [
+      ["Queues of listening sockets", "0.0.0.0:8081 python"],
+      ["TCP sockets by state", "CLOSE-WAIT"],
+      ["What threads waited for", "lock (futex)"],
+      ["Which thread waited for which", "0x707eed0"],
+      ["Where the response time goes", "postgres · SELECT orders"],
+      ["How long connecting took, to 10.77.0.1:80", "SYN retransmit 1 s"],
+    ] as const) {
+      const region = await picture(name.split(",")[0] === name ? name : /^How long connecting took/);
+      await user.click(within(region).getByRole("button", { name: `${name}: as a table` }));
+      const table = within(region).getByRole("table");
+      expect(within(table).getAllByText(cell)[0]).toBeVisible();
+      expect(within(table).getAllByRole("link")[0]).toHaveAttribute(
+        "href",
+        expect.stringContaining("/artifacts/"),
+      );
+    }
+  });
+
+  it("tell how often a SYN was sent again, and what was never answered", async () => {
+    open(`/runs/${RUN}`);
+    const region = await picture(/^How long connecting took/);
+    expect(within(region).getByText("SYN retransmit 1 s", { exact: false }).closest("li")).toHaveTextContent(
+      "49",
+    );
+    expect(within(region).getByText("no answer in time", { exact: false }).closest("li")).toHaveTextContent(
+      "5",
+    );
+  });
+
+  it("name those that nothing was collected for, with the reason", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${runIn("partial")}`);
+    await user.click(await screen.findByRole("button", { name: /^Pictures without data/ }));
+    expect((await screen.findAllByText(/was not collected\.$/))[0]).toBeVisible();
+  });
+
+  it("say what failed in their place, and the rest of the page stands", async () => {
+    answerInstead(({ path }) =>
+      path.endsWith("/visuals")
+        ? { status: 503, body: { title: "Unavailable", status: 503, detail: "" } }
+        : undefined,
+    );
+    open(`/runs/${RUN}`);
+    const panel = (await screen.findByRole("heading", { name: "Pictures" })).closest(
+      "section",
+    ) as HTMLElement;
+    expect(await within(panel).findByRole("alert")).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Collectors" })).toBeVisible();
+  });
+
+  it("show a viewer the numbers without a way to the artifact", async () => {
+    state.role = "viewer";
+    open(`/runs/${RUN}`);
+    const region = await picture("Queues of listening sockets");
+    expect(within(region).queryByRole("link")).toBeNull();
+    expect(within(region).getByText(/✕ 6 \/ 5/)).toBeInTheDocument();
+  });
+});
+
+describe("pictures of next to nothing", () => {
+  const cite = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
+  const nine = { value: 9, unit: "ms", cite };
+  it.each<Visual["body"]>([
+    { kind: "gauges", value_says: "v", capacity_says: "c", rows: [] },
+    { kind: "ladder", layers: [] },
+    { kind: "stacked", unit: "count", t_ms: [], tracks: [] },
+    {
+      kind: "histogram",
+      unit: "ms",
+      bins: [],
+      bands: [],
+      markers: [["p50", nine]],
+      beside: [["lost", nine, "bad"]],
+    },
+    { kind: "graph", nodes: [], edges: [] },
+    { kind: "gantt", start_ms: 0, span_ms: 0.001, classes: [], lanes: [] },
+    { kind: "path", hops: [] },
+    { kind: "stages", columns: [], rows: [] },
+  ])("draw without falling over: %o", async (body) => {
+    const user = userEvent.setup();
+    show({ title: { en: "Hardly anything", zh: "" }, body });
+    const region = await picture("Hardly anything");
+    await user.click(within(region).getByRole("button"));
+    expect(within(region).queryByRole("table") ?? region).toBeVisible();
+    expect(region.innerHTML).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  it("draw a deadlock as an edge that leads back", async () => {
+    const thread = (id: string) => ({ id, label: id, kind: "thread" as const, figure: null });
+    const waits = (source: string, target: string) => ({
+      source,
+      target,
+      via: "lock",
+      waited: nine,
+      times: null,
+    });
+    show({
+      title: { en: "A ring", zh: "" },
+      body: { kind: "graph", nodes: ["a", "b"].map(thread), edges: [waits("a", "b"), waits("b", "a")] },
+    });
+    const region = await picture("A ring");
+    expect(region.querySelectorAll("path[data-back]")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,182 @@
+import { useTranslation } from "react-i18next";
+import type { GraphBody, GraphEdge, GraphNode } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { quantity } from "../../core/format";
+import { shortened } from "../../core/picture";
+import { place } from "../../core/waits";
+import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
+import classes from "./Graph.module.css";
+import { useInkId } from "./Inks";
+import { useWidth } from "./useWidth";
+import { Mark, Value } from "./Value";
+import frame from "./Visuals.module.css";
+
+const BOX = { width: 168, height: 36, apart: 22 };
+const LEAST_GAP = 108;
+const LETTER = 6.7;
+const GLYPHS: Record<GraphNode["kind"], string> = {
+  thread: "M3 3h8v8h-8Z",
+  lock: "M4 7V5a3 3 0 0 1 6 0v2M3 7h8v5h-8Z",
+  network: "M2 7h10M9 4l3 3-3 3M5 4 2 7l3 3",
+  file: "M4 2h4l3 3v7h-7ZM8 2v3h3",
+  sleep: "M7 2a5 5 0 1 0 5 5M7 4v3l2 2",
+  cpu: "M4 4h6v6h-6ZM7 1v3M7 10v3M1 7h3M10 7h3",
+  other: "M7 2 12 7 7 12 2 7Z",
+};
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** Who waits for whom: threads left, what the last of them waits for right; an edge that leads back closes a ring. */
+export function GraphView({ body, label }: { body: GraphBody; label: string }) {
+  const { ref, width } = useWidth();
+  const arrow = useInkId();
+  const { at, columns, rows, back } = place(
+    body.nodes.map((node) => node.id),
+    body.edges,
+  );
+  const gap = Math.max(
+    LEAST_GAP,
+    columns > 1 ? (width - columns * BOX.width - 4) / (columns - 1) : LEAST_GAP,
+  );
+  const span = Math.min(gap, 260);
+  const wide = Math.max(1, columns) * BOX.width + Math.max(0, columns - 1) * span + 4;
+  const rings = back.size;
+  const height = rows * (BOX.height + BOX.apart) + rings * 22 + 10;
+  const corner = (id: string): Point => {
+    const { column = 0, row = 0 } = at.get(id) ?? {};
+    return { x: 2 + column * (BOX.width + span), y: 6 + row * (BOX.height + BOX.apart) };
+  };
+  const floor = rows * (BOX.height + BOX.apart);
+  const ring = [...back];
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <div ref={ref} className={frame.scrolls} tabIndex={0}>
+      <Drawing width={wide} height={height} label={label}>
+        <defs>
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path d="M0 0 8 4 0 8Z" className={classes.head} />
+          </marker>
+        </defs>
+        {body.edges.map((edge, i) =>
+          at.has(edge.source) && at.has(edge.target) ? (
+            <Wait
+              key={i}
+              edge={edge}
+              from={corner(edge.source)}
+              to={corner(edge.target)}
+              below={back.has(i) ? floor + 8 + 22 * ring.indexOf(i) : undefined}
+              arrow={arrow}
+            />
+          ) : null,
+        )}
+        {body.nodes.map((node) => (
+          <Box key={node.id} node={node} at={corner(node.id)} />
+        ))}
+      </Drawing>
+    </div>
+  );
+}
+
+interface WaitProps {
+  edge: GraphEdge;
+  from: Point;
+  to: Point;
+  /** Where an edge that leads back runs, below all boxes. */
+  below: number | undefined;
+  arrow: string;
+}
+
+function Wait({ edge, from, to, below, arrow }: WaitProps) {
+  const pick = usePick();
+  const start = { x: from.x + BOX.width, y: from.y + BOX.height / 2 };
+  const end = { x: to.x, y: to.y + BOX.height / 2 };
+  const bend = Math.min(60, Math.abs(end.x - start.x) / 2);
+  const path =
+    below === undefined
+      ? `M${start.x} ${start.y}C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`
+      : `M${from.x + BOX.width / 2} ${from.y + BOX.height}V${below}H${to.x + BOX.width / 2 + 12}V${to.y + BOX.height + 2}`;
+  // Beside the box that is waited for lines meet; beside the one that waits each has a place of its own.
+  const text =
+    below === undefined
+      ? { x: start.x + 6, y: start.y + (end.y - start.y) * 0.18 - 5, anchor: "start" as const }
+      : { x: (from.x + to.x) / 2 + BOX.width / 2, y: below - 4, anchor: "middle" as const };
+  return (
+    <>
+      <path
+        d={path}
+        className={classes.edge}
+        data-back={below !== undefined || undefined}
+        markerEnd={`url(#${arrow})`}
+      />
+      <Mark figure={edge.waited} label={pick(edge.via)}>
+        <title>{pick(edge.via)}</title>
+        <text className={classes.waited} x={text.x} y={text.y} textAnchor={text.anchor}>
+          {quantity(edge.waited.value, edge.waited.unit)}
+          {edge.times && ` · ${quantity(edge.times.value, "count")}×`}
+        </text>
+      </Mark>
+    </>
+  );
+}
+
+function Box({ node, at }: { node: GraphNode; at: Point }) {
+  const pick = usePick();
+  const name = pick(node.label);
+  return (
+    <g transform={`translate(${at.x} ${at.y})`}>
+      <title>{name}</title>
+      <rect className={classes.box} data-kind={node.kind} width={BOX.width} height={BOX.height} rx="3" />
+      <path className={classes.glyph} d={GLYPHS[node.kind]} transform="translate(8 11)" />
+      <text className={classes.name} x={28} y={22}>
+        {shortened(name, Math.floor((BOX.width - 34) / LETTER))}
+      </text>
+    </g>
+  );
+}
+
+/** The same as a table: a row for each wait. */
+export function GraphTable({ body, label }: { body: GraphBody; label: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const names = new Map(body.nodes.map((node) => [node.id, pick(node.label)]));
+  return (
+    <Grid label={label} stack maxHeight={420}>
+      <thead>
+        <tr>
+          <th>{t("visuals.waits")}</th>
+          <th>{t("visuals.for")}</th>
+          <th>{t("visuals.via")}</th>
+          <th className="right">{t("visuals.waited")}</th>
+          <th className="right">{t("visuals.times")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {body.edges.map((edge, i) => (
+          <tr key={i}>
+            <td className="mono">{names.get(edge.source)}</td>
+            <td className="mono">{names.get(edge.target)}</td>
+            <td className="mono">{pick(edge.via)}</td>
+            <td className="right num">
+              <Value figure={edge.waited} label={t("visuals.waited")} />
+            </td>
+            <td className="right num">
+              <Value figure={edge.times} label={t("visuals.times")} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

@@ -1,0 +1,180 @@
+import { useTranslation } from "react-i18next";
+import type { HistogramBody, VisualFigure } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { quantity } from "../../core/format";
+import { countHeight, logScale } from "../../core/picture";
+import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
+import { InkDefs, ink, useInkId } from "./Inks";
+import { useWidth } from "./useWidth";
+import { Mark, Value } from "./Value";
+import classes from "./Visuals.module.css";
+
+const HEIGHT = 190;
+const TOP = 26;
+const BOTTOM = 22;
+const SIDE = 12;
+
+type Bin = HistogramBody["bins"][number];
+type Band = HistogramBody["bands"][number];
+
+/** How often what took how long: both scales are logarithmic, bands that mean something stand behind the bars. */
+export function HistogramView({ body, label }: { body: HistogramBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const pick = usePick();
+  const id = useInkId();
+  const low = body.bins[0]?.low ?? 1;
+  const high = Math.max(body.bins.at(-1)?.high ?? 10, low * 10);
+  const scale = logScale(low, high);
+  const x = (value: number) => SIDE + (width - 2 * SIDE) * scale.at(value);
+  const most = Math.max(1, ...body.bins.map((bin) => bin.count.value));
+  const y = (count: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * countHeight(count, most);
+  const bands = body.bands.filter((band) => body.bins.some((bin) => within(bin, band)));
+  return (
+    <>
+      <div ref={ref} className={classes.drawing}>
+        <Drawing width={width} height={HEIGHT} label={label}>
+          <InkDefs id={id} />
+          {bands.map((band) => (
+            <rect
+              key={band.low}
+              className={classes.band}
+              data-tone={band.tone}
+              x={x(band.low) - 2}
+              y={TOP - 14}
+              width={Math.max(4, x(band.high) - x(band.low) + 4)}
+              height={HEIGHT - TOP - BOTTOM + 14}
+            />
+          ))}
+          <line
+            className={classes.axisLine}
+            x1={SIDE}
+            x2={width - SIDE}
+            y1={HEIGHT - BOTTOM}
+            y2={HEIGHT - BOTTOM}
+          />
+          {scale.ticks.map((tick) => (
+            <text key={tick} className={classes.axisText} x={x(tick)} y={HEIGHT - 7} textAnchor="middle">
+              {quantity(tick, body.unit)}
+            </text>
+          ))}
+          {body.bins.map((bin) => {
+            const banded = bands.some((band) => within(bin, band));
+            const wide = Math.max(3, x(bin.high) - x(bin.low) - 1);
+            return (
+              <Mark key={bin.low} figure={bin.count} label={edges(bin, body.unit)}>
+                <title>{`${edges(bin, body.unit)} ${quantity(bin.count.value, "count")}`}</title>
+                <rect
+                  className={classes.part}
+                  data-tone={banded ? "bad" : "none"}
+                  x={x(bin.low)}
+                  y={y(bin.count.value)}
+                  width={wide}
+                  height={HEIGHT - BOTTOM - y(bin.count.value)}
+                  fill={banded ? undefined : ink(id, 0)}
+                />
+                {wide > 22 && (
+                  <text
+                    className={classes.axisText}
+                    x={x(bin.low) + wide / 2}
+                    y={y(bin.count.value) - 3}
+                    textAnchor="middle"
+                  >
+                    {quantity(bin.count.value, "count")}
+                  </text>
+                )}
+              </Mark>
+            );
+          })}
+          {body.markers.map(([name, figure]) => (
+            <line
+              key={pick(name)}
+              className={classes.marker}
+              x1={x(figure.value)}
+              x2={x(figure.value)}
+              y1={TOP - 10}
+              y2={HEIGHT - BOTTOM}
+            />
+          ))}
+        </Drawing>
+      </div>
+      <ul className={classes.legend}>
+        {body.markers.map(([name, figure]) => (
+          <Entry key={pick(name)} name={pick(name)} figure={figure} />
+        ))}
+        {bands.map((band) => (
+          <Entry key={band.low} name={pick(band.label)} figure={countIn(body.bins, band)} tone={band.tone} />
+        ))}
+        {body.beside.map(([name, figure, tone]) => (
+          <Entry key={pick(name)} name={pick(name)} figure={figure} tone={tone} />
+        ))}
+        <li className="dim">{t("visuals.logCounts")}</li>
+      </ul>
+    </>
+  );
+}
+
+function Entry({ name, figure, tone = "none" }: { name: string; figure: VisualFigure; tone?: string }) {
+  return (
+    <li data-tone={tone}>
+      {tone === "bad" && <span aria-hidden>✕ </span>}
+      {name}{" "}
+      <span className="num">
+        <Value figure={figure} label={name} />
+      </span>
+    </li>
+  );
+}
+
+const within = (bin: Bin, band: Band): boolean => bin.low >= band.low && bin.high <= band.high;
+const edges = ({ low, high }: Bin, unit: string): string =>
+  `${quantity(low, unit)} – ${quantity(high, unit)}`;
+
+/** How many fell into a band, with the lines of them all. */
+function countIn(bins: readonly Bin[], band: Band): VisualFigure {
+  const mine = bins.filter((bin) => within(bin, band)).map((bin) => bin.count);
+  const [first] = mine as [VisualFigure];
+  return {
+    value: mine.reduce((sum, one) => sum + one.value, 0),
+    unit: first.unit,
+    cite: { ...first.cite, lines: mine.flatMap((one) => one.cite.lines) },
+  };
+}
+
+/** The same as a table. */
+export function HistogramTable({ body, label }: { body: HistogramBody; label: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  return (
+    <Grid label={label} stack maxHeight={420}>
+      <thead>
+        <tr>
+          <th>{t("visuals.range")}</th>
+          <th className="right">{t("visuals.howMany")}</th>
+          <th>{t("visuals.means")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {body.bins.map((bin) => (
+          <tr key={bin.low}>
+            <td className="num">{edges(bin, body.unit)}</td>
+            <td className="right num">
+              <Value figure={bin.count} label={edges(bin, body.unit)} />
+            </td>
+            <td>{pick(body.bands.find((band) => within(bin, band))?.label)}</td>
+          </tr>
+        ))}
+        {body.beside.map(([name, figure]) => (
+          <tr key={pick(name)}>
+            <td>{pick(name)}</td>
+            <td className="right num">
+              <Value figure={figure} label={pick(name)} />
+            </td>
+            <td />
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

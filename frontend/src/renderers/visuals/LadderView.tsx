@@ -1,0 +1,159 @@
+import { useTranslation } from "react-i18next";
+import type { LadderBody, LadderLayer, LadderLoss } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { quantity } from "../../core/format";
+import { usePick, useSentence } from "../../lib/i18n";
+import { useNames } from "../../lib/useNames";
+import classes from "./Ladder.module.css";
+import { Value } from "./Value";
+
+const RAIL = 36;
+const MIDDLE = 14;
+
+/** The way of a received packet, layer by layer: what each threw away, and which nobody looked at. */
+export function LadderView({ body, label }: { body: LadderBody; label: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const sentence = useSentence();
+  const names = useNames();
+  return (
+    <ol className={classes.ladder} aria-label={label}>
+      {body.layers.map((layer, i) => (
+        <li key={layer.id} className={classes.layer} data-state={layer.state}>
+          <Rung state={layer.state} first={i === 0} last={i === body.layers.length - 1} />
+          <div className={classes.head}>
+            <span className={classes.name}>{pick(layer.label)}</span>
+            <span className={classes.state}>{t(`visuals.layer.${layer.state}`)}</span>
+            {layer.passing && (
+              <span className={classes.passing}>
+                <Value figure={layer.passing} label={t("visuals.passing")} />
+              </span>
+            )}
+          </div>
+          <div className={classes.losses}>
+            {layer.reason && <span className={classes.reason}>{sentence(names.reason(layer.reason))}</span>}
+            {told(layer).map((loss) => (
+              <Loss key={loss.id} loss={loss} />
+            ))}
+            {layer.state === "good" && layer.losses.length > 0 && (
+              <span className={classes.none}>
+                {t("visuals.lostNothing")}{" "}
+                {layer.losses.map((loss, n) => (
+                  <span key={loss.id}>
+                    {n > 0 && ", "}
+                    <Value figure={loss.rate} label={pick(loss.label)}>
+                      {pick(loss.label)} {quantity(loss.rate.value, loss.rate.unit)}
+                    </Value>
+                  </span>
+                ))}
+              </span>
+            )}
+            {layer.left_out > 0 && (
+              <span className={classes.none}>
+                {t("visuals.leftOut", { count: layer.left_out, shown: layer.left_out })}
+              </span>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Counters at zero say nothing beside one that is not. */
+const told = (layer: LadderLayer): LadderLoss[] => layer.losses.filter((loss) => loss.tone !== "good");
+
+function Loss({ loss }: { loss: LadderLoss }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const name = pick(loss.label);
+  return (
+    <span className={classes.loss} data-tone={loss.tone}>
+      <span className={classes.figure}>
+        <Value figure={loss.rate} label={name} />
+      </span>
+      <span className={classes.what}>
+        {name}
+        {loss.about && (
+          <span className={classes.about} title={loss.about}>
+            {loss.about}
+          </span>
+        )}
+      </span>
+      {loss.total && (
+        <span className={classes.total}>
+          <Value figure={loss.total} label={name}>
+            {t("visuals.inAll", { n: quantity(loss.total.value, loss.total.unit) })}
+          </Value>
+        </span>
+      )}
+    </span>
+  );
+}
+
+interface RungProps {
+  state: LadderLayer["state"];
+  first: boolean;
+  last: boolean;
+}
+
+/** The rail with the sign of a layer on it: a tick, a cross with a leak, a triangle, or hatching where none looked. */
+function Rung({ state, first, last }: RungProps) {
+  return (
+    <svg className={classes.rung} data-state={state} width={RAIL} height="100%" aria-hidden>
+      <line className={classes.rail} x1={MIDDLE} x2={MIDDLE} y1={first ? 14 : 0} y2={last ? 14 : "100%"} />
+      {state === "bad" && <path className={classes.leak} d={`M${MIDDLE} 14H${RAIL - 3}l-5 -4m5 4l-5 4`} />}
+      <circle className={classes.sign} cx={MIDDLE} cy="14" r="8" />
+      {state === "good" && <path className={classes.glyph} d="M10 14l3 3 5-6" />}
+      {state === "bad" && <path className={classes.glyph} d="M11 11l6 6M17 11l-6 6" />}
+      {state === "warn" && <path className={classes.glyph} d="M14 9.5v5.5M14 17.4v1" />}
+    </svg>
+  );
+}
+
+/** The same as a table: every counter with its rate and its sum. */
+export function LadderTable({ body, label }: { body: LadderBody; label: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const sentence = useSentence();
+  const names = useNames();
+  return (
+    <Grid label={label} stack>
+      <thead>
+        <tr>
+          <th>{t("visuals.layerName")}</th>
+          <th>{t("visuals.what")}</th>
+          <th className="right">{t("visuals.rate")}</th>
+          <th className="right">{t("visuals.total")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {body.layers.flatMap((layer) =>
+          layer.losses.length === 0 ? (
+            <tr key={layer.id}>
+              <td>{pick(layer.label)}</td>
+              <td>{sentence(names.reason(layer.reason))}</td>
+              <td className="right">–</td>
+              <td className="right">–</td>
+            </tr>
+          ) : (
+            layer.losses.map((loss) => (
+              <tr key={loss.id}>
+                <td>{pick(layer.label)}</td>
+                <td>
+                  {pick(loss.label)} <span className="dim">{loss.about}</span>
+                </td>
+                <td className="right num">
+                  <Value figure={loss.rate} label={pick(loss.label)} />
+                </td>
+                <td className="right num">
+                  <Value figure={loss.total} label={pick(loss.label)} />
+                </td>
+              </tr>
+            ))
+          ),
+        )}
+      </tbody>
+    </Grid>
+  );
+}

@@ -1,0 +1,120 @@
+import { useTranslation } from "react-i18next";
+import type { PathBody } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { quantity } from "../../core/format";
+import { shortened } from "../../core/picture";
+import { Drawing } from "./Drawing";
+import { InkDefs, ink, Swatch, useInkId } from "./Inks";
+import { useWidth } from "./useWidth";
+import { Mark, Value } from "./Value";
+import classes from "./Visuals.module.css";
+
+const HEIGHT = 40;
+const LETTER = 6.7;
+
+/** All time of the requests as one strip: each piece is what one operation spent itself. */
+export function PathView({ body, label }: { body: PathBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const id = useInkId();
+  const whole = Math.max(
+    100,
+    body.hops.reduce((sum, hop) => sum + Math.max(0, hop.share.value), 0),
+  );
+  let from = 0;
+  const pieces = body.hops.map((hop) => {
+    const piece = { hop, x: from, wide: (width * Math.max(0, hop.share.value)) / whole };
+    from += piece.wide;
+    return piece;
+  });
+  return (
+    <>
+      <div ref={ref} className={classes.drawing}>
+        <Drawing width={width} height={HEIGHT} label={label}>
+          <InkDefs id={id} />
+          <rect className={classes.track} x={0.5} y={4.5} width={width - 1} height={HEIGHT - 9} />
+          {pieces.map(({ hop, x, wide }, n) => (
+            <Mark key={n} figure={hop.share} label={name(hop)}>
+              <title>{`${name(hop)} ${quantity(hop.share.value, hop.share.unit)}`}</title>
+              <rect
+                className={classes.part}
+                x={x}
+                y={5}
+                width={Math.max(1, wide)}
+                height={HEIGHT - 10}
+                fill={ink(id, n)}
+              />
+              {wide > 60 && (
+                <text className={classes.inside} x={x + wide / 2} y={24} textAnchor="middle">
+                  {shortened(
+                    `${hop.service || hop.operation} ${quantity(hop.share.value, hop.share.unit)}`,
+                    Math.floor((wide - 12) / LETTER),
+                  )}
+                </text>
+              )}
+            </Mark>
+          ))}
+        </Drawing>
+      </div>
+      <ol className={classes.hops}>
+        {body.hops.map((hop, n) => (
+          <li key={n}>
+            <Swatch id={id} n={n} />
+            {hop.service && <span className={classes.badge}>{hop.service}</span>}
+            <span className={classes.operation} title={hop.operation}>
+              {hop.operation}
+            </span>
+            <span className="num">
+              <Value figure={hop.share} label={name(hop)} />
+            </span>
+            <span className="dim num">
+              {t("visuals.own")} <Value figure={hop.own} label={t("visuals.own")} /> · p50{" "}
+              <Value figure={hop.p50} label="p50" /> · p99 <Value figure={hop.p99} label="p99" />
+              {hop.errors !== null && hop.errors.value > 0 && (
+                <span className={classes.badText}>
+                  {" "}
+                  · ✕ <Value figure={hop.errors} label={t("visuals.errors")} /> {t("visuals.errors")}
+                </span>
+              )}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+const name = ({ service, operation }: PathBody["hops"][number]): string =>
+  [service, operation].filter(Boolean).join(" · ");
+
+/** The same as a table. */
+export function PathTable({ body, label }: { body: PathBody; label: string }) {
+  const { t } = useTranslation();
+  return (
+    <Grid label={label} stack>
+      <thead>
+        <tr>
+          <th>{t("visuals.what")}</th>
+          <th className="right">{t("visuals.share")}</th>
+          <th className="right">{t("visuals.own")}</th>
+          <th className="right">p50</th>
+          <th className="right">p99</th>
+          <th className="right">{t("visuals.times")}</th>
+          <th className="right">{t("visuals.errors")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {body.hops.map((hop, n) => (
+          <tr key={n}>
+            <td>{name(hop)}</td>
+            {[hop.share, hop.own, hop.p50, hop.p99, hop.calls, hop.errors].map((figure, i) => (
+              <td key={i} className="right num">
+                <Value figure={figure} label={name(hop)} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

@@ -1,0 +1,182 @@
+import { useTranslation } from "react-i18next";
+import type { StackedBody, VisualFigure, VisualTrack } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { NO_VALUE, quantity } from "../../core/format";
+import { roundTicks } from "../../core/picture";
+import { usePick } from "../../lib/i18n";
+import { useTimeFormat } from "../../lib/useFormat";
+import { Drawing } from "./Drawing";
+import { INKS, InkDefs, ink, Swatch, useInkId } from "./Inks";
+import { useWidth } from "./useWidth";
+import { useSource, Value } from "./Value";
+import classes from "./Visuals.module.css";
+
+const HEIGHT = 180;
+const TOP = 8;
+const BOTTOM = 20;
+const LEFT = 52;
+const WIDEST = 72;
+
+/** Parts of a whole, reading by reading: stacked bars, with the last and the greatest of each part below. */
+export function StackedView({ body, label }: { body: StackedBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const pick = usePick();
+  const time = useTimeFormat();
+  const id = useInkId();
+  const sums = body.t_ms.map((_, i) => body.tracks.reduce((sum, one) => sum + (one.values[i] ?? 0), 0));
+  const ticks = roundTicks(Math.max(1, ...sums), 4);
+  const top = ticks.at(-1) || 1;
+  const room = width - LEFT - 8;
+  const slot = room / Math.max(1, body.t_ms.length);
+  const bar = Math.max(1, Math.min(WIDEST, slot * 0.72));
+  const x = (i: number) => LEFT + slot * i + (slot - bar) / 2;
+  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
+  const named = [...new Set([0, body.t_ms.length - 1])].filter((i) => i >= 0);
+  return (
+    <>
+      <div ref={ref} className={classes.drawing}>
+        <Drawing width={width} height={HEIGHT} label={label}>
+          <InkDefs id={id} />
+          {ticks.map((tick) => (
+            <g key={tick}>
+              <line className={classes.gridline} x1={LEFT} x2={width - 8} y1={y(tick)} y2={y(tick)} />
+              <text className={classes.axisText} x={LEFT - 6} y={y(tick) + 4} textAnchor="end">
+                {quantity(tick, body.unit)}
+              </text>
+            </g>
+          ))}
+          {body.t_ms.map((t_ms, i) => (
+            <Bar key={t_ms} tracks={body.tracks} at={i} x={x(i)} width={bar} y={y} inks={id} />
+          ))}
+          {named.map((i) => (
+            <text
+              key={i}
+              className={classes.axisText}
+              x={i === 0 ? LEFT : width - 8}
+              y={HEIGHT - 5}
+              textAnchor={i === 0 ? "start" : "end"}
+            >
+              {time.time((body.t_ms[i] ?? 0) * 1e6)}
+            </text>
+          ))}
+        </Drawing>
+      </div>
+      <ul className={classes.legend}>
+        {body.tracks.map((track, n) => (
+          <li key={track.id}>
+            <Swatch id={id} n={n} />
+            {n >= INKS && <span className="dim">{n + 1}. </span>}
+            {pick(track.label)}{" "}
+            <span className="num">
+              <Value figure={lastOf(track)} label={pick(track.label)} />
+            </span>
+            <span className="dim">
+              {" "}
+              {t("visuals.most")} <Value figure={mostOf(track)} label={pick(track.label)} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface BarProps {
+  tracks: readonly VisualTrack[];
+  at: number;
+  x: number;
+  width: number;
+  y: (value: number) => number;
+  inks: string;
+}
+
+function Bar({ tracks, at, x, width, y, inks }: BarProps) {
+  const pick = usePick();
+  const source = useSource();
+  let below = 0;
+  const known = tracks.some((track) => track.values[at] != null);
+  if (!known) return <rect className={classes.unknown} x={x} y={y(0) - 40} width={width} height={40} />;
+  return (
+    <g>
+      {tracks.map((track, n) => {
+        const value = track.values[at] ?? 0;
+        const from = below;
+        below += value;
+        if (value <= 0) return null;
+        return (
+          <a key={track.id} {...source(track.cite, track.lines[at] ?? 0)} className={classes.mark}>
+            <title>{`${pick(track.label)} ${quantity(value, track.unit)}`}</title>
+            <rect
+              className={classes.part}
+              x={x}
+              y={y(below)}
+              width={width}
+              height={Math.max(1, y(from) - y(below))}
+              fill={ink(inks, n)}
+            />
+          </a>
+        );
+      })}
+    </g>
+  );
+}
+
+function figureAt(track: VisualTrack, at: number): VisualFigure | null {
+  const value = track.values[at];
+  const line = track.lines[at] ?? 0;
+  return value == null
+    ? null
+    : { value, unit: track.unit, cite: { ...track.cite, lines: line > 0 ? [line] : [] } };
+}
+
+const lastOf = (track: VisualTrack): VisualFigure | null =>
+  figureAt(
+    track,
+    track.values.findLastIndex((value) => value != null),
+  );
+
+function mostOf(track: VisualTrack): VisualFigure | null {
+  const most = Math.max(...track.values.filter((value) => value != null));
+  return figureAt(track, track.values.indexOf(most));
+}
+
+/** The same as a table: a row for each reading. */
+export function StackedTable({ body, label }: { body: StackedBody; label: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const time = useTimeFormat();
+  const source = useSource();
+  return (
+    <Grid label={label} maxHeight={420}>
+      <thead>
+        <tr>
+          <th>{t("visuals.time")}</th>
+          {body.tracks.map((track) => (
+            <th key={track.id} className="right">
+              {pick(track.label)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {body.t_ms.map((t_ms, i) => (
+          <tr key={t_ms}>
+            <td className="num">{time.time(t_ms * 1e6, 1e9)}</td>
+            {body.tracks.map((track) => (
+              <td key={track.id} className="right num">
+                {track.values[i] == null ? (
+                  NO_VALUE
+                ) : (
+                  <a {...source(track.cite, track.lines[i] ?? 0)} tabIndex={0} className={classes.value}>
+                    {quantity(track.values[i], track.unit)}
+                  </a>
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

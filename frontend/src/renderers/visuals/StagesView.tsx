@@ -1,0 +1,91 @@
+import { useTranslation } from "react-i18next";
+import type { StagesBody, VisualFigure } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { usePick } from "../../lib/i18n";
+import { Value } from "./Value";
+import classes from "./Visuals.module.css";
+
+const ARROWS = { more: "↑", less: "↓", none: "" } as const;
+
+/** The stages of a test side by side: every number with a bar to the scale of its column. */
+export function StagesView({ body, label }: { body: StagesBody; label: string }) {
+  return <Rows body={body} label={label} bars />;
+}
+
+/** The same without bars. */
+export function StagesTable({ body, label }: { body: StagesBody; label: string }) {
+  return <Rows body={body} label={label} bars={false} />;
+}
+
+function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: boolean }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const most = body.columns.map((_, i) =>
+    Math.max(...body.rows.map((row) => Math.max(0, row.cells[i]?.value ?? 0))),
+  );
+  return (
+    <Grid label={label} stack maxHeight={480}>
+      <thead>
+        <tr>
+          <th>{t("visuals.stage")}</th>
+          {body.columns.map((column) => (
+            <th
+              key={column.id}
+              className="right"
+              title={column.better === "none" ? "" : t(`visuals.${column.better}`)}
+            >
+              {pick(column.label)} <span aria-hidden>{ARROWS[column.better]}</span>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {body.rows.map((row, i) => (
+          <tr key={i}>
+            <td>
+              {row.label || i + 1}{" "}
+              <span className="dim num">
+                {row.seconds && <Value figure={row.seconds} label={row.label} />}
+              </span>
+            </td>
+            {row.cells.map((cell, n) => (
+              <td key={body.columns[n]?.id ?? n} className="right num">
+                {bars && (
+                  <CellBar cell={cell} most={most[n] ?? 0} better={body.columns[n]?.better ?? "none"} />
+                )}
+                <Value figure={cell} label={pick(body.columns[n]?.label)} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}
+
+interface CellProps {
+  cell: VisualFigure | null;
+  most: number;
+  better: "more" | "less" | "none";
+}
+
+/** A bar behind nothing: beside its number, so that both are read. What is not wanted is outlined, what is, full. */
+function CellBar({ cell, most, better }: CellProps) {
+  const share = cell && most > 0 ? Math.max(0, cell.value) / most : 0;
+  return (
+    <svg className={classes.cellBar} viewBox="0 0 60 10" aria-hidden>
+      <line className={classes.axisLine} x1="0" x2="60" y1="9.5" y2="9.5" />
+      {cell === null ? (
+        <path className={classes.absent} d="M0 10 10 0M12 10 22 0M24 10 34 0M36 10 46 0M48 10 58 0" />
+      ) : (
+        <rect
+          className={classes.cell}
+          data-better={better}
+          y="1"
+          width={share > 0 ? Math.max(1, 59 * share) : 0}
+          height="8"
+        />
+      )}
+    </svg>
+  );
+}
