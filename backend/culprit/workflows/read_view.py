@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -241,7 +242,8 @@ def _sched(session: Session, store: ArtifactStore, cites: _Cites) -> Scheduled |
             table = SCHEDS.get(one.store_key, store.path)
         except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError):
             continue
-        return Scheduled(table, _place(one, cites))
+        # A flame graph is no place to look for a wait: the events themselves are.
+        return Scheduled(table, replace(_place(one, cites), profile=""))
     return None
 
 

@@ -13,12 +13,8 @@ import classes from "./UseGrid.module.css";
 import { Value } from "./Value";
 
 const LETTERS = ["utilisation", "saturation", "errors"] as const;
-const FIRED: Partial<Record<UseState, Tone>> = { critical: "bad", warn: "warn", info: "off" };
-const LOOKS: Partial<Record<UseState, Look>> = {
-  quiet: "refutes",
-  inconclusive: "inconclusive",
-  unknown: "absent",
-};
+const TONES: Partial<Record<UseState, Tone>> = { critical: "bad", warn: "warn", info: "off", quiet: "ok" };
+const LOOKS: Partial<Record<UseState, Look>> = { inconclusive: "inconclusive", unknown: "absent" };
 const SIGNS: Record<string, string> = { ">=": "≥", "<=": "≤", "!=": "≠", "==": "=" };
 
 /** One cell for each resource and letter; the chosen one tells its finding below, in a place that does not move. */
@@ -97,7 +93,7 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
 }
 
 function Sign({ state }: { state: UseState }) {
-  const tone = FIRED[state];
+  const tone = TONES[state];
   return tone ? <Mark tone={tone} /> : <Verdict look={LOOKS[state] ?? "context"} />;
 }
 

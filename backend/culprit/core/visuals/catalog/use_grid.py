@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.use import PLACES
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.contract import Builder, Visual
 from culprit.core.visuals.use import grid
@@ -29,6 +28,6 @@ BUILDER = Builder(
     ),
     reads=reads(findings=True),
     collectors=("cpu_stat", "meminfo", "iostat", "net_dev"),
-    rules=tuple(PLACES),
+    rules=(),
     build=_build,
 )

@@ -55,7 +55,7 @@ def killed() -> View:
 def scheduled(text: bytes) -> Scheduled:
     """The scheduler's events of a capture."""
     table = build(perf_sched.read(profiles.source(text)))
-    return Scheduled(table, Citation("", "perf_sched", "perf_sched", "script.txt", (), "sched"))
+    return Scheduled(table, Citation("", "perf_sched", "perf_sched", "script.txt"))
 
 
 def waiting() -> View:
