@@ -14,9 +14,11 @@ import numa from "./visuals/numa.json" with { type: "json" };
 import pageFaults from "./visuals/page-faults.json" with { type: "json" };
 import peers from "./visuals/peers.json" with { type: "json" };
 import portRanges from "./visuals/port-ranges.json" with { type: "json" };
+import routes from "./visuals/routes.json" with { type: "json" };
 import schedLatency from "./visuals/sched-latency.json" with { type: "json" };
 import softirqHeat from "./visuals/softirq-heat.json" with { type: "json" };
 import tcpStates from "./visuals/tcp-states.json" with { type: "json" };
+import threadCalls from "./visuals/thread-calls.json" with { type: "json" };
 import threadTimeline from "./visuals/thread-timeline.json" with { type: "json" };
 import useGrid from "./visuals/use-grid.json" with { type: "json" };
 import waitChain from "./visuals/wait-chain.json" with { type: "json" };
@@ -34,9 +36,11 @@ const DRAWN = [
   pageFaults,
   peers,
   portRanges,
+  routes,
   schedLatency,
   softirqHeat,
   tcpStates,
+  threadCalls,
   threadTimeline,
   useGrid,
   waitChain,

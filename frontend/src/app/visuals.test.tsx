@@ -127,7 +127,7 @@ describe("pictures of next to nothing", () => {
     { kind: "graph", nodes: [], edges: [] },
     { kind: "gantt", start_ms: 0, span_ms: 0.001, classes: [], lanes: [] },
     { kind: "path", hops: [] },
-    { kind: "stages", columns: [], rows: [] },
+    { kind: "stages", row_says: "stage", columns: [], rows: [] },
   ])("draw without falling over: %o", async (body) => {
     const user = userEvent.setup();
     show({ title: { en: "Hardly anything", zh: "" }, body });

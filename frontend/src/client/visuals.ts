@@ -154,6 +154,8 @@ export interface PathBody {
 
 export interface StagesBody {
   kind: "stages";
+  /** What one row is. */
+  row_says: VisualLabel;
   columns: { id: string; label: VisualLabel; better: "more" | "less" | "none" }[];
   rows: { label: string; cells: (VisualFigure | null)[]; seconds: VisualFigure | null }[];
 }

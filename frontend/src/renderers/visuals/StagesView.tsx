@@ -7,7 +7,7 @@ import classes from "./Visuals.module.css";
 
 const ARROWS = { more: "↑", less: "↓", none: "" } as const;
 
-/** The stages of a test side by side: every number with a bar to the scale of its column. */
+/** Stages, routes or threads side by side: every number with a bar to the scale of its column. */
 export function StagesView({ body, label }: { body: StagesBody; label: string }) {
   return <Rows body={body} label={label} bars />;
 }
@@ -27,7 +27,7 @@ function Rows({ body, label, bars }: { body: StagesBody; label: string; bars: bo
     <Grid label={label} stack maxHeight={480}>
       <thead>
         <tr>
-          <th>{t("visuals.stage")}</th>
+          <th>{pick(body.row_says)}</th>
           {body.columns.map((column) => (
             <th
               key={column.id}

@@ -1,4 +1,4 @@
-"""The stages of a test, side by side: what was asked, what was got, and what it cost."""
+"""The same numbers of several things, side by side: of the stages of a test, of routes, of threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from culprit.core.visuals.bodies.figure import Figure, Label
 
 @dataclass(frozen=True, slots=True)
 class StageColumn:
-    """One number of every stage; `better` is the direction that one wants."""
+    """One number of every row; `better` is the direction that one wants."""
 
     id: str
     label: Label
@@ -19,7 +19,7 @@ class StageColumn:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One stage: a number for each column, None where its tool did not measure it."""
+    """One row: a number for each column, None where nobody measured it, and for how long it was measured."""
 
     label: str
     cells: tuple[Figure | None, ...]
@@ -28,8 +28,9 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages in the order of the test."""
+    """Rows in an order that means something; `row_says` names what one row is."""
 
+    row_says: Label
     columns: tuple[StageColumn, ...]
     rows: tuple[StageRow, ...]
     kind: Literal["stages"] = "stages"

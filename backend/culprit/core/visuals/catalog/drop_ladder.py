@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,8 @@ Tone = Literal["warn", "bad"]
 _WORST: dict[str, int] = {"good": 0, "warn": 1, "bad": 2}
 #: Verdicts that throw a packet away.
 _DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
+#: How drivers call what the ring had no room or no buffer for.
+_RING = re.compile(r"rx.*(drop|discard|miss|no_?(buf|desc|rsc)|fifo|overrun|out_of_buf)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ _RUNGS = (
     _Rung(
         "nic",
         Text("network device", "网卡"),
-        ("net_dev",),
+        ("net_dev", "links"),
         (
             _Counter("net.rx_err_per_s", Text("received with errors", "接收错误")),
             _Counter("net.tx_err_per_s", Text("could not be sent", "发送错误")),
@@ -56,7 +59,7 @@ _RUNGS = (
     _Rung(
         "ring",
         Text("receive ring", "接收环"),
-        ("net_dev",),
+        ("net_dev", "links"),
         (
             _Counter("net.rx_fifo_per_s", Text("the ring was full", "接收环已满")),
             _Counter("net.rx_drop_per_s", Text("dropped on receipt", "接收丢弃")),
@@ -137,10 +140,9 @@ def build(view: View) -> Sequence[Visual]:
 
 
 def _layer(view: View, rung: _Rung) -> Layer:
-    of_tables = {"qdisc": _queues, "netfilter": _rules, "app": _listeners}.get(rung.id)
-    losses = (
-        list(of_tables(view)) if of_tables else [loss for one in rung.counters for loss in _of(view, one)]
-    )
+    of_tables = _OF_TABLES.get(rung.id)
+    losses = list(of_tables(view)) if of_tables else []
+    losses += [loss for one in rung.counters for loss in _of(view, one)]
     losses.sort(key=lambda one: (-_WORST[one.tone], -one.rate.value, one.id))
     passing = _passing(view, rung.passing)
     if losses:
@@ -176,7 +178,7 @@ def _queues(view: View) -> Iterator[Loss]:
     for at, row in enumerate(view.rows("qdiscs")):
         per_s, drops = figure(row, "drops_per_s", "per_s"), figure(row, "drops", "count")
         if per_s is not None and row.text("dev") != "lo":
-            about = f"{row.text('dev')} {row.text('kind')}"
+            about = f"{row.text('dev')} {row.text('kind')}"[:80]
             label = Text("dropped by the queue", "队列丢弃")
             yield Loss(f"qdisc/{at}", label, about, per_s, drops, "bad" if _some(per_s, drops) else "good")
 
@@ -203,6 +205,38 @@ def _listeners(view: View) -> Iterator[Loss]:
             yield Loss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")
 
 
+def _frames(view: View) -> Iterator[Loss]:
+    """Frames that came in damaged, by the drivers' own counters; those at zero are in what the device tells anyway."""
+    yield from _links(view, "rx_crc_errors_per_s", Text("damaged frames (CRC)", "CRC 错误帧"))
+    yield from _links(view, "tx_carrier_errors_per_s", Text("no carrier", "载波丢失"))
+
+
+def _missed(view: View) -> Iterator[Loss]:
+    """What the ring had no room for, by drivers' own counters and by ethtool's."""
+    yield from _links(view, "rx_missed_errors_per_s", Text("missed: no room in the ring", "接收环无空间"))
+    for at, row in enumerate(view.rows("nic_counters")):
+        per_s = figure(row, "per_s", "per_s")
+        if per_s is not None and per_s.value > 0 and _RING.search(row.text("name")):
+            about = f"{row.text('dev')} {row.text('name')}"[:80]
+            yield Loss(f"nic/{at}", Text("by the driver's counter", "驱动计数器"), about, per_s, None, "bad")
+
+
+def _links(view: View, column: str, label: Text) -> Iterator[Loss]:
+    for row in view.rows("links"):
+        per_s = figure(row, column, "per_s")
+        if per_s is not None and per_s.value > 0:
+            yield Loss(f"{column}/{row.text('dev')}", label, row.text("dev"), per_s, None, "bad")
+
+
+_OF_TABLES: Mapping[str, Callable[[View], Iterator[Loss]]] = {
+    "nic": _frames,
+    "ring": _missed,
+    "qdisc": _queues,
+    "netfilter": _rules,
+    "app": _listeners,
+}
+
+
 def _some(per_s: Figure, total: Figure | None) -> bool:
     return per_s.value > 0 or (total is not None and total.value > 0)
 
@@ -218,7 +252,7 @@ BUILDER = Builder(
         "✕ 表示在此丢失，▲ 表示别处的丢失在此被感知，✓ 表示没有。"
         "带斜纹的层没有采集，丢失可能藏在其中。从上往下第一个 ✕ 就是该查的地方。",
     ),
-    reads=reads(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners"]),
+    reads=reads(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners", "links", "nic_counters"]),
     collectors=tuple(dict.fromkeys(name for rung in _RUNGS for name in rung.collectors)),
     rules=(
         "F-NET-QDISC-DROP", "F-NET-QDISC-AQM-DROP", "F-NET-NETEM-PRESENT", "F-NET-FW-DROP", "F-NET-FW-STATISTIC",

@@ -34,7 +34,8 @@ def build(view: View) -> Sequence[Visual]:
     columns = [one for one in _COLUMNS if any(figure(row, one[0], one[1]) is not None for row in shown)]
     if not columns:
         return ()
-    body = Stages(tuple(column for _, _, column in columns), tuple(_stage(row, columns) for row in shown))
+    rows_of = tuple(_stage(row, columns) for row in shown)
+    body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), rows_of)
     return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(shown)),)
 
 

@@ -33,6 +33,7 @@ CASES: dict[str, Case] = {
         "softnet": "debian-12-kernel6.1-drops",
         "qdisc": "debian-12-faulty",
         "firewall": "debian-12-faulty",
+        "links": "debian-12-e1000-flapping",
         "conntrack": "debian-12-table-full",
         "netstat_ext": "debian-12-kernel6.18",
         "ss_listen": "debian-12-faulty",
@@ -40,7 +41,9 @@ CASES: dict[str, Case] = {
     "listener-queues": {"ss_listen": "debian-12-faulty"},
     "load-stages": {"import.wrk": "wrk.txt"},
     "port-ranges": {"ss": "debian-12-faulty"},
+    "routes": {"app_metrics": "debian-12-three-routes"},
     "tcp-states": {"ss": "debian-12-faulty"},
+    "thread-calls": {"perf_trace": "debian-12-threads-and-pipes"},
     "thread-timeline": {"strace": "debian-12-threads-and-pipes"},
     "wait-chain": {"strace": "debian-12-threads-and-pipes", "jstack": "debian-12-locks"},
 }
