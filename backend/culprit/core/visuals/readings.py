@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from collectors.contract import Values
-from culprit.core.rules.read import cited as lines_of
+from culprit.core.rules.contract import Citation
 from culprit.core.rules.view import Lane, Row, View, column
 from culprit.core.visuals.bodies.figure import Figure, Label, Track
 from culprit.core.visuals.bodies.panels import MAX_READINGS, Level, Panel
+from culprit.core.visuals.places import lines, lines_of
 
 Rows = npt.NDArray[np.int64]
 #: No host measures more than this in any unit: such a number is a mistake or a lie, and would overflow sums.
@@ -44,7 +45,7 @@ def told(values: Values) -> Values:
     return np.where(np.abs(values) <= MOST, values, np.nan)
 
 
-def finite(row: Row, name: str) -> float | None:
+def cell(row: Row, name: str) -> float | None:
     """The cell as a number that can be shown; None where it is none."""
     value = row.number(name)
     return value if value is not None and abs(value) <= MOST else None
@@ -118,20 +119,20 @@ def _kept(values: Values, most: int) -> Rows:
 
 
 def _track(one: Wanted, unit: str, values: Values, rows: Rows, kept: Rows) -> Track:
-    lines = one.lane.lines
+    known = lines(one.lane)
     return Track(
         one.id,
         one.label,
         unit,
         tuple(rounded(value) for value in values[kept].tolist()),
-        tuple(int(lines[row]) if lines is not None and row >= 0 else 0 for row in rows[kept].tolist()),
+        tuple(int(known[row]) if row >= 0 else 0 for row in rows[kept].tolist()),
         one.lane.cite,
     )
 
 
-def rounded(value: float) -> float | None:
+def rounded(value: float, digits: int = DIGITS) -> float | None:
     """A number as it is sent; None where it is none."""
-    return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
 def mean_of(one: Wanted, unit: str) -> Figure | None:
@@ -140,7 +141,12 @@ def mean_of(one: Wanted, unit: str) -> Figure | None:
     rows = np.flatnonzero(np.isfinite(values))
     if not len(rows):
         return None
-    return Figure(float(values[rows].mean()), unit, lines_of(one.lane, values, rows, "mean"))
+    return Figure(float(values[rows].mean()), unit, ends(one.lane, rows))
+
+
+def ends(lane: Lane, rows: Rows) -> Citation:
+    """The first and the last of some rows: what a mean over them rests on."""
+    return lines_of(lane, [int(rows[0]), int(rows[-1])])
 
 
 def span(panels: Sequence[Panel]) -> tuple[int, int]:

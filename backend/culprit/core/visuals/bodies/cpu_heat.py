@@ -8,10 +8,13 @@ from typing import Literal
 from culprit.core.rules.contract import Citation
 from culprit.core.visuals.bodies.figure import Figure
 
-#: Numbers of all matrices of a body together.
-MAX_CELLS = 60_000
-MAX_VECTORS = 6
+#: Numbers of all matrices of a body together, and the digits of each: an answer is some 200 kB at most.
+MAX_CELLS = 36_000
+CELL_DIGITS = 3
 MAX_CPUS = 512
+#: With many CPUs fewer vectors are drawn, so that time is not cut into too few columns.
+MAX_VECTORS, LEAST_VECTORS = 6, 2
+LEAST_COLUMNS = 40
 
 
 @dataclass(frozen=True, slots=True)

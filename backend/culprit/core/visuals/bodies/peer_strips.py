@@ -9,7 +9,9 @@ from culprit.core.visuals.bodies.figure import Figure, Label
 
 #: Dots of one strip; of more hosts the usual ones are thinned, never those that stand out.
 MAX_DOTS = 500
+#: Strips of one body, and the dots of all of them: with many hosts only the most unusual numbers are drawn.
 MAX_STRIPS = 12
+MAX_DOTS_OF_ALL = 1500
 
 
 @dataclass(frozen=True, slots=True)

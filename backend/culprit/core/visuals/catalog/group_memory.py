@@ -12,7 +12,7 @@ from culprit.core.visuals.bodies.figure import Figure, Label
 from culprit.core.visuals.bodies.gauges import Gauge, Gauges, Tone
 from culprit.core.visuals.bodies.panels import Level, Moment, Panels
 from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import Wanted, finite, first, panel, span
+from culprit.core.visuals.readings import Wanted, cell, first, panel, span
 
 MAX_GROUPS = 40
 MAX_KILLS = 50
@@ -25,26 +25,24 @@ NEAR_PCT, FULL_PCT = 90.0, 99.0
 
 
 def _build(view: View) -> Sequence[Visual]:
-    rows = sorted(
-        limited_groups(view), key=lambda row: (-(finite(row, "usage_pct") or 0.0), row.text("path"))
-    )
+    rows = sorted(limited_groups(view), key=lambda row: (-(cell(row, "usage_pct") or 0.0), row.text("path")))
     drawn = [_overview(rows)] if rows else []
     over_time = {lane.labels.get("cgroup", "") for lane in view.of("cgroup.memory_usage_kb")}
     every = {row.text("path"): row for row in view.rows("cgroup_mem")}
-    paths = sorted(over_time & every.keys(), key=lambda path: -(finite(every[path], "usage_pct") or 0.0))
+    paths = sorted(over_time & every.keys(), key=lambda path: -(cell(every[path], "usage_pct") or 0.0))
     for path in paths[: MAX_PER_BUILDER - 1]:
         drawn += _group(view, every[path])
     return drawn
 
 
 def _overview(rows: Sequence[Row]) -> Visual:
-    gauges = tuple(_gauge(row) for row in rows[:MAX_GROUPS] if finite(row, "usage_kb") is not None)
+    gauges = tuple(_gauge(row) for row in rows[:MAX_GROUPS] if cell(row, "usage_kb") is not None)
     body = Gauges(_USED, _LIMIT, gauges)
     return Visual("group-memory", "group-memory", _TITLE, body=body, left_out=max(0, len(rows) - MAX_GROUPS))
 
 
 def _gauge(row: Row) -> Gauge:
-    limit = finite(row, "limit_kb")
+    limit = cell(row, "limit_kb")
     also: list[tuple[Label, Figure]] = []
     for label, column, unit in (
         (Text("Anonymous", "匿名"), "anon_kb", "kb"),
@@ -53,13 +51,13 @@ def _gauge(row: Row) -> Gauge:
         (Text("Kills ever", "累计被终止"), "oom_kills_ever", "count"),
         (Text("Times at the limit", "触顶次数"), "limit_hits", "count"),
     ):
-        value = finite(row, column)
+        value = cell(row, column)
         if value is not None:
             also.append((label, Figure(value, unit, row.cite)))
     return Gauge(
         row.text("path"),
         row.text("path"),
-        Figure(finite(row, "usage_kb") or 0.0, "kb", row.cite),
+        Figure(cell(row, "usage_kb") or 0.0, "kb", row.cite),
         Figure(limit, "kb", row.cite) if limit else None,
         tone=_tone(row),
         also=tuple(also),
@@ -67,16 +65,16 @@ def _gauge(row: Row) -> Gauge:
 
 
 def _tone(row: Row) -> Tone:
-    used = finite(row, "usage_pct") or 0.0
-    if finite(row, "oom_kills"):
+    used = cell(row, "usage_pct") or 0.0
+    if cell(row, "oom_kills"):
         return "bad"
-    if used >= FULL_PCT and (finite(row, "anon_pct") or 0.0) >= NEAR_PCT:
+    if used >= FULL_PCT and (cell(row, "anon_pct") or 0.0) >= NEAR_PCT:
         return "bad"
     return "warn" if used >= NEAR_PCT else "good"
 
 
 def _group(view: View, row: Row) -> list[Visual]:
-    path, limit = row.text("path"), finite(row, "limit_kb")
+    path, limit = row.text("path"), cell(row, "limit_kb")
     lane = first(view, "cgroup.memory_usage_kb", cgroup=path)
     if lane is None:
         return []
@@ -112,7 +110,7 @@ def _facts(row: Row) -> tuple[tuple[Label, Figure], ...]:
         (Text("Kills in the capture", "采集期间被终止"), "oom_kills", "count"),
         (Text("Stalled on memory, all tasks", "全部任务因内存停顿"), "psi_full_avg10_pct", "pct"),
     )
-    found = ((label, finite(row, column), unit) for label, column, unit in columns)
+    found = ((label, cell(row, column), unit) for label, column, unit in columns)
     return tuple((label, Figure(value, unit, row.cite)) for label, value, unit in found if value is not None)
 
 

@@ -13,8 +13,9 @@ from culprit.core.rules.measures.disk import MEANS_NOTHING
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.panels import Level, Panels, Part
-from culprit.core.visuals.contract import Builder, Visual, cited
-from culprit.core.visuals.readings import Wanted, finite, first, panel, span, wanted
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.places import lines_of
+from culprit.core.visuals.readings import Wanted, cell, first, panel, span, wanted
 
 MAX_PLACES = 12
 #: The load is told in hundredths: below this its share of a CPU is too coarse to count CPUs by.
@@ -67,8 +68,7 @@ def _cpus(view: View) -> tuple[Level, ...]:
         return ()
     row = int(told[-1])
     count = round(float(load.values[row, 0] / each.values[row, 0]))
-    line = int(each.lines[row]) if each.lines is not None else 0
-    return (Level(_CPUS, Figure(float(count), "count", cited(each.cite, (line,)))),)
+    return (Level(_CPUS, Figure(float(count), "count", lines_of(each, [row]))),)
 
 
 def _places(view: View) -> tuple[Part, ...]:
@@ -90,10 +90,10 @@ def _places(view: View) -> tuple[Part, ...]:
             cites[place] = (count, cite)
 
     for row in view.rows("threads"):
-        stood, blocked = finite(row, "wchan_pct") or 0.0, finite(row, "blocked_pct") or 0.0
+        stood, blocked = cell(row, "wchan_pct") or 0.0, cell(row, "blocked_pct") or 0.0
         add(row.text("wchan"), row.text("comm"), min(stood, blocked) / 100.0, row.cite)
     for row in view.rows("wchans"):
-        seen, scans = finite(row, "seen") or 0.0, finite(row, "scans") or 0.0
+        seen, scans = cell(row, "seen") or 0.0, cell(row, "scans") or 0.0
         add(row.text("wchan"), row.text("comm"), seen / scans if scans >= 1 else 0.0, row.cite)
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
     return tuple(

@@ -9,12 +9,11 @@ import numpy as np
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Citation
 from culprit.core.rules.measures.places import inside, wanted_group
-from culprit.core.rules.read import cited
 from culprit.core.rules.view import Lane, Row, View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.numa_matrix import MAX_NODES, Cpuset, NumaCell, NumaMatrix, NumaRow
 from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import finite, told
+from culprit.core.visuals.readings import cell, ends, told
 
 _TITLE = Text("Memory by node", "各节点的内存")
 _ALLOCATED = Text("Pages allocated", "分配的页")
@@ -79,10 +78,10 @@ def _mean(lane: Lane | None, node: str) -> Figure | None:
     if lane is None or node not in lane.axis_values:
         return None
     values = told(lane.values[:, lane.axis_values.index(node)])
-    rows = np.flatnonzero(np.isfinite(values))
+    rows = np.flatnonzero(values >= 0)
     if not len(rows):
         return None
-    return Figure(float(values[rows].mean()), "pages_per_s", cited(lane, values, rows, "mean"))
+    return Figure(float(values[rows].mean()), "pages_per_s", ends(lane, rows))
 
 
 def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
@@ -137,7 +136,7 @@ def _processes(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
     may_run = {row.text("pid"): row for row in view.rows("process_cpuset")}
     held: dict[str, dict[str, list[Row]]] = {}
     for row in view.rows("numa_maps"):
-        if (finite(row, "memory_kb") or 0.0) > 0:
+        if (cell(row, "memory_kb") or 0.0) > 0:
             held.setdefault(row.text("pid"), {}).setdefault(row.text("node"), []).append(row)
     drawn = [_process(view, pid, nodes, may_run.get(pid), sets) for pid, nodes in held.items()]
     return sorted(drawn, key=lambda one: one.id)
@@ -148,7 +147,7 @@ def _process(
 ) -> Visual:
     cpu_nodes = _split(may_run.text("nodes_of_cpus")) if may_run is not None else ()
     columns = tuple(sorted({*held, *cpu_nodes}, key=lambda one: (len(one), one)))[:MAX_NODES]
-    sums = {node: sum(finite(row, "memory_kb") or 0.0 for row in rows) for node, rows in held.items()}
+    sums = {node: sum(cell(row, "memory_kb") or 0.0 for row in rows) for node, rows in held.items()}
     whole = sum(sums.values())
     away = sum(value for node, value in sums.items() if cpu_nodes and node not in cpu_nodes)
     far_pct = 100.0 * away / whole if cpu_nodes and whole > 0 else None

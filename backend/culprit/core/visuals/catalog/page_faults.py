@@ -9,7 +9,7 @@ from culprit.core.rules.view import Row, View, reads
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.bodies.panels import Level, Panel, Panels, Part
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import Wanted, finite, first, panel, span, wanted
+from culprit.core.visuals.readings import Wanted, cell, first, panel, span, wanted
 
 MAX_PROCESSES = 8
 _TITLE = Text("Page faults over time", "缺页随时间的变化")
@@ -68,9 +68,9 @@ def _group(view: View) -> Row | None:
     return max(
         rows,
         key=lambda row: (
-            finite(row, "limit_kb") is not None,
-            finite(row, "refault_file_per_s") or 0.0,
-            finite(row, "usage_pct") or 0.0,
+            cell(row, "limit_kb") is not None,
+            cell(row, "refault_file_per_s") or 0.0,
+            cell(row, "usage_pct") or 0.0,
         ),
         default=None,
     )
@@ -80,7 +80,7 @@ def _memory(view: View, group: Row | None) -> Panel | None:
     """What the group uses of its limit, else what the host has left of its memory."""
     label = Text("Memory", "内存")
     if group is not None and (lane := first(view, "cgroup.memory_usage_kb", cgroup=group.text("path"))):
-        limit = finite(group, "limit_kb")
+        limit = cell(group, "limit_kb")
         levels = (Level(_LIMIT, Figure(limit, "kb", group.cite)),) if limit else ()
         used = Wanted("used", Text("Used by the group", "控制组已用"), lane)
         return panel("memory", label, "kb", "area", [used], levels=levels)
@@ -95,7 +95,7 @@ def _processes(view: View) -> list[Part]:
     found = [
         (value, row)
         for row in counted or view.rows("processes")
-        if (value := finite(row, column)) and value > 0
+        if (value := cell(row, column)) and value > 0
     ]
     found.sort(key=lambda one: (-one[0], one[1].text("pid")))
     return [

@@ -8,12 +8,11 @@ import numpy as np
 
 from collectors.contract import Sentence, Text
 from collectors.metrics import CATALOGUE
-from culprit.core.rules.read import cited
 from culprit.core.rules.view import View, reads
 from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.peer_strips import MAX_STRIPS, PeerStrips, Strip
+from culprit.core.visuals.bodies.peer_strips import MAX_DOTS_OF_ALL, MAX_STRIPS, PeerStrips, Strip
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import told
+from culprit.core.visuals.readings import ends, told
 from culprit.core.visuals.strips import strip
 
 _TITLE = Text("Beside its peers", "与同类主机相比")
@@ -41,14 +40,17 @@ MEASURES: Mapping[str, float] = {
 
 
 def _build(view: View) -> Sequence[Visual]:
+    if all(_worst(view, metric) is None for metric in MEASURES):
+        return ()
     if not view.twins:
         return [Visual("peers", "peers", _TITLE, state="no_data", reason=Sentence("visual.no_peers"))]
     strips = [one for metric, least in MEASURES.items() if (one := _strip(view, metric, least)) is not None]
     if not strips:
         return ()
     strips.sort(key=_most, reverse=True)
-    body = PeerStrips(tuple(strips[:MAX_STRIPS]))
-    return [Visual("peers", "peers", _TITLE, body=body, left_out=max(0, len(strips) - MAX_STRIPS))]
+    room = max(1, MAX_DOTS_OF_ALL // max(len(one.dots) for one in strips))
+    drawn = tuple(strips[: min(MAX_STRIPS, room)])
+    return [Visual("peers", "peers", _TITLE, body=PeerStrips(drawn), left_out=len(strips) - len(drawn))]
 
 
 def _most(one: Strip) -> tuple[bool, float]:
@@ -72,7 +74,7 @@ def _worst(view: View, metric: str) -> Figure | None:
         for values in told(lane.values).T:
             rows = np.flatnonzero(np.isfinite(values))
             if len(rows):
-                found.append(Figure(float(values[rows].mean()), unit, cited(lane, values, rows, "mean")))
+                found.append(Figure(float(values[rows].mean()), unit, ends(lane, rows)))
     return max(found, key=lambda one: one.value, default=None)
 
 

@@ -20,7 +20,7 @@ from culprit.core.visuals.bodies.sched_latency import (
     Waits,
 )
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import finite
+from culprit.core.visuals.readings import cell
 
 _TITLE = Text("Waits for a CPU", "等待 CPU 的时间")
 _MS = 1e6
@@ -94,7 +94,7 @@ def _long(of: Scheduled, comms: Sequence[str], one: Wait) -> LongWait:
 
 def _of_counters(rows: Sequence[Row]) -> list[Visual]:
     """Without the events only means are known: how long the threads of each process waited at each turn."""
-    known = [(value, row) for row in rows if (value := finite(row, "delay_ms_per_switch")) is not None]
+    known = [(value, row) for row in rows if (value := cell(row, "delay_ms_per_switch")) is not None]
     known.sort(key=lambda one: (-one[0], one[1].text("pid")))
     gauges = tuple(
         Gauge(
@@ -106,7 +106,7 @@ def _of_counters(rows: Sequence[Row]) -> list[Visual]:
             also=tuple(
                 (label, Figure(number, unit, row.cite))
                 for label, column, unit in _ALSO
-                if (number := finite(row, column)) is not None
+                if (number := cell(row, column)) is not None
             ),
         )
         for value, row in known[:MAX_ROWS]

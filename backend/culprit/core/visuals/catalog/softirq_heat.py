@@ -8,12 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from collectors.contract import Text, Values
-from culprit.core.rules.read import cited
 from culprit.core.rules.view import Lane, View, reads
-from culprit.core.visuals.bodies.cpu_heat import MAX_CELLS, MAX_CPUS, MAX_VECTORS, CpuHeat, CpuMatrix
+from culprit.core.visuals.bodies.cpu_heat import (
+    CELL_DIGITS,
+    LEAST_COLUMNS,
+    LEAST_VECTORS,
+    MAX_CELLS,
+    MAX_CPUS,
+    MAX_VECTORS,
+    CpuHeat,
+    CpuMatrix,
+)
 from culprit.core.visuals.bodies.figure import Figure
 from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import rounded, told
+from culprit.core.visuals.places import lines
+from culprit.core.visuals.readings import ends, rounded, told
 
 _TITLE = Text("Softirqs, CPU by CPU", "各 CPU 的软中断")
 _NO_STEP_NS = 1_000_000_000
@@ -21,21 +30,14 @@ _EVEN_BELOW_PER_S = 1.0
 
 
 def _build(view: View) -> Sequence[Visual]:
-    lanes = [
-        lane
-        for lane in view.of("softirq.rate_per_s")
-        if lane.axis == "cpu"
-        and len(lane.t_ns)
-        and len(lane.axis_values)
-        and np.isfinite(told(lane.values)).any()
-    ]
+    lanes = [lane for lane in view.of("softirq.rate_per_s") if np.isfinite(_values(lane)).any()]
     lanes.sort(key=lambda lane: (-float(_rates(lane).sum()), lane.labels.get("vector", "")))
     lanes = [lane for lane in lanes if float(_rates(lane).sum()) > 0] or lanes[:1]
     if not lanes:
         return ()
-    cpus, t_ns = lanes[0].axis_values[:MAX_CPUS], lanes[0].t_ns
-    same = [lane for lane in lanes if lane.axis_values[:MAX_CPUS] == cpus and len(lane.t_ns) == len(t_ns)]
-    drawn = same[:MAX_VECTORS]
+    t_ns, cpus = lanes[0].t_ns, _cpus(lanes[0])
+    same = [lane for lane in lanes if _cpus(lane) == cpus and len(lane.t_ns) == len(t_ns)]
+    drawn = same[: max(LEAST_VECTORS, min(MAX_VECTORS, MAX_CELLS // (len(cpus) * LEAST_COLUMNS)))]
     columns = max(1, min(len(t_ns), MAX_CELLS // (len(cpus) * len(drawn))))
     edges = np.linspace(0, len(t_ns), columns + 1).astype(np.int64)
     step = int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else _NO_STEP_NS
@@ -43,40 +45,50 @@ def _build(view: View) -> Sequence[Visual]:
         tuple(int(t_ns[at]) for at in edges[:-1]),
         max(1, step * len(t_ns) // columns),
         cpus,
-        tuple(_matrix(lane, edges, len(cpus)) for lane in drawn),
+        tuple(_matrix(lane, edges) for lane in drawn),
         _busy(view, cpus),
     )
     return [Visual("softirq-heat", "softirq-heat", _TITLE, body=body, left_out=len(lanes) - len(drawn))]
 
 
+def _cpus(lane: Lane) -> tuple[str, ...]:
+    """The CPUs whose columns there are."""
+    return lane.axis_values[: min(MAX_CPUS, lane.values.shape[1])] if lane.axis == "cpu" else ()
+
+
+def _values(lane: Lane) -> Values:
+    """[n, cpus]: rates; what cannot be one is NaN."""
+    values = told(lane.values[:, : len(_cpus(lane))])
+    return np.where(values >= 0, values, np.nan)
+
+
 def _rates(lane: Lane) -> Values:
     """[cpus]: the mean rate on each CPU, 0 where nothing was read."""
-    values = told(lane.values)
+    values = _values(lane)
     read = np.isfinite(values).sum(axis=0)
     return np.asarray(np.nansum(values, axis=0) / np.maximum(read, 1))
 
 
-def _matrix(lane: Lane, edges: npt.NDArray[np.int64], cpus: int) -> CpuMatrix:
+def _matrix(lane: Lane, edges: npt.NDArray[np.int64]) -> CpuMatrix:
     """Columns are means of the readings in them; each cites the first of its lines."""
-    values = told(lane.values)[:, :cpus]
+    values = _values(lane)
     read = np.isfinite(values)
     sums = np.add.reduceat(np.where(read, values, 0.0), edges[:-1], axis=0)
     counts = np.add.reduceat(read.astype(np.int64), edges[:-1], axis=0)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    rates = _rates(lane)[:cpus]
-    top = int(np.argmax(rates))
-    at = np.flatnonzero(read.any(axis=1))
-    cite = cited(lane, np.nan_to_num(values[:, top]), at, "mean")
-    mean = float(rates.mean())
+    rates = _rates(lane)
+    top, mean = int(np.argmax(rates)), float(rates.mean())
+    cite, known = ends(lane, np.flatnonzero(read.any(axis=1))), lines(lane)
+    uneven = float(rates[top]) / mean if mean > _EVEN_BELOW_PER_S and len(rates) > 1 else None
     return CpuMatrix(
         lane.labels.get("vector", ""),
         "per_s",
-        tuple(tuple(rounded(one) for one in row) for row in means.T.tolist()),
-        tuple(int(lane.lines[row]) if lane.lines is not None else 0 for row in edges[:-1].tolist()),
+        tuple(tuple(rounded(one, CELL_DIGITS) for one in row) for row in means.T.tolist()),
+        tuple(int(known[row]) for row in edges[:-1].tolist()),
         lane.cite,
         Figure(float(rates.sum()), "per_s", cite),
         Figure(float(rates[top]), "per_s", cite),
-        Figure(float(rates[top]) / mean, "count", cite) if mean > _EVEN_BELOW_PER_S and cpus > 1 else None,
+        None if uneven is None else Figure(uneven, "count", cite),
         lane.axis_values[top],
     )
 
@@ -87,14 +99,11 @@ def _busy(view: View, cpus: Sequence[str]) -> tuple[Figure | None, ...]:
     if lane is None:
         return (None,) * len(cpus)
     found: list[Figure | None] = []
+    values, place = _values(lane), {name: at for at, name in enumerate(_cpus(lane))}
     for name in cpus:
-        at = lane.axis_values.index(name) if name in lane.axis_values else -1
-        rows = np.flatnonzero(np.isfinite(told(lane.values[:, at]))) if at >= 0 else np.zeros(0, np.int64)
-        if len(rows):
-            values = lane.values[:, at]
-            found.append(Figure(float(values[rows].mean()), "pct", cited(lane, values, rows, "mean")))
-        else:
-            found.append(None)
+        own = values[:, place[name]] if name in place else np.zeros(0)
+        rows = np.flatnonzero(np.isfinite(own))
+        found.append(Figure(float(own[rows].mean()), "pct", ends(lane, rows)) if len(rows) else None)
     return tuple(found)
 
 

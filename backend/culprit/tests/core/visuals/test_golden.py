@@ -49,9 +49,13 @@ CASES: dict[str, Case] = {
 }
 
 
+def seen(case: Case) -> View:
+    """What a case is about."""
+    return case() if callable(case) else captured(case)
+
+
 def drawn(builder: str, case: Case) -> list[dict[str, Any]]:
-    view = case() if callable(case) else captured(case)
-    [one] = draw([BUILDERS[builder]], view)
+    [one] = draw([BUILDERS[builder]], seen(case))
     return [json.loads(to_json(rounded(visual_form(one.builder, each)))) for each in one.visuals]
 
 

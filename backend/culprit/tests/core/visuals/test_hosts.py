@@ -179,7 +179,7 @@ def test_a_heat_of_many_cpus_stays_small() -> None:
     ]
     drawn = body("softirq-heat", View(lanes=lanes))
     assert isinstance(drawn, CpuHeat)
-    assert [one.vector for one in drawn.matrices] == ["V9", "V8", "V7", "V6", "V5", "V4"]
+    assert [one.vector for one in drawn.matrices] == ["V9", "V8", "V7"]
     assert sum(len(one.values) * len(one.values[0]) for one in drawn.matrices) <= MAX_CELLS
     assert len(drawn.t_ns) == len(drawn.matrices[0].values[0])
     total = sum(value or 0.0 for row in drawn.matrices[0].values for value in row) / len(drawn.t_ns)
