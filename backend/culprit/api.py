@@ -11,6 +11,7 @@ from culprit.catalogue import script
 from culprit.diagnoses import endpoints as diagnoses
 from culprit.evidence import endpoints as evidence
 from culprit.findings import endpoints as findings
+from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
@@ -41,6 +42,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     incidents.router,
     mute_endpoints.router,
     visuals.router,
+    fleet.router,
 )
 
 

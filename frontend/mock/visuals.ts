@@ -4,27 +4,45 @@ import * as live from "./live.ts";
 import { ok, route } from "./routes.ts";
 import callPath from "./visuals/call-path.json" with { type: "json" };
 import connectTimes from "./visuals/connect-times.json" with { type: "json" };
+import diskTimes from "./visuals/disk-times.json" with { type: "json" };
 import dropLadder from "./visuals/drop-ladder.json" with { type: "json" };
+import groupMemory from "./visuals/group-memory.json" with { type: "json" };
 import listenerQueues from "./visuals/listener-queues.json" with { type: "json" };
 import loadStages from "./visuals/load-stages.json" with { type: "json" };
+import load from "./visuals/load.json" with { type: "json" };
+import numa from "./visuals/numa.json" with { type: "json" };
+import pageFaults from "./visuals/page-faults.json" with { type: "json" };
+import peers from "./visuals/peers.json" with { type: "json" };
 import portRanges from "./visuals/port-ranges.json" with { type: "json" };
 import routes from "./visuals/routes.json" with { type: "json" };
+import schedLatency from "./visuals/sched-latency.json" with { type: "json" };
+import softirqHeat from "./visuals/softirq-heat.json" with { type: "json" };
 import tcpStates from "./visuals/tcp-states.json" with { type: "json" };
 import threadCalls from "./visuals/thread-calls.json" with { type: "json" };
 import threadTimeline from "./visuals/thread-timeline.json" with { type: "json" };
+import useGrid from "./visuals/use-grid.json" with { type: "json" };
 import waitChain from "./visuals/wait-chain.json" with { type: "json" };
 
 const DRAWN = [
   callPath,
   connectTimes,
+  diskTimes,
   dropLadder,
+  groupMemory,
   listenerQueues,
   loadStages,
+  load,
+  numa,
+  pageFaults,
+  peers,
   portRanges,
   routes,
+  schedLatency,
+  softirqHeat,
   tcpStates,
   threadCalls,
   threadTimeline,
+  useGrid,
   waitChain,
 ].flat() as unknown as Visual[];
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from collectors.sched import SchedTable
+from collectors.sched import PREEMPTED, SchedTable
 from collectors.trie import I64
 
 WIDTH_MAX = 8192
@@ -139,3 +139,57 @@ def _segments(offset: I64, length: I64, task: I64, pixel: int) -> list[Segment]:
         ]
         rows.sort()
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One wait of `task` (index) that ended when it was switched in on `cpu`.
+
+    `instead` are (task, ns) of those who ran on that CPU meanwhile, the longest first; it may have been allowed to run
+    on others, and may have come from one.
+    """
+
+    task: int
+    from_ns: int
+    waited_ns: int
+    cpu: int
+    preempted: bool
+    instead: tuple[tuple[int, int], ...]
+
+
+def worst_waits(table: SchedTable, most: int = 20) -> list[Wait]:
+    """The longest waits, the longest first, each with who had the CPU in its place."""
+    waited = np.flatnonzero(table.delay_ns > 0)
+    if len(waited) > most:
+        waited = waited[np.argpartition(-table.delay_ns[waited], most - 1)[:most]]
+    order = waited[np.lexsort((table.t_ns[waited], -table.delay_ns[waited]))]
+    by_cpu: dict[int, I64] = {}
+    found: list[Wait] = []
+    for row in order.tolist():
+        cpu, stop = int(table.cpu[row]), int(table.t_ns[row])
+        start = stop - int(table.delay_ns[row])
+        if cpu not in by_cpu:
+            by_cpu[cpu] = np.flatnonzero(table.cpu == cpu)
+        own = by_cpu[cpu]
+        begun = table.t_ns[own]
+        # Slices of one CPU follow each other: only the one before the first that begins inside may reach into it.
+        low = max(0, int(np.searchsorted(begun, start, "right")) - 1)
+        inside = own[low : int(np.searchsorted(begun, stop, "left"))]
+        ran = np.minimum(table.t_ns[inside] + table.len_ns[inside], stop) - np.maximum(
+            table.t_ns[inside], start
+        )
+        tasks, which = np.unique(table.task[inside[ran > 0]], return_inverse=True)
+        sums = np.zeros(len(tasks), np.int64)
+        np.add.at(sums, which.reshape(-1), ran[ran > 0])
+        longest = np.lexsort((tasks, -sums))
+        found.append(
+            Wait(
+                int(table.task[row]),
+                start,
+                stop - start,
+                cpu,
+                bool(table.origin[row] == PREEMPTED),
+                tuple((int(tasks[at]), int(sums[at])) for at in longest.tolist()),
+            )
+        )
+    return found

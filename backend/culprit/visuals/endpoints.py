@@ -30,9 +30,14 @@ Findings = Annotated[
 
 
 @router.get("/runs/{run_id}/visuals", response_model=RunVisualsRead)
-def get_run_visuals(run_id: UUID, db: Db, actor: CurrentActor, ids: Ids, findings: Findings) -> Response:
-    """What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules."""
-    return fast_json(service.of_run(db, actor, run_id, ids, findings))
+def get_run_visuals(  # noqa: PLR0917 - one parameter per query parameter
+    run_id: UUID, db: Db, actor: CurrentActor, ids: Ids, findings: Findings, baseline: UUID | None = None
+) -> Response:
+    """What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules.
+
+    Where a picture can show two runs, that of `baseline` is the one before.
+    """
+    return fast_json(service.of_run(db, actor, run_id, ids, findings, baseline=baseline))
 
 
 @router.get("/visuals")

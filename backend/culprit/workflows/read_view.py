@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +15,10 @@ from collectors.columns import DamagedFile
 from collectors.contract import Sentence
 from culprit.core import chunks
 from culprit.core.rules.contract import Citation, Subject
-from culprit.core.rules.view import Happening, Lane, Outcome, Reads, Row, Stacks, View
+from culprit.core.rules.view import HOME, Happening, Lane, Outcome, Reads, Row, Scheduled, Stacks, View
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
 from culprit.models import Artifact, Event, Profile, ResultTable, Run, RunCollector, SeriesChunk
-from culprit.profiles.loaded import PROFILES
+from culprit.profiles.loaded import PROFILES, SCHEDS
 
 MAX_CHUNKS = 20_000
 MAX_EVENTS = 2_000
@@ -60,7 +61,24 @@ def read_view(
         seconds=max(((t1 - t0) / 1e9 for t0, t1 in spans), default=0.0),
         span_ns=(min(t0 for t0, _ in spans), max(t1 for _, t1 in spans)) if spans else None,
         capture_cpu_cores=_own_cost(ordered),
+        sched=_sched(session, store, cites) if only is not None and "sched" in only.stacks else None,
     )
+
+
+def read_peers(session: Session, runs: Mapping[UUID, str], metrics: Collection[str]) -> dict[str, View]:
+    """The series of these metrics of many runs at once, by the names that are given for the runs."""
+    home = select(RunCollector).where(RunCollector.run_id.in_(runs), RunCollector.state.in_(HOME))
+    rows = {row.id: row for row in session.scalars(home)}
+    parts = {
+        one.id: one for one in session.scalars(select(Artifact).where(Artifact.run_collector_id.in_(rows)))
+    }
+    lanes: dict[str, list[Lane]] = {str(run): [] for run in runs}
+    for lane in _lanes(session, _Cites(rows, parts), Reads(metrics=frozenset(metrics))):
+        lanes[lane.cite.run].append(lane)
+    outcomes: dict[UUID, dict[str, Outcome]] = {}
+    for row in rows.values():
+        outcomes.setdefault(row.run_id, {})[row.collector] = _outcome(row)
+    return {name: View(outcomes.get(run, {}), lanes[str(run)]) for run, name in runs.items()}
 
 
 class _Cites:
@@ -201,12 +219,39 @@ def _stacks(session: Session, store: ArtifactStore, cites: _Cites, only: Reads |
             profile = PROFILES.get(one.store_key, store.path)
         except (ArtifactMissing, ArtifactAltered, DamagedFile):
             continue
-        source = one.source or {}
-        artifact = (source.get("artifacts") or {}).get(source.get("part"))
-        base = cites.of(one.run_collector_id, UUID(artifact) if artifact else None)
-        cite = Citation(base.run, base.collector, base.artifact, base.part, (), str(one.id))
-        found[one.kind] = Stacks(one.kind, profile, cite, one.lost or 0, one.unknown_share or 0.0)
+        found[one.kind] = Stacks(
+            one.kind, profile, _place(one, cites), one.lost or 0, one.unknown_share or 0.0
+        )
     return found
+
+
+def _sched(session: Session, store: ArtifactStore, cites: _Cites) -> Scheduled | None:
+    """The events of the scheduler, where they are ready and can be opened."""
+    query = (
+        select(Profile)
+        .where(
+            Profile.run_collector_id.in_(cites.collectors), Profile.state == "ready", Profile.kind == "sched"
+        )
+        .order_by(Profile.id.desc())
+    )
+    for one in session.scalars(query):
+        if not one.store_key:
+            continue
+        try:
+            table = SCHEDS.get(one.store_key, store.path)
+        except (ArtifactMissing, ArtifactAltered, DamagedFile, FileNotFoundError):
+            continue
+        # A flame graph is no place to look for a wait: the events themselves are.
+        return Scheduled(table, replace(_place(one, cites), profile=""))
+    return None
+
+
+def _place(one: Profile, cites: _Cites) -> Citation:
+    """The artifact that a profile was made of, and the profile."""
+    source = one.source or {}
+    artifact = (source.get("artifacts") or {}).get(source.get("part"))
+    base = cites.of(one.run_collector_id, UUID(artifact) if artifact else None)
+    return Citation(base.run, base.collector, base.artifact, base.part, (), str(one.id))
 
 
 def _own_cost(runs: Sequence[Run]) -> float | None:

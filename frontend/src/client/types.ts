@@ -2,6 +2,7 @@
 
 import type { Sentence } from "../core/words";
 
+export type * from "./hostVisuals";
 export type * from "./visuals";
 export type { Sentence };
 export interface Bilingual {

@@ -1,6 +1,7 @@
 /** Pictures of what a run brought home: each has a body of one kind, which one renderer draws. */
 
 import type { Sentence } from "../core/words";
+import type { HostBody } from "./hostVisuals";
 
 /** A name of ours in both languages, or a name from the host, which is data. */
 export type VisualLabel = string | { en: string; zh: string };
@@ -165,6 +166,7 @@ export type VisualBody =
   | GaugesBody
   | GraphBody
   | HistogramBody
+  | HostBody
   | LadderBody
   | PathBody
   | StackedBody

@@ -5,7 +5,7 @@ export interface Heat {
   t0Ns: number;
   colNs: number;
   rows: number;
-  /** [row][column] */
+  /** [row][column]; NaN is no data. */
   counts: number[][];
 }
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: Iglewicz and Hoaglin: modified z-scores above 3.5 are outliers. They need some peers to be one of.
-OUTLIER_Z = 3.5
-SCALE = 0.6745
+from culprit.core.peers import OUTLIER_Z, SCALE
+
+#: Modified z-scores need some peers to be one of.
 ENOUGH = 5
 #: Of fewer peers, twice their median is far.
 LEAST_RATIO = 2.0

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from collectors.contract import Sentence, Times, Values
+from collectors.sched import SchedTable
 from culprit.core.intervals import wilson
-from culprit.core.rules.contract import Citation, Measured, Subject
+from culprit.core.rules.contract import Citation, Finding, Measured, Subject
 from culprit.core.stack_search import matching, search
 from culprit.core.stacks import Filter, Profile
 
@@ -129,13 +130,22 @@ class Stacks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Scheduled:
+    """What the scheduler did, event by event, and where that was read."""
+
+    table: SchedTable
+    cite: Citation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class View:
     """Everything that rules may read. `scope` is what the capture looked at, as subject pairs.
 
     `span_ns` is from when to when it was captured; what was fetched from elsewhere may cover more.
 
     `baseline` is the same host, another time, or peers; None where there is none. `twins` are healthy hosts of
-    the same kind at the same time, by name.
+    the same kind at the same time, by name. `findings` are what rules said of it already, and `sched` the events of
+    the scheduler: no rule reads these, pictures do.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -150,6 +160,8 @@ class View:
     capture_cpu_cores: float | None = None
     baseline: View | None = None
     twins: Mapping[str, View] = field(default_factory=dict)
+    findings: Sequence[Finding] = ()
+    sched: Scheduled | None = None
 
     def against(self, baseline: View) -> View:
         """The same view with something to compare with."""
@@ -204,12 +216,18 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What somebody wants to see of a view, by exact names: so much is read, and no more."""
+    """What somebody wants to see of a view, by exact names: so much is read, and no more.
+
+    `stacks` are kinds of profiles; the kind `sched` is `View.sched`. `findings` wants what rules said, and `peers` are
+    the metrics that are wanted of the other hosts of the same capture.
+    """
 
     metrics: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
     stacks: frozenset[str] = frozenset()
+    peers: frozenset[str] = frozenset()
+    findings: bool = False
 
     def __or__(self, other: Reads) -> Reads:
         return Reads(
@@ -217,6 +235,8 @@ class Reads:
             self.tables | other.tables,
             self.events | other.events,
             self.stacks | other.stacks,
+            self.peers | other.peers,
+            self.findings or other.findings,
         )
 
 
@@ -226,9 +246,18 @@ def reads(
     tables: Iterable[str] = (),
     events: Iterable[str] = (),
     stacks: Iterable[str] = (),
+    peers: Iterable[str] = (),
+    findings: bool = False,
 ) -> Reads:
     """`Reads` of any collections of names."""
-    return Reads(frozenset(metrics), frozenset(tables), frozenset(events), frozenset(stacks))
+    return Reads(
+        frozenset((*metrics, *peers)),
+        frozenset(tables),
+        frozenset(events),
+        frozenset(stacks),
+        frozenset(peers),
+        findings,
+    )
 
 
 def column(lane: Lane, name: str) -> Values | None:

@@ -11,6 +11,7 @@ import { formatRange, padded } from "../../core/range";
 import { useSentence } from "../../lib/i18n";
 import { isActive, useRun } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { textField, useUrlState } from "../../lib/urlState";
 import { useNames } from "../../lib/useNames";
 import { Visuals } from "../../renderers/visuals/Visuals";
 import { Artifacts } from "./Artifacts";
@@ -20,6 +21,9 @@ import { Profiles } from "./Profiles";
 import { SchedPanel } from "./SchedPanel";
 import { SeriesPanel } from "./SeriesPanel";
 import { Tables } from "./Tables";
+
+/** `before` is the run that the pictures compare this one with. */
+const FIELDS = { before: textField };
 
 /** One run: what ran on the host, what came home, and what was read from it. */
 export function RunPage() {
@@ -52,6 +56,7 @@ function Parts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const sentence = useSentence();
   const time = useTimeFormat();
+  const [{ before }] = useUrlState(FIELDS);
   const clock = run.clock;
   const timing = (name: string) => milliseconds(run.timings?.[name]);
   return (
@@ -81,7 +86,7 @@ function Parts({ run }: { run: Run }) {
       {!isActive(run.state) && <Findings run={run} />}
       {!isActive(run.state) && (
         <Panel title={t("visuals.title")} flush id="visuals">
-          <Visuals runId={run.id} />
+          <Visuals runId={run.id} baseline={before || undefined} />
         </Panel>
       )}
       <Profiles profiles={run.profiles} />

@@ -10,6 +10,8 @@ interface Props {
   brush: Range | undefined;
   baseline: Range | undefined;
   label: string;
+  /** How high a row is. */
+  rowPx?: number;
   /** `baseline` is true where Shift was held. */
   onBrush(range: Range | undefined, baseline: boolean): void;
 }
@@ -17,12 +19,12 @@ interface Props {
 const ROW_PX = 4;
 
 /** Samples over time as a heat map; drag to brush, Shift-drag for the baseline, Esc to give the range back. */
-export function HeatStrip({ heat, brush, baseline, label, onBrush }: Props) {
+export function HeatStrip({ heat, brush, baseline, label, rowPx = ROW_PX, onBrush }: Props) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useComputedColorScheme("dark");
   const [drag, setDrag] = useState<{ from: number; to: number; baseline: boolean } | null>(null);
-  const height = heat.rows * ROW_PX;
+  const height = heat.rows * rowPx;
   const whole = heatRange(heat);
 
   useEffect(() => {
@@ -34,8 +36,8 @@ export function HeatStrip({ heat, brush, baseline, label, onBrush }: Props) {
     element.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    paint(context, heat, width, scheme === "dark");
-  }, [heat, width, height, scheme]);
+    paint(context, heat, { width, rowPx, dark: scheme === "dark" });
+  }, [heat, width, height, rowPx, scheme]);
 
   const share = (event: PointerEvent) => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -104,19 +106,33 @@ function Brush(props: { range: Range; whole: Range; width: number; name: "brush"
   );
 }
 
-function paint(context: CanvasRenderingContext2D, heat: Heat, width: number, dark: boolean): void {
+interface Surface {
+  width: number;
+  rowPx: number;
+  dark: boolean;
+}
+
+/** Counts by strength; what is no number was not measured and is striped. */
+function paint(context: CanvasRenderingContext2D, heat: Heat, { width, rowPx, dark }: Surface): void {
   const n = columns(heat);
   const max = peak(heat);
   const cell = width / Math.max(n, 1);
   for (let row = 0; row < heat.rows; row += 1)
     for (let col = 0; col < n; col += 1) {
-      const value = strength(heat.counts[row]?.[col] ?? 0, max);
+      const count = heat.counts[row]?.[col] ?? 0;
+      const left = Math.floor(col * cell);
+      const right = Math.ceil((col + 1) * cell);
+      const top = (heat.rows - 1 - row) * rowPx;
+      if (Number.isNaN(count)) {
+        context.fillStyle = dark ? "#2b343e" : "#cfd6dd";
+        for (let x = left - (left % 4); x < right; x += 4) context.fillRect(x, top, 1, rowPx);
+        continue;
+      }
+      const value = strength(count, max);
       if (value === 0) continue;
       context.fillStyle = dark
         ? `hsl(${30 - value * 12} ${58 + value * 14}% ${14 + value * 36}%)`
         : `hsl(${32 - value * 16} 82% ${95 - value * 33}%)`;
-      const left = Math.floor(col * cell);
-      const top = (heat.rows - 1 - row) * ROW_PX;
-      context.fillRect(left, top, Math.max(1, Math.ceil((col + 1) * cell) - left), ROW_PX);
+      context.fillRect(left, top, Math.max(1, right - left), rowPx);
     }
 }

@@ -13,21 +13,29 @@ interface Props {
   findings?: readonly string[];
   /** Only these pictures; together with `findings`, both. */
   ids?: readonly string[];
+  /** The run that is shown as the one before, where a picture can show two. */
+  baseline?: string | undefined;
 }
 
 /** The pictures of a run; asked for once, kept until the run is read anew. */
-export const useRunVisuals = (runId: string, ids: readonly string[] = [], findings: readonly string[] = []) =>
+export const useRunVisuals = (
+  runId: string,
+  ids: readonly string[] = [],
+  findings: readonly string[] = [],
+  baseline: string | undefined = undefined,
+) =>
   useQuery({
-    queryKey: [...keys.run(runId), "visuals", [...ids], [...findings]],
-    queryFn: () => get<RunVisuals>(`/runs/${runId}/visuals`, { ids: [...ids], findings: [...findings] }),
+    queryKey: [...keys.run(runId), "visuals", [...ids], [...findings], baseline ?? ""],
+    queryFn: () =>
+      get<RunVisuals>(`/runs/${runId}/visuals`, { ids: [...ids], findings: [...findings], baseline }),
     enabled: runId !== "",
     placeholderData: keepPreviousData,
   });
 
 /** What a run brought home, as pictures; those that nothing was collected for are named below, with the reason. */
-export function Visuals({ runId, findings = [], ids = [] }: Props) {
+export function Visuals({ runId, findings = [], ids = [], baseline }: Props) {
   const { t } = useTranslation();
-  const query = useRunVisuals(runId, ids, findings);
+  const query = useRunVisuals(runId, ids, findings, baseline);
   return (
     <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
       {({ visuals }) =>

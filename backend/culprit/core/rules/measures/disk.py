@@ -16,7 +16,7 @@ RECLAIM_FRAMES = (
     "|try_to_free_pages|try_to_free_mem_cgroup_pages)$"
 )
 #: Waits that are uninterruptible by design and mean nothing: a parent between vfork and exec, idle kernel threads.
-_MEANS_NOTHING = frozenset(
+MEANS_NOTHING = frozenset(
     ("kernel_clone", "wait_for_vfork_done", "worker_thread", "kthread", "do_wait", "None", "")
 )
 
@@ -35,7 +35,7 @@ def _blocked(view: View) -> list[Measured]:
             found.append(Measured(blocked, process(view, row), (row.cite,), 1, (), detail))
     for row in view.rows("wchans"):
         seen, scans = row.number("seen"), row.number("scans")
-        if row.text("wchan") not in _MEANS_NOTHING and seen and scans:
+        if row.text("wchan") not in MEANS_NOTHING and seen and scans:
             detail = {"comm": row.text("comm"), "wchan": row.text("wchan")}
             found.append(
                 Measured(seen / scans, (("comm", row.text("comm")),), (row.cite,), int(scans), (), detail)
@@ -49,7 +49,7 @@ def _stuck(view: View) -> list[Measured]:
     for row in view.rows("wchans"):
         tasks, seen = row.number("tasks"), row.number("seen")
         looked_twice = (row.number("scans") or 0) >= 2
-        if row.text("wchan") not in _MEANS_NOTHING and tasks and seen and looked_twice and seen > tasks:
+        if row.text("wchan") not in MEANS_NOTHING and tasks and seen and looked_twice and seen > tasks:
             kept.append((seen - tasks, row))
     if not kept:
         return _nothing(view, "wchans", "thread_groups")

@@ -38,7 +38,7 @@ def _recent(view: View, *kinds: str) -> Iterator[Happening]:
             yield one
 
 
-def _killed_by_limit(view: View) -> Iterator[tuple[str, Happening]]:
+def killed_by_limit(view: View) -> Iterator[tuple[str, Happening]]:
     """(control group, kill) of the last minutes, of groups that this capture saw or was about.
 
     The kernel's log is shared by all containers of a machine: a kill of a group that is neither there now nor
@@ -56,7 +56,7 @@ def _killed_by_limit(view: View) -> Iterator[tuple[str, Happening]]:
 def _group_kills(view: View) -> list[Measured]:
     """Kills for want of memory under a group's limit: those that the log tells, or more where the group counts more."""
     told: defaultdict[str, list[Happening]] = defaultdict(list)
-    for path, one in _killed_by_limit(view):
+    for path, one in killed_by_limit(view):
         told[path].append(one)
     rows = {row.text("path"): row for row in limited_groups(view)}
     found = []
@@ -129,7 +129,7 @@ def _killed_jvms(view: View) -> list[Measured]:
     """Anonymous memory of JVMs at the moment of their kill, as a share of the limit; the most of each group."""
     limits = {row.text("path"): row for row in limited_groups(view)}
     most: dict[str, Measured] = {}
-    for path, one in _killed_by_limit(view):
+    for path, one in killed_by_limit(view):
         row, anon = limits.get(path), _ANON.search(one.detail)
         limit_kb = row.number("limit_kb") if row else None
         if one.params.get("comm") != _JVM or row is None or not limit_kb or anon is None:

@@ -13,8 +13,7 @@ from culprit.core.rules.view import Lane, Outcome, Row, View
 from culprit.core.visuals.bodies import Body
 from culprit.core.visuals.contract import MAX_PER_BUILDER
 from culprit.core.visuals.registry import BUILDERS, draw, fitting, reads_of
-from culprit.tests.core.visuals.fixtures import captured
-from culprit.tests.core.visuals.test_golden import CASES
+from culprit.tests.core.visuals.test_golden import CASES, seen
 from culprit.visuals.schemas import VisualRead
 from culprit.visuals.service import visual_form
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +29,7 @@ EVERY = pytest.mark.parametrize("builder", BUILDERS)
 COLUMNS = {
     kind: sorted({name for row in rows for name in row.cells})
     for case in CASES.values()
-    for kind, rows in captured(case).tables.items()
+    for kind, rows in seen(case).tables.items()
 }
 _CELLS = st.one_of(
     st.none(),
@@ -107,7 +106,7 @@ def test_nothing_says_why(builder: str) -> None:
 
 @EVERY
 def test_a_crowd_is_cut_to_what_can_be_seen(builder: str) -> None:
-    view = captured(CASES[builder])
+    view = seen(CASES[builder])
     tables = {
         kind: [one for one in rows for _ in range(20_000 // len(rows))] for kind, rows in view.tables.items()
     }
@@ -149,7 +148,7 @@ def test_only_what_is_drawn_is_read() -> None:
 
 def test_every_kind_of_body_is_drawn_of_something_real() -> None:
     kinds = {
-        one.body.kind for name, case in CASES.items() for drawn in draw([BUILDERS[name]], captured(case))
+        one.body.kind for name, case in CASES.items() for drawn in draw([BUILDERS[name]], seen(case))
         for one in drawn.visuals if one.body is not None
     }  # fmt: skip
     assert kinds == {kind.__dataclass_fields__["kind"].default for kind in Body.__args__}

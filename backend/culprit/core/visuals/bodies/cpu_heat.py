@@ -1,0 +1,50 @@
+"""Rates on each CPU over time, one picture for each vector: where the work lands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from culprit.core.rules.contract import Citation
+from culprit.core.visuals.bodies.figure import Figure
+
+#: Numbers of all matrices of a body together, and the digits of each: an answer is some 200 kB at most.
+MAX_CELLS = 36_000
+CELL_DIGITS = 3
+MAX_CPUS = 512
+#: With many CPUs fewer vectors are drawn, so that time is not cut into too few columns.
+MAX_VECTORS, LEAST_VECTORS = 6, 2
+LEAST_COLUMNS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CpuMatrix:
+    """`values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `cite` that they were read from.
+
+    `uneven` is the rate of the busiest CPU over the mean of all, `most` that of the busiest one, `busiest`.
+    """
+
+    vector: str
+    unit: str
+    values: tuple[tuple[float | None, ...], ...]
+    lines: tuple[int, ...]
+    cite: Citation
+    total: Figure
+    most: Figure
+    uneven: Figure | None
+    busiest: str
+
+
+@dataclass(frozen=True, slots=True)
+class CpuHeat:
+    """Matrices over the same CPUs and the columns that begin at `t_ns`, the busiest vector first.
+
+    `step_ns` is how long a column is. `busy` is the time of each CPU in softirqs, in percent, where it is known.
+    """
+
+    t_ns: tuple[int, ...]
+    step_ns: int
+    cpus: tuple[str, ...]
+    matrices: tuple[CpuMatrix, ...]
+    busy: tuple[Figure | None, ...]
+    kind: Literal["cpu_heat"] = "cpu_heat"

@@ -1,0 +1,151 @@
+"""How long tasks waited for a CPU, before and after, and who ran instead in the longest waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from collectors.contract import Sentence, Text
+from culprit.core.rules.view import Row, Scheduled, View, reads
+from culprit.core.sched import Wait, delay_histogram, worst_waits
+from culprit.core.visuals.bodies.figure import Figure
+from culprit.core.visuals.bodies.gauges import Gauge, Gauges
+from culprit.core.visuals.bodies.sched_latency import (
+    MAX_INSTEAD,
+    MAX_WORST,
+    LongWait,
+    Ran,
+    SchedLatency,
+    Waits,
+)
+from culprit.core.visuals.contract import Builder, Visual
+from culprit.core.visuals.readings import cell
+
+_TITLE = Text("Waits for a CPU", "等待 CPU 的时间")
+_MS = 1e6
+MAX_ROWS = 20
+#: As F-PERF-LOST: with more of the events gone, waits are not what they seem.
+MUCH_LOST = 0.01
+#: As F-SCHED-DELAY, ms a turn.
+WARN_MS, BAD_MS = 1.0, 3.0
+
+
+def _build(view: View) -> Sequence[Visual]:
+    if view.sched is not None:
+        drawn = _of_events(view.sched, view.baseline.sched if view.baseline else None)
+        if drawn is not None:
+            return [drawn]
+    return _of_counters(view.rows("sched_delay"))
+
+
+def _of_events(now: Scheduled, before: Scheduled | None) -> Visual | None:
+    waits = _waits(now)
+    if waits is None:
+        return None
+    notes = []
+    if now.table.lost_share > MUCH_LOST:
+        notes.append(
+            Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events})
+        )
+    comms = now.table.comm.all()
+    worst = tuple(_long(now, comms, one) for one in worst_waits(now.table, MAX_WORST))
+    body = SchedLatency(waits, _waits(before) if before is not None else None, worst)
+    return Visual("sched-latency", "sched-latency", _TITLE, body=body, notes=tuple(notes))
+
+
+def _waits(of: Scheduled) -> Waits | None:
+    """None where nobody was seen waiting."""
+    delays = of.table.delay_ns[of.table.delay_ns >= 0]
+    if not len(delays):
+        return None
+    histogram = delay_histogram(of.table)
+    rank = -(-99 * len(delays) // 100) - 1
+    return Waits(
+        tuple(histogram.edges_us),
+        tuple(histogram.counts),
+        len(delays),
+        _ms(of, float(delays.mean())),
+        _ms(of, float(np.partition(delays, rank)[rank])),
+        _ms(of, float(delays.max())),
+        of.table.lost_share,
+    )
+
+
+def _ms(of: Scheduled, ns: float) -> Figure:
+    return Figure(ns / _MS, "ms", of.cite)
+
+
+def _long(of: Scheduled, comms: Sequence[str], one: Wait) -> LongWait:
+    def who(task: int) -> tuple[str, int, int]:
+        return comms[task], int(of.table.pid[task]), int(of.table.tid[task])
+
+    rest = sum(ns for _, ns in one.instead[MAX_INSTEAD:])
+    return LongWait(
+        *who(one.task),
+        one.from_ns,
+        _ms(of, one.waited_ns),
+        one.cpu,
+        one.preempted,
+        tuple(Ran(*who(task), _ms(of, ns)) for task, ns in one.instead[:MAX_INSTEAD]),
+        _ms(of, rest) if rest else None,
+    )
+
+
+def _of_counters(rows: Sequence[Row]) -> list[Visual]:
+    """Without the events only means are known: how long the threads of each process waited at each turn."""
+    known = [(value, row) for row in rows if (value := cell(row, "delay_ms_per_switch")) is not None]
+    known.sort(key=lambda one: (-one[0], one[1].text("pid")))
+    gauges = tuple(
+        Gauge(
+            row.text("pid"),
+            f"{row.text('comm')} {row.text('pid')}",
+            Figure(value, "ms", row.cite),
+            None,
+            tone="bad" if value > BAD_MS else "warn" if value > WARN_MS else "good",
+            also=tuple(
+                (label, Figure(number, unit, row.cite))
+                for label, column, unit in _ALSO
+                if (number := cell(row, column)) is not None
+            ),
+        )
+        for value, row in known[:MAX_ROWS]
+    )
+    if not gauges:
+        return []
+    body = Gauges(Text("Mean wait at each turn", "每次等待的平均时间"), "", gauges)
+    return [
+        Visual(
+            "sched-latency",
+            "sched-latency",
+            _TITLE,
+            body=body,
+            left_out=max(0, len(known) - MAX_ROWS),
+            notes=(Sentence("visual.only_means"),),
+        )
+    ]
+
+
+_ALSO = (
+    (Text("Threads", "线程"), "threads", "count"),
+    (Text("Switches", "切换次数"), "switches", "count"),
+    (Text("Share of the time spent waiting", "等待时间占比"), "wait_share_pct", "pct"),
+)
+
+BUILDER = Builder(
+    id="sched-latency",
+    title=_TITLE,
+    says=Text(
+        "Each bar is twice as long a wait as the one before it. Waits of milliseconds are normal where CPUs are shared;"
+        " what matters is that they grew. The list names who had the CPU in the longest ones.",
+        "每一柱的等待时间是前一柱的两倍。共享 CPU 时等几毫秒属正常，要看是否变长。"
+        "列表给出最长等待期间占用该 CPU 的任务。",
+    ),
+    reads=reads(tables=("sched_delay",), stacks=("sched",)),
+    collectors=("perf_sched", "proc_schedstat"),
+    rules=(
+        "F-SCHED-DELAY", "F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING", "F-SCHED-NEIGHBOUR", "F-KTHREAD-STARVES",
+        "F-SCHED-RUNQ",
+    ),
+    build=_build,
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""The fleet as rows of the store say it: hosts, their newest looks, and every rule's newest word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from sqlalchemy.orm import Session
+
+from culprit.auth.actor import Actor
+from culprit.core.fleet import Word, newest, worst
+from culprit.core.rules.read import unit_of
+from culprit.core.rules.registry import RULES
+from culprit.core.rules.use import PLACES
+from culprit.findings.schemas import TextRead
+from culprit.fleet import queries
+from culprit.fleet.queries import FiredRow, HostRow, LookRow
+from culprit.fleet.schemas import LookRead, RuleShort, WordRead
+
+Labels = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One host, its looks (the newest first), and what each rule last said in them."""
+
+    row: HostRow
+    looks: Sequence[LookRow]
+    words: Mapping[str, Word]
+
+    def short(self) -> dict[str, object]:
+        """The fields of FleetHostRead."""
+        return {
+            "id": self.row.id,
+            "name": self.row.name,
+            "labels": self.row.labels,
+            "state": self.row.state,
+            "looks": [LookRead(run_id=one.run_id, plan=one.plan, at=at(one)) for one in self.looks],
+            "worst": worst(self.words.values()),
+        }
+
+
+def at(look: LookRow) -> datetime:
+    """When a look measured last."""
+    return datetime.fromtimestamp(look.t1_ns / 1e9, UTC)
+
+
+def fleet(session: Session, actor: Actor, labels: Labels) -> tuple[list[Seen], int]:
+    """What is known of the visible hosts with these labels, and how many more there are; four SELECTs."""
+    rows, total = queries.hosts(session, actor, labels)
+    looks: dict[UUID, list[LookRow]] = {}
+    for look in queries.looks(session, [row.id for row in rows]):
+        looks.setdefault(look.host_id, []).append(look)
+    run_ids = [look.run_id for each in looks.values() for look in each]
+    fired: dict[UUID, list[FiredRow]] = {}
+    for one in queries.fired(session, run_ids):
+        fired.setdefault(one.run_id, []).append(one)
+    quiet = queries.quiet(session, run_ids)
+    seen = [
+        Seen(row, looks.get(row.id, ()), newest(_words(looks.get(row.id, ()), fired, quiet))) for row in rows
+    ]
+    return seen, total - len(rows)
+
+
+def _words(
+    looks: Sequence[LookRow],
+    fired: Mapping[UUID, Sequence[FiredRow]],
+    quiet: Mapping[UUID, Sequence[queries.Quiet]],
+) -> Iterable[Word]:
+    """Everything that was said of a host. Rules that are no more have nothing to say."""
+    for number, look in enumerate(looks):
+        for row in fired.get(look.run_id, ()):
+            rule = RULES.get(row.rule)
+            if rule is not None:
+                yield Word(
+                    row.rule, row.state, row.severity, rule.op, number, row.value, row.threshold, row.subject,
+                    row.subjects,
+                )  # fmt: skip
+        for rule_id, value, threshold in quiet.get(look.run_id, ()):
+            rule = RULES.get(rule_id)
+            if rule is not None:
+                yield Word(rule_id, "quiet", rule.levels[0][0], rule.op, number, value, threshold)
+
+
+def word(one: Word) -> WordRead:
+    """A word as it is sent."""
+    return WordRead(**word_values(one))
+
+
+def word_values(one: Word) -> dict[str, object]:
+    """The fields of WordRead."""
+    return {
+        "rule": one.rule,
+        "state": one.state,
+        "severity": one.severity,
+        "value": one.value,
+        "threshold": one.threshold,
+        "subject": dict(one.subject),
+        "subjects": one.subjects,
+        "look": one.look,
+    }
+
+
+def rules(ids: Iterable[str]) -> dict[str, RuleShort]:
+    """What is needed to show words of these rules."""
+    found = {}
+    for rule_id in sorted(set(ids)):
+        rule, place = RULES[rule_id], PLACES.get(rule_id)
+        found[rule_id] = RuleShort(
+            title=TextRead(en=rule.title.en, zh=rule.title.zh),
+            unit=unit_of(rule.measure),
+            op=rule.op,
+            grade=rule.grade.value,
+            resource=place.resource if place else None,
+            letter=place.letter if place else None,
+        )
+    return found

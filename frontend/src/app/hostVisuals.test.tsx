@@ -1,0 +1,236 @@
+import { fireEvent, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { allCaptures } from "../../mock/live";
+import { answerInstead, sent } from "../../mock/msw";
+import type { RunVisuals, Visual, VisualCite, VisualFigure } from "../client/types";
+import { open } from "../testing/screen";
+
+const RUN =
+  allCaptures()
+    .flatMap((capture) => capture.runs)
+    .find((run) => run.state === "done")?.id ?? "";
+const picture = async (name: string | RegExp) => screen.findByRole("region", { name });
+const cite: VisualCite = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
+const figure = (value: number, unit: string): VisualFigure => ({ value, unit, cite });
+
+/** The run page with this picture instead. */
+function show(body: Visual["body"]) {
+  const visual: Visual = {
+    id: "one",
+    builder: "one",
+    title: { en: "Only one", zh: "" },
+    says: { en: "How to read it.", zh: "" },
+    subject: {},
+    state: "ok",
+    reason: null,
+    body,
+    left_out: 0,
+    notes: [],
+    rules: [],
+    collectors: [],
+  };
+  answerInstead(({ path }) =>
+    path.endsWith("/visuals")
+      ? { status: 200, body: { run_id: RUN, visuals: [visual] } satisfies RunVisuals }
+      : undefined,
+  );
+  open(`/runs/${RUN}`);
+}
+
+afterEach(() => {
+  state.role = "admin";
+  answerInstead(undefined);
+});
+
+describe("the grid of resources", () => {
+  it("opens the gravest cell, and the finding of any other at a press", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${RUN}`);
+    const grid = await picture("Utilisation, saturation, errors");
+    expect(within(grid).getByRole("button", { name: /^CPU, Utilisation: critical, 100/ })).toHaveAttribute(
+      "aria-pressed",
+      "true",
+    );
+    await user.click(within(grid).getByRole("button", { name: /^CPU, Saturation: critical/ }));
+    expect(await within(grid).findByRole("link", { name: "More runnable tasks than CPUs" })).toHaveAttribute(
+      "href",
+      expect.stringContaining("rule=F-SCHED-RUNQ"),
+    );
+    expect(within(grid).getByText(/3 fired of 4 rules that had their data, of 10/)).toBeVisible();
+    expect(within(grid).getByRole("link", { name: /More runnable tasks than CPUs 3: open/ })).toHaveAttribute(
+      "href",
+      expect.stringMatching(/\/artifacts\/cpu_stat\?.*line=\d+/),
+    );
+  });
+
+  it("never shows what nobody looked at as well", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${RUN}`);
+    const grid = await picture("Utilisation, saturation, errors");
+    const cell = within(grid).getByRole("button", { name: "Network, Errors: not looked at" });
+    expect(cell).toHaveAttribute("data-state", "unknown");
+    await user.click(cell);
+    expect(await within(grid).findByText(/0 fired of 0 rules that had their data, of 16/)).toBeVisible();
+  });
+});
+
+describe("charts over time", () => {
+  it("are read at the cursor by keys, every number at its own line", async () => {
+    open(`/runs/${RUN}`);
+    const disk = await picture(/^Disk over time/);
+    const slider = within(disk).getByRole("slider", { name: /instant that is read/ });
+    fireEvent.change(slider, { target: { value: "1" } });
+    expect(within(disk).getByRole("link", { name: /Time of a request, Writes 2.66/ })).toHaveAttribute(
+      "href",
+      expect.stringContaining("line=21"),
+    );
+    expect(within(disk).getByText("Writes per request").parentElement).toHaveTextContent("1.2");
+  });
+
+  it("mark kills with the line of the kernel's log, in words as well", async () => {
+    open(`/runs/${RUN}`);
+    const [group] = await screen.findAllByRole("region", { name: /^Memory of control groups.*\/h1lab\/app/ });
+    const kill = within(group as HTMLElement).getByRole("link", { name: /Killed for want of memory python3/ });
+    expect(kill).toHaveAttribute("href", expect.stringMatching(/\/artifacts\/kmsg\?.*line=78/));
+  });
+
+  it("name where blocked tasks stand", async () => {
+    open(`/runs/${RUN}`);
+    const load = await picture("What the load is made of");
+    expect(within(load).getByText("folio_wait_bit_common")).toBeVisible();
+  });
+
+  it("hatch where nothing was read, and draw zero as a line", async () => {
+    const track = (values: (number | null)[]) => ({
+      id: "x",
+      label: "x",
+      unit: "count",
+      values,
+      lines: values.map(() => 0),
+      cite,
+    });
+    show({
+      kind: "panels",
+      from_ns: 0,
+      to_ns: 4e9,
+      panels: [
+        {
+          id: "p",
+          label: "p",
+          unit: "count",
+          look: "line",
+          t_ns: [0, 1e9, 2e9, 3e9, 4e9],
+          tracks: [track([0, 0, null, null, 0])],
+          beside: [],
+          levels: [],
+        },
+      ],
+      moments: [{ t_ns: -9e9, label: "Killed", detail: "x 1", grave: true, cite }],
+      facts: [],
+      parts_say: "",
+      parts: [],
+    });
+    const region = await picture("Only one");
+    expect(region.querySelectorAll("rect[fill$='-none)']")).toHaveLength(1);
+    expect(within(region).getByText("before the capture")).toBeVisible();
+  });
+});
+
+describe("nodes of memory", () => {
+  it("mark what is on the wrong node and say why", async () => {
+    open(`/runs/${RUN}`);
+    const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
+    const region = within(matrix as HTMLElement);
+    expect(region.getByText(/^✕ \/services\/api may run on node 0 and has its memory on node 1/)).toBeVisible();
+    expect(
+      region.getByRole("link", { name: /CPUs of node 0, memory of node 1: 1,913/ }).querySelector("rect"),
+    ).toHaveAttribute("data-mismatch", "true");
+    expect(region.getByText("99.2 % on another node")).toBeVisible();
+  });
+});
+
+describe("waits for a CPU", () => {
+  it("stand beside those of the run before, and name who ran instead", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${RUN}?before=0199`);
+    const waits = await picture("Waits for a CPU");
+    expect(within(waits).getByText("before", { exact: false, selector: "dt" })).toBeVisible();
+    expect(within(waits).getAllByText(/^postgres 11130/)[0]).toBeVisible();
+    expect(within(waits).getAllByText(/python 10847 21.6/)[0]).toBeVisible();
+    expect(sent.some(({ query }) => query.get("baseline") === "0199")).toBe(true);
+    await user.click(within(waits).getByRole("button", { name: /as a table/ }));
+    expect(within(waits).getAllByRole("table")).toHaveLength(2);
+  });
+});
+
+describe("softirqs on each CPU", () => {
+  it("show one vector at a time, and what a brushed range holds", async () => {
+    const user = userEvent.setup();
+    open(`/runs/${RUN}`);
+    const heat = await picture("Softirqs, CPU by CPU");
+    expect(within(heat).getByText(/^CPU 1 196/)).toBeVisible();
+    await user.click(within(heat).getByRole("radio", { name: "TIMER" }));
+    expect(within(heat).getByRole("group", { name: /TIMER$/ })).toBeVisible();
+    fireEvent.keyDown(within(heat).getByTestId("heat"), { key: "ArrowRight" });
+    expect(await within(heat).findByText("In the range")).toBeVisible();
+  });
+});
+
+describe("peers", () => {
+  it("name the host that is unlike the others, and lead to its line", async () => {
+    open(`/runs/${RUN}`);
+    const peers = await picture("Beside its peers");
+    expect(within(peers).getAllByRole("link", { name: /^CPU busy, this host, unlike the others: 100/ })[0]).toBeVisible();
+    expect(within(peers).getAllByText(/1 of 24 unlike the others$/)[0]).toBeInTheDocument();
+  });
+});
+
+describe("pictures of hosts that are empty or crowded", () => {
+  const waits = { edges_us: [0], counts: [0], waits: 0, average: figure(0, "ms"), p99: figure(0, "ms"), most: figure(0, "ms"), lost_share: 0 };
+  const many = Array.from({ length: 256 }, (_, i) => String(i));
+  const dots = Array.from({ length: 500 }, (_, i) => ({
+    host: `h${i}`,
+    figure: figure(i === 7 ? 900 : 10 + (i % 5), "pct"),
+    z: i === 7 ? 100 : 0,
+    unlike: i === 7,
+    own: i === 0,
+  }));
+  it.each<Visual["body"]>([
+    { kind: "use_grid", rows: [] },
+    { kind: "panels", from_ns: 0, to_ns: 0, panels: [], moments: [], facts: [], parts_say: "", parts: [] },
+    { kind: "numa_matrix", says: "", unit: "kb", columns: [], rows: [], far_pct: null, cpusets: [] },
+    { kind: "sched_latency", now: waits, before: null, worst: [] },
+    { kind: "cpu_heat", t_ns: [], step_ns: 1, cpus: [], matrices: [], busy: [] },
+    {
+      kind: "cpu_heat",
+      t_ns: [0, 1e9],
+      step_ns: 1e9,
+      cpus: many,
+      matrices: [
+        {
+          vector: "NET_RX",
+          unit: "per_s",
+          values: many.map((_, i) => [i, i === 9 ? null : 2]),
+          lines: [1, 2],
+          cite,
+          total: figure(1, "per_s"),
+          most: figure(255, "per_s"),
+          uneven: null,
+          busiest: "255",
+        },
+      ],
+      busy: many.map(() => null),
+    },
+    { kind: "peer_strips", strips: [] },
+    { kind: "peer_strips", strips: [{ id: "s", label: "s", unit: "pct", hosts: 500, median: 12, low: 5, high: 19, dots }] },
+  ])("draw without falling over: %o", async (body) => {
+    const user = userEvent.setup();
+    show(body);
+    const region = await picture("Only one");
+    expect(region.innerHTML).not.toMatch(/NaN|Infinity|undefined/);
+    await user.click(within(region).getByRole("button", { name: /as a table/ }));
+    expect(region.innerHTML).not.toMatch(/NaN|Infinity|undefined/);
+  });
+});

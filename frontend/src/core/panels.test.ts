@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { areaPath, linePath, most, pauses, shares, stacked, stretches, swarm, union, type Values } from "./panels";
+
+const VALUES = fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true })), { maxLength: 40 });
+
+describe("tracks on top of each other", () => {
+  it("begin where the one below ends, and lift nothing where they pause", () => {
+    const [, second, third] = stacked([
+      [1, 2],
+      [3, null],
+      [1, 1],
+    ]);
+    expect(second).toEqual({ low: [1, null], high: [4, null] });
+    expect(third).toEqual({ low: [4, 2], high: [5, 3] });
+  });
+  it("add up", () => {
+    fc.assert(
+      fc.property(VALUES, VALUES, (a, b) => {
+        const n = Math.min(a.length, b.length);
+        const layers = stacked([a.slice(0, n), b.slice(0, n)]);
+        for (let i = 0; i < n; i += 1)
+          if (b[i] !== null) expect(layers[1]?.high[i]).toBeCloseTo((a[i] ?? 0) + (b[i] as number), 3);
+      }),
+    );
+  });
+  it("know their largest value", () => {
+    expect(most([[1, null, 7], [3]])).toBe(7);
+    expect(most([[null], []])).toBe(0);
+  });
+});
+
+describe("paths", () => {
+  const x = (i: number) => i * 10;
+  const y = (value: number) => 100 - value;
+  it("never cross a pause", () => {
+    expect(linePath([1, 2, null, 4], x, y)).toBe("M0 99L10 98M28 96h4");
+    expect(linePath([null], x, y)).toBe("");
+  });
+  it("close their areas", () => {
+    expect(areaPath({ low: [0, 0], high: [1, 2] }, x, y)).toBe("M0 99L10 98L10 100L0 100Z");
+    expect(areaPath({ low: [0], high: [5] }, x, y)).toBe("M-2 95L2 95L2 100L-2 100Z");
+  });
+  it("hold no number that cannot be drawn", () => {
+    fc.assert(
+      fc.property(VALUES, (values) => {
+        expect(linePath(values, x, y)).not.toMatch(/NaN|Infinity|null/);
+        expect(areaPath({ low: values.map((one) => one && 0), high: values }, x, y)).not.toMatch(/NaN|null/);
+      }),
+    );
+  });
+});
+
+describe("pauses", () => {
+  it("lie between the readings around them", () => {
+    expect(pauses([[null, 1, null, null, 2, null]], 6)).toEqual([
+      [-1, 1],
+      [1, 4],
+      [4, 6],
+    ]);
+    expect(
+      pauses(
+        [
+          [1, null],
+          [null, 1],
+        ],
+        2,
+      ),
+    ).toEqual([]);
+  });
+  it("and stretches cover every reading", () => {
+    fc.assert(
+      fc.property(VALUES, (values: Values) => {
+        const seen = stretches(values).flat();
+        expect(seen).toEqual([...values.keys()].filter((i) => values[i] !== null));
+      }),
+    );
+  });
+});
+
+it("joins times", () => {
+  expect(union([[3, 1], [1, 2], []])).toEqual([1, 2, 3]);
+});
+
+it("sets dots apart that would hide each other, within their room", () => {
+  expect(swarm([10, 10, 10, 40], 3, 20)).toEqual([0, -6, 6, 0]);
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { maxLength: 600 }), (xs) => {
+      for (const y of swarm(xs, 3, 14)) expect(Math.abs(y)).toBeLessThanOrEqual(14);
+    }),
+  );
+});
+
+it("compares distributions of different sizes as shares", () => {
+  expect(shares([1, 3], 3)).toEqual([25, 75, 0]);
+  expect(shares([], 2)).toEqual([0, 0]);
+});

@@ -1,0 +1,238 @@
+import { SegmentedControl } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { CpuHeatBody, VisualCpuMatrix } from "../../client/hostVisuals";
+import type { VisualFigure } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { NO_VALUE, number, quantity } from "../../core/format";
+import type { Heat } from "../../core/heat";
+import type { Range } from "../../core/range";
+import { useTimeFormat } from "../../lib/useFormat";
+import { HeatStrip } from "../heat/HeatStrip";
+import classes from "./CpuHeat.module.css";
+import { useWidth } from "./useWidth";
+import { Value } from "./Value";
+import shared from "./Visuals.module.css";
+
+const GUTTER = 44;
+const SIDE = 96;
+const HEIGHT = 300;
+const LABEL = 14;
+const BUSIEST = 6;
+
+/** Each CPU is a row; the bar beside it is the time that it spent in softirqs. A brushed range tells its own rates. */
+export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const [vector, setVector] = useState(body.matrices[0]?.vector ?? "");
+  const [brush, setBrush] = useState<Range | undefined>(undefined);
+  const matrix = body.matrices.find((one) => one.vector === vector) ?? body.matrices[0];
+  const rowPx = Math.max(2, Math.min(18, Math.floor(HEIGHT / Math.max(1, body.cpus.length))));
+  const heat = useMemo(() => (matrix ? heatOf(body, matrix) : undefined), [body, matrix]);
+  if (!matrix || !heat) return null;
+  return (
+    <div ref={ref} className={shared.drawing}>
+      <SegmentedControl
+        size="xs"
+        className={classes.vectors}
+        aria-label={t("visuals.heat.vector")}
+        value={matrix.vector}
+        onChange={setVector}
+        data={body.matrices.map((one) => one.vector)}
+      />
+      <Uneven matrix={matrix} />
+      <div className={classes.scroll}>
+        <div className={classes.row} style={{ gridTemplateColumns: `${GUTTER}px minmax(0, 1fr) ${SIDE}px` }}>
+          <Cpus cpus={body.cpus} rowPx={rowPx} />
+          <HeatStrip
+            heat={heat}
+            rowPx={rowPx}
+            brush={brush}
+            baseline={undefined}
+            label={`${label}, ${matrix.vector}`}
+            onBrush={(range) => setBrush(range)}
+          />
+          <Busy body={body} rowPx={rowPx} />
+        </div>
+      </div>
+      <Ends body={body} width={width} />
+      <Rates body={body} matrix={matrix} brush={brush} />
+    </div>
+  );
+}
+
+/** What HeatStrip draws: its rows begin at the bottom, ours at the top. No data is NaN, which it hatches. */
+export function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
+  return {
+    t0Ns: body.t_ns[0] ?? 0,
+    colNs: body.step_ns,
+    rows: body.cpus.length,
+    counts: [...matrix.values].reverse().map((row) => row.map((one) => one ?? Number.NaN)),
+  };
+}
+
+function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
+  const { t } = useTranslation();
+  return (
+    <p className={classes.sums}>
+      <span>
+        {t("visuals.heat.total")} <Value figure={matrix.total} label={t("visuals.heat.total")} />
+      </span>
+      <span>
+        {t("visuals.heat.busiest", { cpu: matrix.busiest })}{" "}
+        <Value figure={matrix.most} label={t("visuals.heat.busiest", { cpu: matrix.busiest })} />
+      </span>
+      <span className={classes.uneven}>
+        {t("visuals.heat.uneven")}{" "}
+        {matrix.uneven ? (
+          <>
+            <svg viewBox="0 0 100 8" width="80" height="8" aria-hidden preserveAspectRatio="none">
+              <rect className={classes.trough} width="100" height="8" />
+              <rect className={classes.bar} width={Math.min(100, (100 * Math.log2(Math.max(1, matrix.uneven.value))) / 6)} height="8" />
+            </svg>{" "}
+            <Value figure={matrix.uneven} label={t("visuals.heat.uneven")}>
+              × {number(matrix.uneven.value)}
+            </Value>
+          </>
+        ) : (
+          NO_VALUE
+        )}
+      </span>
+    </p>
+  );
+}
+
+function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
+  const every = Math.max(1, Math.ceil(LABEL / rowPx));
+  return (
+    <svg width={GUTTER} height={cpus.length * rowPx} aria-hidden>
+      {cpus.map(
+        (cpu, i) =>
+          i % every === 0 && (
+            <text key={cpu} x={GUTTER - 6} y={i * rowPx + Math.min(11, rowPx * 0.5 + 5)} textAnchor="end">
+              {cpu}
+            </text>
+          ),
+      )}
+    </svg>
+  );
+}
+
+/** Time of each CPU in softirqs; a CPU of which nobody knows it is hatched. */
+function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
+  const { t } = useTranslation();
+  const height = body.cpus.length * rowPx;
+  const bar = SIDE - 46;
+  return (
+    <svg width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
+      <defs>
+        <pattern id="soft-unknown" width="6" height="6" patternUnits="userSpaceOnUse">
+          <path d="M-1 4 4 -1M2 8 8 2" className={classes.hatch} />
+        </pattern>
+      </defs>
+      {body.busy.map((one, i) => (
+        <g key={body.cpus[i]} transform={`translate(8 ${i * rowPx})`}>
+          <title>{`CPU ${body.cpus[i]}: ${one ? quantity(one.value, one.unit) : NO_VALUE}`}</title>
+          <rect
+            className={one ? classes.trough : undefined}
+            fill={one ? undefined : "url(#soft-unknown)"}
+            width={bar}
+            height={Math.max(1, rowPx - 1)}
+          />
+          {one && (
+            <rect className={classes.bar} width={(bar * Math.min(100, one.value)) / 100} height={Math.max(1, rowPx - 1)} />
+          )}
+          {rowPx >= 11 && (
+            <text x={bar + 4} y={rowPx / 2 + 4}>
+              {one ? quantity(one.value, one.unit) : NO_VALUE}
+            </text>
+          )}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const from = body.t_ns[0] ?? 0;
+  return (
+    <p className={classes.ends} style={{ paddingLeft: GUTTER, paddingRight: SIDE, maxWidth: width }}>
+      <span className="num">{time.time(from)}</span>
+      <span className="num">{time.time(from + body.t_ns.length * body.step_ns)}</span>
+      <span className={classes.soft}>{t("visuals.heat.soft")}</span>
+    </p>
+  );
+}
+
+/** The mean rate of each CPU in a range, the greatest first. */
+export function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
+  const inside = body.t_ns.map(
+    (t) => range === undefined || (t < range.to && t + body.step_ns > range.from),
+  );
+  return matrix.values
+    .map((row, i): [string, number] => {
+      const known = row.filter((one, at): one is number => one !== null && inside[at] === true);
+      return [body.cpus[i] ?? "", known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : Number.NaN];
+    })
+    .filter(([, rate]) => Number.isFinite(rate))
+    .sort(([, a], [, b]) => b - a);
+}
+
+function Rates({ body, matrix, brush }: { body: CpuHeatBody; matrix: VisualCpuMatrix; brush: Range | undefined }) {
+  const { t } = useTranslation();
+  const rates = ratesIn(body, matrix, brush);
+  const mean = rates.reduce((sum, [, rate]) => sum + rate, 0) / Math.max(1, rates.length);
+  return (
+    <p className={classes.rates} aria-live="polite">
+      <span className="dim">{t(brush ? "visuals.heat.inRange" : "visuals.heat.inAll")}</span>
+      {rates.slice(0, BUSIEST).map(([cpu, rate]) => (
+        <span key={cpu} className="num">
+          CPU {cpu} {quantity(rate, matrix.unit)}
+        </span>
+      ))}
+      <span className="num dim">
+        {t("visuals.heat.mean")} {quantity(mean, matrix.unit)}
+      </span>
+    </p>
+  );
+}
+
+/** Each CPU and its mean rate of every vector. */
+export function CpuHeatTable({ body, label }: { body: CpuHeatBody; label: string }) {
+  const { t } = useTranslation();
+  const means = body.matrices.map((one) => new Map(ratesIn(body, one, undefined)));
+  const figure = (matrix: VisualCpuMatrix, value: number | undefined): VisualFigure | null =>
+    value === undefined ? null : { value, unit: matrix.unit, cite: matrix.total.cite };
+  return (
+    <Grid label={label} maxHeight={420}>
+      <thead>
+        <tr>
+          <th>CPU</th>
+          <th className="right">{t("visuals.heat.soft")}</th>
+          {body.matrices.map((one) => (
+            <th key={one.vector} className="right">
+              {one.vector}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {body.cpus.map((cpu, i) => (
+          <tr key={cpu}>
+            <td className="num">{cpu}</td>
+            <td className="right num">
+              <Value figure={body.busy[i]} label={`CPU ${cpu}`} />
+            </td>
+            {body.matrices.map((one, k) => (
+              <td key={one.vector} className="right num">
+                <Value figure={figure(one, means[k]?.get(cpu))} label={`CPU ${cpu}, ${one.vector}`} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}

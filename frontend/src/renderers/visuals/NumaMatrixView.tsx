@@ -1,0 +1,183 @@
+import { useId } from "react";
+import { useTranslation } from "react-i18next";
+import type { NumaCell, NumaMatrixBody, NumaRow } from "../../client/hostVisuals";
+import { Grid } from "../../components/Grid";
+import { Mark as Sign } from "../../components/Mark";
+import { NO_VALUE, number, quantity } from "../../core/format";
+import { usePick, useSentence } from "../../lib/i18n";
+import { Cited } from "../findings/Place";
+import classes from "./NumaMatrix.module.css";
+import { useWidth } from "./useWidth";
+import { Mark, Value } from "./Value";
+import shared from "./Visuals.module.css";
+
+const GUTTER = 116;
+const TOP = 34;
+const CELL = { least: 74, most: 150, height: 46 };
+
+/** CPUs of a node by row, memory of a node by column; a cell that crosses where it must not has a red border and ✕. */
+export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const pick = usePick();
+  const hatch = useId();
+  const wide = Math.min(CELL.most, Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)));
+  const most = Math.max(1e-9, ...body.rows.flatMap((row) => row.cells.map((one) => one.figure?.value ?? 0)));
+  return (
+    <div ref={ref} className={shared.drawing}>
+      <p className={classes.says}>
+        {pick(body.says)}
+        {body.far_pct !== null && (
+          <span className={classes.far}>{t("visuals.numa.far", { share: number(body.far_pct) })}</span>
+        )}
+      </p>
+      <div className={classes.scroll}>
+        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
+        <svg
+          width={GUTTER + body.columns.length * wide + 4}
+          height={TOP + body.rows.length * CELL.height + 4}
+          role="group"
+          aria-label={label}
+        >
+          <defs>
+            <pattern id={hatch} width="7" height="7" patternUnits="userSpaceOnUse">
+              <path d="M-1 5 5 -1M3 9 9 3" className={classes.hatch} />
+            </pattern>
+          </defs>
+          {body.columns.map((node, i) => (
+            <text key={node} className={classes.head} x={GUTTER + (i + 0.5) * wide} y={TOP - 8} textAnchor="middle">
+              {t("visuals.numa.memoryOf", { node })}
+            </text>
+          ))}
+          {body.rows.map((row, i) => (
+            <g key={row.nodes.join(",")} transform={`translate(0 ${TOP + i * CELL.height})`}>
+              <text className={classes.head} x={GUTTER - 8} y={CELL.height / 2 + 4} textAnchor="end">
+                <RowName row={row} />
+              </text>
+              {row.cells.map((cell, k) => (
+                <g key={body.columns[k]} transform={`translate(${GUTTER + k * wide} 0)`}>
+                  <Cell
+                    cell={cell}
+                    wide={wide}
+                    share={(cell.figure?.value ?? 0) / most}
+                    hatch={hatch}
+                    name={t("visuals.numa.cell", { cpu: row.nodes.join(", ") || "≠", memory: body.columns[k] ?? "" })}
+                  />
+                </g>
+              ))}
+            </g>
+          ))}
+        </svg>
+      </div>
+      <Notes body={body} />
+    </div>
+  );
+}
+
+function RowName({ row }: { row: NumaRow }) {
+  const { t } = useTranslation();
+  return row.nodes.length > 0
+    ? t("visuals.numa.cpusOf", { node: row.nodes.join(", ") })
+    : t("visuals.numa.otherCpus");
+}
+
+interface CellProps {
+  cell: NumaCell;
+  wide: number;
+  share: number;
+  hatch: string;
+  name: string;
+}
+
+function Cell({ cell, wide, share, hatch, name }: CellProps) {
+  const { figure, mismatch, near, distance } = cell;
+  const box = { x: 2, y: 2, width: wide - 4, height: CELL.height - 4 };
+  if (!figure) return <rect {...box} fill={`url(#${hatch})`} className={classes.empty} />;
+  const strength = figure.value > 0 ? 12 + 55 * Math.sqrt(Math.min(1, share)) : 0;
+  return (
+    <Mark figure={figure} label={name}>
+      <rect
+        {...box}
+        className={classes.cell}
+        data-near={near}
+        data-mismatch={mismatch !== null}
+        style={{ fill: `color-mix(in srgb, var(--c-accent) ${strength.toFixed(0)}%, var(--c-panel))` }}
+      />
+      <text className={classes.value} x={wide / 2} y={CELL.height / 2 + (distance === null ? 4 : 0)} textAnchor="middle">
+        {mismatch && "✕ "}
+        {quantity(figure.value, figure.unit)}
+      </text>
+      {distance !== null && (
+        <text className={classes.distance} x={wide / 2} y={CELL.height - 9} textAnchor="middle">
+          ↔ {distance}
+        </text>
+      )}
+    </Mark>
+  );
+}
+
+/** Why cells are marked, and where groups and processes may run and have their memory. */
+function Notes({ body }: { body: NumaMatrixBody }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const sentence = useSentence();
+  const said = body.rows.flatMap((row) => row.cells.map((cell) => sentence(cell.mismatch))).filter(Boolean);
+  return (
+    <ul className={classes.notes}>
+      {[...new Set(said)].map((one) => (
+        <li key={one} className={classes.wrong}>
+          ✕ {one}
+        </li>
+      ))}
+      {body.cpusets.map((one) => (
+        <li key={one.about}>
+          <Sign tone={one.mismatch === "disjoint" ? "bad" : one.mismatch === "partial" ? "warn" : "ok"}>
+            <span className="mono">{pick(one.label)}</span>
+          </Sign>{" "}
+          <Cited place={one.cite} label={pick(one.label)} className={shared.value}>
+            {t("visuals.numa.cpuset", { cpus: one.cpus, cpu: one.cpu_nodes, memory: one.mem_nodes })}
+          </Cited>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The same matrix as a table. */
+export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: string }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  return (
+    <>
+      <Grid label={label} maxHeight={420}>
+        <thead>
+          <tr>
+            <th>{t("visuals.numa.cpus")}</th>
+            {body.columns.map((node) => (
+              <th key={node} className="right">
+                {t("visuals.numa.memoryOf", { node })}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {body.rows.map((row) => (
+            <tr key={row.nodes.join(",")}>
+              <th scope="row">
+                <RowName row={row} />
+              </th>
+              {row.cells.map((cell, k) => (
+                <td key={body.columns[k]} className="right num">
+                  <Value figure={cell.figure} label={t("visuals.numa.memoryOf", { node: body.columns[k] ?? "" })} />
+                  {cell.mismatch && <span className={classes.wrong}> ✕ {sentence(cell.mismatch)}</span>}
+                  {!cell.figure && <span className="visually-hidden">{NO_VALUE}</span>}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+      <Notes body={body} />
+    </>
+  );
+}

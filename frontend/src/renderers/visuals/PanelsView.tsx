@@ -1,0 +1,198 @@
+import { useId, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { PanelsBody, VisualPanel } from "../../client/hostVisuals";
+import type { VisualLabel } from "../../client/visuals";
+import { quantity } from "../../core/format";
+import { nearest, niceTop, usualStep } from "../../core/lanes";
+import { areaPath, linePath, most, pauses, stacked, union } from "../../core/panels";
+import { padded, type Range, toTime, toX } from "../../core/range";
+import { usePick } from "../../lib/i18n";
+import { useTimeFormat } from "../../lib/useFormat";
+import { InkDefs, ink } from "./Inks";
+import classes from "./Panels.module.css";
+import { Facts, Moments, Parts, Reading } from "./PanelsText";
+import { useWidth } from "./useWidth";
+import shared from "./Visuals.module.css";
+
+const GUTTER = 62;
+const RIGHT = 10;
+const HEAD = 18;
+const PLOT = 62;
+const ROW = HEAD + PLOT + 8;
+const AXIS = 18;
+const SECOND = 1e9;
+
+/** Small charts of one time axis under each other; the cursor reads all of them at one instant. */
+export function PanelsView({ body, label }: { body: PanelsBody; label: string }) {
+  const { ref, width } = useWidth();
+  const time = useTimeFormat();
+  const { t } = useTranslation();
+  const times = useMemo(() => union(body.panels.map((one) => one.t_ns)), [body]);
+  const [index, setIndex] = useState(times.length - 1);
+  const range = rangeOf(body);
+  const plot = Math.max(80, width - GUTTER - RIGHT);
+  const height = body.panels.length * ROW + AXIS;
+  const at = times[Math.min(index, times.length - 1)] ?? body.from_ns;
+  const step = usualStep(times);
+  const point = (px: number) => {
+    const found = nearest(times, toTime(px - GUTTER, range, plot), Number.POSITIVE_INFINITY);
+    if (found >= 0) setIndex(found);
+  };
+  return (
+    <div ref={ref} className={shared.drawing}>
+      <svg
+        width={width}
+        height={height}
+        role="img"
+        aria-label={label}
+        onPointerMove={(event) => point(event.clientX - event.currentTarget.getBoundingClientRect().left)}
+      >
+        {body.panels.map((panel, i) => (
+          <g key={panel.id} transform={`translate(0 ${i * ROW})`}>
+            <Chart panel={panel} range={range} plot={plot} />
+          </g>
+        ))}
+        {time.ticks(range.from, range.to, plot).map((tick) => (
+          <text key={tick.t} className={classes.axis} x={GUTTER + toX(tick.t, range, plot)} y={height - 4}>
+            {tick.label}
+          </text>
+        ))}
+        {body.moments.map((one, i) => (
+          <Stroke key={i} x={GUTTER + toX(one.t_ns, range, plot)} plot={plot} height={height - AXIS} />
+        ))}
+        <path className={classes.cursor} d={`M${GUTTER + toX(at, range, plot)} 0V${height - AXIS}`} />
+      </svg>
+      <input
+        type="range"
+        className={classes.slider}
+        style={{ marginLeft: GUTTER - 8, width: plot + 16 }}
+        min={0}
+        max={Math.max(0, times.length - 1)}
+        value={Math.min(index, times.length - 1)}
+        onChange={(event) => setIndex(Number(event.target.value))}
+        aria-label={t("visuals.cursor", { what: label })}
+        aria-valuetext={time.instant(at, step)}
+      />
+      <Reading body={body} at={at} step={step} />
+      <Facts facts={body.facts} />
+      <Moments moments={body.moments} from={body.from_ns} />
+      <Parts says={body.parts_say} parts={body.parts} />
+    </div>
+  );
+}
+
+/** From the first to the last reading, and a little room; a lone reading stands in the middle of a second. */
+function rangeOf(body: PanelsBody): Range {
+  return padded({ from: body.from_ns, to: body.to_ns }, 0.01, body.to_ns > body.from_ns ? 0 : SECOND / 2);
+}
+
+/** Something that happened; what lies outside of the drawing is an arrow at its edge. */
+function Stroke({ x, plot, height }: { x: number; plot: number; height: number }) {
+  if (x < GUTTER) return <path className={classes.momentEdge} d={`M${GUTTER + 7} 4l-7 5 7 5Z`} />;
+  if (x > GUTTER + plot) return <path className={classes.momentEdge} d={`M${GUTTER + plot - 7} 4l7 5-7 5Z`} />;
+  return (
+    <g className={classes.moment}>
+      <path d={`M${x} 0V${height}`} />
+      <path className={classes.cross} d={`M${x - 4} 1l8 8M${x + 4} 1l-8 8`} />
+    </g>
+  );
+}
+
+function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot: number }) {
+  const id = useId();
+  const pick = usePick();
+  const rows = panel.tracks.map((one) => one.values);
+  const layers = useMemo(() => stacked(panel.tracks.map((one) => one.values)), [panel]);
+  const stack = panel.look === "stack";
+  const high = most([
+    ...(stack ? layers.map((one) => one.high) : rows),
+    ...panel.beside.map((one) => one.values),
+    panel.levels.map((one) => one.figure.value),
+  ]);
+  const top = niceTop(high, panel.unit);
+  const x = (i: number) => GUTTER + toX(panel.t_ns[i] ?? range.to, range, plot);
+  const y = (value: number) => HEAD + PLOT - (Math.max(0, value) / top) * PLOT;
+  const zero = panel.t_ns.map(() => 0);
+  return (
+    <>
+      <InkDefs id={id} />
+      <text className={shared.name} x={GUTTER} y={12}>
+        {pick(panel.label)}
+      </text>
+      <Legend panel={panel} id={id} x={GUTTER + plot} stack={stack} />
+      <rect className={classes.ground} x={GUTTER} y={HEAD} width={plot} height={PLOT} />
+      {pauses(rows, panel.t_ns.length).map(([before, after]) => {
+        const from = before < 0 ? GUTTER : x(before);
+        const to = after >= panel.t_ns.length ? GUTTER + plot : x(after);
+        return (
+          <rect key={before} fill={`url(#${id}-none)`} x={from} y={HEAD} width={Math.max(0, to - from)} height={PLOT} />
+        );
+      })}
+      <pattern id={`${id}-none`} width="7" height="7" patternUnits="userSpaceOnUse">
+        <path d="M-1 5 5 -1M3 9 9 3" className={classes.hatch} />
+      </pattern>
+      {panel.tracks.map((track, n) => (
+        <g key={track.id} data-track={n}>
+          {stack && layers[n] && (
+            <path className={classes.layer} fill={ink(id, n)} d={areaPath(layers[n], x, y)} />
+          )}
+          {panel.look === "area" && n === 0 && (
+            <path className={classes.area} d={areaPath({ low: zero, high: track.values }, x, y)} />
+          )}
+          <path className={classes.line} data-n={n} d={linePath(layers[n] && stack ? layers[n].high : track.values, x, y)} />
+        </g>
+      ))}
+      {panel.beside.map((track) => (
+        <path key={track.id} className={classes.beside} d={linePath(track.values, x, y)} />
+      ))}
+      {panel.levels.map((one, i) => (
+        <g key={i} className={classes.level}>
+          <path d={`M${GUTTER} ${y(one.figure.value)}h${plot}`} />
+          <text x={GUTTER + plot - 4} y={y(one.figure.value) + (y(one.figure.value) > HEAD + 14 ? -4 : 12)} textAnchor="end">
+            {pick(one.label)} {quantity(one.figure.value, one.figure.unit)}
+          </text>
+        </g>
+      ))}
+      <path className={classes.base} d={`M${GUTTER} ${HEAD + PLOT}h${plot}`} />
+      <text className={classes.scale} x={GUTTER - 6} y={HEAD + 9} textAnchor="end">
+        {quantity(top, panel.unit)}
+      </text>
+      <text className={classes.scale} x={GUTTER - 6} y={HEAD + PLOT} textAnchor="end">
+        0
+      </text>
+    </>
+  );
+}
+
+const LETTER = 6.7;
+const SAMPLE = 20;
+
+/** Which line is which, from the right edge leftwards; the ones that do not fit are in the reading below. */
+function Legend({ panel, id, x, stack }: { panel: VisualPanel; id: string; x: number; stack: boolean }) {
+  const pick = usePick();
+  const named: { label: VisualLabel; n: number }[] = [
+    ...panel.tracks.map((one, n) => ({ label: one.label, n })),
+    ...panel.beside.map((one) => ({ label: one.label, n: -1 })),
+  ];
+  if (named.length < 2) return null;
+  let left = x;
+  const room = GUTTER + pick(panel.label).length * LETTER + 24;
+  return [...named].reverse().map(({ label, n }) => {
+    const text = pick(label);
+    const wide = [...text].reduce((sum, one) => sum + (one > "\u1100" ? 2 : 1), 0) * LETTER;
+    left -= wide + SAMPLE + 12;
+    if (left < room) return null;
+    return (
+      <g key={`${n} ${text}`} transform={`translate(${left} 0)`}>
+        {stack && n >= 0 ? (
+          <rect className={classes.layer} fill={ink(id, n)} width="14" height="9" y="4" />
+        ) : (
+          <path className={n < 0 ? classes.beside : classes.line} data-n={n} d="M0 8h16" />
+        )}
+        <text x={SAMPLE} y={12}>
+          {text}
+        </text>
+      </g>
+    );
+  });
+}

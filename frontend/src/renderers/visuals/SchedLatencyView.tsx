@@ -1,0 +1,300 @@
+import { useId } from "react";
+import { useTranslation } from "react-i18next";
+import type { SchedLatencyBody, VisualLongWait, VisualWaits } from "../../client/hostVisuals";
+import type { VisualFigure } from "../../client/visuals";
+import { Grid } from "../../components/Grid";
+import { compact, count, duration, number, quantity } from "../../core/format";
+import { shares } from "../../core/panels";
+import { useTimeFormat } from "../../lib/useFormat";
+import { InkDefs, ink } from "./Inks";
+import classes from "./SchedLatency.module.css";
+import { useWidth } from "./useWidth";
+import { Value } from "./Value";
+import shared from "./Visuals.module.css";
+
+const PLOT = 120;
+const TOP = 46;
+const AXIS = 30;
+const LEFT = 6;
+const SHOWN = 10;
+const US = 1e3;
+
+/** The waits as shares by length; what was before is an outline over them; below, who ran in the longest ones. */
+export function SchedLatencyView({ body, label }: { body: SchedLatencyBody; label: string }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  return (
+    <div ref={ref} className={shared.drawing}>
+      <Distribution body={body} width={width} label={label} />
+      <dl className={classes.sums}>
+        <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
+        {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
+      </dl>
+      <Worst worst={body.worst.slice(0, SHOWN)} label={label} />
+    </div>
+  );
+}
+
+function Distribution({ body, width, label }: { body: SchedLatencyBody; width: number; label: string }) {
+  const { t } = useTranslation();
+  const { now, before } = body;
+  const buckets = Math.max(now.edges_us.length, before?.edges_us.length ?? 0, 1);
+  const edges = now.edges_us.length === buckets ? now.edges_us : (before?.edges_us ?? []);
+  const mine = shares(now.counts, buckets);
+  const theirs = before ? shares(before.counts, buckets) : [];
+  const top = Math.max(...mine, ...theirs, 1e-9);
+  const bar = (width - 2 * LEFT) / buckets;
+  const high = (share: number) => (share > 0 ? Math.max(1.5, PLOT * Math.sqrt(share / top)) : 0);
+  const every = Math.max(1, Math.ceil(52 / bar));
+  return (
+    <svg width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
+      {mine.map((share, i) => (
+        <g key={edges[i]} transform={`translate(${LEFT + i * bar} ${TOP})`}>
+          <title>{t("visuals.sched.bucket", { from: duration((edges[i] ?? 0) * US), n: count(now.counts[i] ?? 0), share: number(share) })}</title>
+          <rect width={bar} height={PLOT} className={classes.hit} />
+          <rect className={classes.bar} x={1} y={PLOT - high(share)} width={Math.max(1, bar - 2)} height={high(share)} />
+          {theirs[i] !== undefined && (
+            <rect
+              className={classes.outline}
+              x={1.5}
+              y={PLOT - high(theirs[i] ?? 0)}
+              width={Math.max(1, bar - 3)}
+              height={high(theirs[i] ?? 0)}
+            />
+          )}
+          {i % every === 0 && (
+            <text className={classes.axis} x={0} y={PLOT + 14}>
+              {duration((edges[i] ?? 0) * US)}
+            </text>
+          )}
+        </g>
+      ))}
+      <path className={classes.base} d={`M${LEFT} ${TOP + PLOT}H${width - LEFT}`} />
+      {before && <Markers waits={before} edges={edges} bar={bar} width={width} level={2} dashed />}
+      <Markers waits={now} edges={edges} bar={bar} width={width} level={0} />
+      <text className={classes.axis} x={width - LEFT} y={TOP + PLOT + 27} textAnchor="end">
+        {t("visuals.sched.scale")}
+      </text>
+    </svg>
+  );
+}
+
+/** Where a time lies on the axis of buckets, from 0 to their number: linear within a bucket. */
+export function bucketAt(us: number, edges: readonly number[]): number {
+  for (let i = edges.length - 1; i >= 0; i -= 1) {
+    const from = edges[i] as number;
+    if (us < from) continue;
+    const to = edges[i + 1] ?? Math.max(1, from * 2);
+    return i + Math.min(1, (us - from) / Math.max(to - from, 1e-9));
+  }
+  return 0;
+}
+
+interface MarkersProps {
+  waits: VisualWaits;
+  edges: readonly number[];
+  bar: number;
+  width: number;
+  level: number;
+  dashed?: boolean;
+}
+
+/** Mean, 99th percentile and the longest one, each with its name above. */
+function Markers({ waits, edges, bar, width, level, dashed = false }: MarkersProps) {
+  const { t } = useTranslation();
+  const all: [string, VisualFigure][] = [
+    [t("visuals.sched.average"), waits.average],
+    [t("visuals.sched.p99"), waits.p99],
+    [t("visuals.sched.most"), waits.most],
+  ];
+  let free = 0;
+  return all.map(([name, figure]) => {
+    const x = LEFT + bar * bucketAt(figure.value * 1e3, edges);
+    const text = `${name} ${quantity(figure.value, figure.unit)}`;
+    const wide = text.length * 6.7 + 6;
+    const left = Math.min(Math.max(free, x - wide / 2), width - wide);
+    const fits = left >= free - 0.5;
+    free = left + wide;
+    return (
+      <g key={name} className={classes.marker} data-dashed={dashed}>
+        <path d={`M${x} ${12 + level * 11}V${TOP + PLOT}`} />
+        {fits && !dashed && (
+          <text x={left} y={10}>
+            {text}
+          </text>
+        )}
+      </g>
+    );
+  });
+}
+
+function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "now" | "before" }) {
+  const { t } = useTranslation();
+  return (
+    <div>
+      <dt>
+        <svg width="14" height="10" aria-hidden>
+          <rect x="1" y="1" width="12" height="8" className={mark === "now" ? classes.bar : classes.outline} />
+        </svg>{" "}
+        {name}
+      </dt>
+      <dd>
+        {t("visuals.sched.average")} <Value figure={waits.average} label={`${name}, ${t("visuals.sched.average")}`} />
+        {" · "}
+        {t("visuals.sched.p99")} <Value figure={waits.p99} label={`${name}, ${t("visuals.sched.p99")}`} />
+        {" · "}
+        {t("visuals.sched.most")} <Value figure={waits.most} label={`${name}, ${t("visuals.sched.most")}`} />
+        {" · "}
+        {t("visuals.sched.waits", { count: waits.waits, shown: compact(waits.waits) })}
+      </dd>
+    </div>
+  );
+}
+
+/** As perf writes it: the thread, and its process where that is another. */
+const task = ({ comm, pid, tid }: { comm: string; pid: number; tid: number }): string =>
+  `${comm} ${tid === pid || pid < 0 ? tid : `${tid}/${pid}`}`;
+
+function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: string }) {
+  const { t } = useTranslation();
+  const id = useId();
+  if (worst.length === 0) return null;
+  const longest = Math.max(...worst.map((one) => one.waited.value), 1e-9);
+  return (
+    <table className={classes.worst} aria-label={`${label}: ${t("visuals.sched.worst")}`}>
+      <thead>
+        <tr>
+          <th>{t("visuals.sched.worst")}</th>
+          <th className="right">{t("visuals.sched.waited")}</th>
+          <th>
+            {t("visuals.sched.instead")}
+            <svg width="0" height="0" aria-hidden>
+              <InkDefs id={id} />
+            </svg>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {worst.map((one, i) => (
+          <tr key={i}>
+            <td>
+              <span className="mono">{task(one)}</span>
+              <span className="dim"> CPU {one.cpu}</span>
+            </td>
+            <td className="right num">
+              <Value figure={one.waited} label={task(one)} />
+            </td>
+            <td>
+              <Instead wait={one} longest={longest} id={id} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** A bar as long as the wait, cut into who ran meanwhile. */
+function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number; id: string }) {
+  const { t } = useTranslation();
+  const ran = [
+    ...wait.instead.map((one) => ({ name: task(one), ms: one.ran.value })),
+    ...(wait.others ? [{ name: t("visuals.sched.others"), ms: wait.others.value }] : []),
+  ];
+  let left = 0;
+  const text = ran.map(({ name, ms }) => `${name} ${quantity(ms, "ms")}`).join(" · ");
+  return (
+    <>
+      <svg className={classes.strip} viewBox="0 0 400 12" preserveAspectRatio="none" aria-hidden>
+        <rect className={classes.whole} width={(400 * wait.waited.value) / longest} height="12" />
+        {ran.map(({ name, ms }, n) => {
+          const x = (400 * left) / longest;
+          left += ms;
+          return (
+            <rect key={n} className={classes.ran} fill={ink(id, n)} x={x} width={(400 * ms) / longest} height="12">
+              <title>{name}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <span className={classes.who}>{text || t("visuals.sched.nobody")}</span>
+    </>
+  );
+}
+
+/** The buckets and the longest waits as tables. */
+export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; label: string }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const buckets = Math.max(body.now.edges_us.length, body.before?.edges_us.length ?? 0);
+  const edges = body.now.edges_us.length === buckets ? body.now.edges_us : (body.before?.edges_us ?? []);
+  const mine = shares(body.now.counts, buckets);
+  const theirs = body.before ? shares(body.before.counts, buckets) : [];
+  return (
+    <>
+      <Grid label={label} maxHeight={300}>
+        <thead>
+          <tr>
+            <th>{t("visuals.sched.atLeast")}</th>
+            <th className="right">{t("visuals.sched.now")}</th>
+            <th className="right">%</th>
+            {body.before && <th className="right">{t("visuals.sched.before")}</th>}
+            {body.before && <th className="right">%</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {edges.map((edge, i) => (
+            <tr key={edge}>
+              <td className="num">{duration(edge * US)}</td>
+              <td className="right num">{count(body.now.counts[i] ?? 0)}</td>
+              <td className="right num">{number(mine[i] ?? 0)}</td>
+              {body.before && <td className="right num">{count(body.before.counts[i] ?? 0)}</td>}
+              {body.before && <td className="right num">{number(theirs[i] ?? 0)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+      <dl className={classes.sums}>
+        <Sums waits={body.now} name={t("visuals.sched.now")} mark="now" />
+        {body.before && <Sums waits={body.before} name={t("visuals.sched.before")} mark="before" />}
+      </dl>
+      <Grid label={`${label}: ${t("visuals.sched.worst")}`} maxHeight={320} stack>
+        <thead>
+          <tr>
+            <th>{t("visuals.sched.worst")}</th>
+            <th>CPU</th>
+            <th>{t("visuals.time")}</th>
+            <th className="right">{t("visuals.sched.waited")}</th>
+            <th>{t("visuals.sched.began")}</th>
+            <th>{t("visuals.sched.instead")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {body.worst.map((one, i) => (
+            <tr key={i}>
+              <td className="mono">{task(one)}</td>
+              <td className="num">{one.cpu}</td>
+              <td className="num">{time.time(one.from_ns, 1e6)}</td>
+              <td className="right num">
+                <Value figure={one.waited} label={task(one)} />
+              </td>
+              <td>{t(one.preempted ? "visuals.sched.preempted" : "visuals.sched.woken")}</td>
+              <td>
+                {one.instead.map((each) => (
+                  <span key={each.tid} className={classes.each}>
+                    {task(each)} <Value figure={each.ran} label={task(each)} />
+                  </span>
+                ))}
+                {one.others && (
+                  <span className={classes.each}>
+                    {t("visuals.sched.others")} <Value figure={one.others} label={t("visuals.sched.others")} />
+                  </span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+    </>
+  );
+}
