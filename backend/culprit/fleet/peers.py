@@ -22,7 +22,6 @@ from culprit.core.peers import LEAST_PEERS, OUTLIER_Z, Compared, compare, most_u
 from culprit.core.rules.contract import Measure
 from culprit.core.rules.read import unit_of
 from culprit.core.rules.registry import RULES
-from culprit.findings.schemas import TextRead
 from culprit.fleet import read
 from culprit.fleet.read import Seen
 from culprit.fleet.schemas import (
@@ -32,6 +31,7 @@ from culprit.fleet.schemas import (
     PeerMeasureRead,
     PeersRead,
     StandingRead,
+    TextRead,
 )
 from culprit.kit.clock import now
 

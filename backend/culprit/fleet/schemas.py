@@ -8,11 +8,18 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from culprit.findings.schemas import Grade, Severity, TextRead
+from culprit.core.rules.contract import Severity
+from culprit.core.rules.use import Letter, Resource
 
 State = Literal["fired", "inconclusive", "quiet"]
-Resource = Literal["cpu", "memory", "disk", "network", "application", "kernel"]
-Letter = Literal["utilisation", "saturation", "errors"]
+Grade = Literal["direct", "mechanism", "correlational", "context"]
+
+
+class TextRead(BaseModel):
+    """A fixed text."""
+
+    en: str
+    zh: str
 
 
 class LookRead(BaseModel):

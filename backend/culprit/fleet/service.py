@@ -25,7 +25,8 @@ def use(session: Session, actor: Actor, labels: read.Labels) -> UseRead:
     """The USE grid of the visible hosts with these labels."""
     policy(actor, "finding.read")
     seen, left_out = read.fleet(session, actor, labels)
-    hosts, shown = [], set()
+    hosts: list[UseHostRead] = []
+    shown: set[str] = set()
     for one in seen:
         found = cells(one.words)
         shown.update(cell.word.rule for cell in found.values())
