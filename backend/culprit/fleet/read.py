@@ -16,7 +16,7 @@ from culprit.core.rules.registry import RULES
 from culprit.core.rules.use import PLACES
 from culprit.fleet import queries
 from culprit.fleet.queries import FiredRow, HostRow, LookRow, Quiet
-from culprit.fleet.schemas import LookRead, RuleShort, TextRead, WordRead
+from culprit.fleet.schemas import FleetLookRead, FleetRuleRead, FleetWordRead, TextRead
 
 NOTHING = Quiet([], [], [])
 Labels = Sequence[tuple[str, str]]
@@ -37,7 +37,7 @@ class Seen:
             "name": self.row.name,
             "labels": self.row.labels,
             "state": self.row.state,
-            "looks": [LookRead(run_id=one.run_id, plan=one.plan, at=at(one)) for one in self.looks],
+            "looks": [FleetLookRead(run_id=one.run_id, plan=one.plan, at=at(one)) for one in self.looks],
             "worst": worst(self.words.values()),
         }
 
@@ -84,13 +84,13 @@ def _words(
     return found
 
 
-def word(one: Word) -> WordRead:
+def word(one: Word) -> FleetWordRead:
     """A word as it is sent."""
-    return WordRead(**word_values(one))
+    return FleetWordRead(**word_values(one))
 
 
 def word_values(one: Word) -> dict[str, object]:
-    """The fields of WordRead."""
+    """The fields of FleetWordRead."""
     return {
         "rule": one.rule,
         "state": one.state,
@@ -103,12 +103,12 @@ def word_values(one: Word) -> dict[str, object]:
     }
 
 
-def rules(ids: Iterable[str]) -> dict[str, RuleShort]:
+def rules(ids: Iterable[str]) -> dict[str, FleetRuleRead]:
     """What is needed to show words of these rules."""
     found = {}
     for rule_id in sorted(set(ids)):
         rule, place = RULES[rule_id], PLACES.get(rule_id)
-        found[rule_id] = RuleShort(
+        found[rule_id] = FleetRuleRead(
             title=TextRead(en=rule.title.en, zh=rule.title.zh),
             unit=unit_of(rule.measure),
             op=rule.op,
