@@ -1,3 +1,5 @@
+// biome-ignore-all lint/a11y/useSemanticElements: a table lays out all of its rows; here each is placed by itself
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop, and names its active cell
 import {
   type CSSProperties,
   type KeyboardEvent,
@@ -196,18 +198,13 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
       className={cx(classes.row, classes.placed, chosen && classes.chosen)}
       style={{ top: index * props.rowHeight }}
     >
-      <div
-        id={`${id}-${index}-0`}
-        role="rowheader"
-        className={cx(classes.name, at === 0 && classes.at)}
-      >
+      <div id={`${id}-${index}-0`} role="rowheader" className={cx(classes.name, at === 0 && classes.at)}>
         {props.name(host)}
       </div>
       {columns.map((column, i) => {
         const { look, stale, content, words } = props.cell(host, column.id);
         return (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the grid itself has the keys
-          // biome-ignore lint/a11y/useFocusableInteractive: the grid is the one tab stop, and names the active cell
           <div
             key={column.id}
             id={`${id}-${index}-${i + 1}`}
@@ -216,7 +213,12 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
             title={words}
             data-look={look}
             data-stale={stale || undefined}
-            className={cx(classes.cell, props.cellClass, column.first && classes.first, at === i + 1 && classes.at)}
+            className={cx(
+              classes.cell,
+              props.cellClass,
+              column.first && classes.first,
+              at === i + 1 && classes.at,
+            )}
             onMouseDown={() => props.onAt({ row: index, column: i + 1 })}
             onClick={() => props.onOpen(host, column.id)}
           >

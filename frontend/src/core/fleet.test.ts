@@ -3,17 +3,22 @@ import { describe, expect, it } from "vitest";
 import {
   ageMs,
   badness,
+  carries,
   cellLook,
   commonness,
   type HostLike,
   keepOrder,
+  labelNames,
+  labelPairs,
   meant,
+  roughAge,
   rowsOf,
   sorted,
   stepped,
   swarm,
   type WordLike,
   windowOf,
+  zText,
 } from "./fleet";
 
 const host = (id: string, extra: Partial<HostLike> = {}): HostLike => ({
@@ -46,6 +51,13 @@ describe("a cell", () => {
   });
 });
 
+describe("an age", () => {
+  it("is told in its largest unit", () => {
+    const told = [999, 61_000, 7_200_000, 200_000_000].map(roughAge);
+    expect(told).toEqual(["0\u2009s", "1\u2009min", "2\u2009h", "2\u2009d"]);
+  });
+});
+
 describe("the order", () => {
   it("puts one critical cell above many warnings, and what nobody looked at last", () => {
     const said: Record<string, WordLike[]> = {
@@ -54,8 +66,15 @@ describe("the order", () => {
       sick: [word("fired", "critical")],
       blind: [],
     };
-    const all = ["well", "blind", "warned", "sick"].map((id) => host(id, id === "blind" ? { looks: [] } : {}));
-    expect(ids(sorted(all, "worst", (one) => said[one.id] ?? []))).toEqual(["sick", "warned", "well", "blind"]);
+    const all = ["well", "blind", "warned", "sick"].map((id) =>
+      host(id, id === "blind" ? { looks: [] } : {}),
+    );
+    expect(ids(sorted(all, "worst", (one) => said[one.id] ?? []))).toEqual([
+      "sick",
+      "warned",
+      "well",
+      "blind",
+    ]);
     expect(badness(host("blind", { looks: [] }), [])).toBe(-1);
   });
 
@@ -78,6 +97,26 @@ describe("a search", () => {
     const one = host("web-1", { labels: { role: "feed" } });
     expect(["WEB", "role=feed", "role:fe", ""].map((q) => meant(one, q))).toEqual([true, true, true, true]);
     expect(meant(one, "ads")).toBe(false);
+  });
+});
+
+describe("labels", () => {
+  const all = [host("a", { labels: { role: "x", dc: "1" } }), host("b", { labels: { role: "x" } })];
+
+  it("are offered by how many carry them", () => {
+    expect(labelNames(all)).toEqual(["role", "dc"]);
+    expect(labelPairs(all)).toEqual(["role:x", "dc:1"]);
+  });
+
+  it("narrow to those that carry one", () => {
+    expect(all.map((one) => carries(one, "dc:1"))).toEqual([true, false]);
+    expect(all.every((one) => carries(one, ""))).toBe(true);
+  });
+});
+
+describe("a robust z", () => {
+  it("has a sign and is bounded", () => {
+    expect([4.26, -7, 100, -100].map(zText)).toEqual(["+4.3", "-7.0", "≥ 100", "≤ -100"]);
   });
 });
 

@@ -41,6 +41,17 @@ export function ageMs(host: HostLike, word: WordLike | undefined, now: string): 
   return look && Math.max(0, Date.parse(now) - Date.parse(look.at));
 }
 
+/** An age in its largest unit, for where there is room for no more. */
+export function roughAge(ms: number): string {
+  const steps = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+  ] as const;
+  for (const [size, unit] of steps) if (ms >= size) return `${Math.floor(ms / size)}\u2009${unit}`;
+  return `${Math.floor(ms / 1000)}\u2009s`;
+}
+
 const WEIGHT: Record<CellLook, number> = {
   critical: 1_000_000,
   warn: 1000,
@@ -101,7 +112,12 @@ export function keepOrder<H extends { id: string }>(
 }
 
 export type Row<H> =
-  | { readonly kind: "group"; readonly id: string; readonly value: string | null; readonly hosts: readonly H[] }
+  | {
+      readonly kind: "group";
+      readonly id: string;
+      readonly value: string | null;
+      readonly hosts: readonly H[];
+    }
   | { readonly kind: "host"; readonly id: string; readonly host: H };
 
 /** Rows under their label's values, groups in the order of their first host; without a label there are no groups. */
@@ -119,7 +135,13 @@ export function rowsOf<H extends HostLike>(hosts: readonly H[], label: string): 
 }
 
 /** The rows to be drawn: those in view and a few around them. */
-export function windowOf(top: number, height: number, rowHeight: number, count: number, around = 6): [number, number] {
+export function windowOf(
+  top: number,
+  height: number,
+  rowHeight: number,
+  count: number,
+  around = 6,
+): [number, number] {
   const from = Math.max(0, Math.floor(top / rowHeight) - around);
   return [Math.min(from, count), Math.min(count, Math.ceil((top + height) / rowHeight) + around)];
 }
@@ -217,6 +239,31 @@ export function swarm(xs: readonly number[], size: number, most: number): number
     taken.set(bin, at + 1);
     return at % most;
   });
+}
+
+/** The server draws what is infinitely unusual at this z. */
+const MOST_Z = 100;
+
+/** A robust z with its sign, three digits at most. */
+export const zText = (z: number): string =>
+  Math.abs(z) >= MOST_Z ? (z > 0 ? "≥ 100" : "≤ -100") : `${z > 0 ? "+" : ""}${z.toFixed(1)}`;
+
+/** Every `name:value` among the labels, the most frequent first. */
+export function labelPairs(hosts: readonly Pick<HostLike, "labels">[]): string[] {
+  const counts = new Map<string, number>();
+  for (const host of hosts)
+    for (const [name, value] of Object.entries(host.labels)) {
+      const pair = `${name}:${value}`;
+      counts.set(pair, (counts.get(pair) ?? 0) + 1);
+    }
+  return [...counts].sort((x, y) => y[1] - x[1] || x[0].localeCompare(y[0])).map(([pair]) => pair);
+}
+
+/** Whether a host carries `name:value`; the empty text is carried by all. */
+export function carries(host: Pick<HostLike, "labels">, pair: string): boolean {
+  if (pair === "") return true;
+  const colon = pair.indexOf(":");
+  return host.labels[pair.slice(0, colon)] === pair.slice(colon + 1);
 }
 
 /** Every label name, the most frequent first. */

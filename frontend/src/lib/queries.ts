@@ -232,12 +232,13 @@ export const useFleetUse = (has: string, enabled = true) =>
   });
 
 /** What fired where. */
-export const useFleetFindings = (has: string) =>
+export const useFleetFindings = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "findings", has],
     queryFn: () => get<T.FleetFindings>("/fleet/findings", { has: has || undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
+    enabled,
   });
 
 export interface PeersAsked {
@@ -248,7 +249,7 @@ export interface PeersAsked {
 }
 
 /** Groups of hosts with the same label, and who is unlike the others. */
-export const useFleetPeers = ({ has, label, measure, within }: PeersAsked) =>
+export const useFleetPeers = ({ has, label, measure, within }: PeersAsked, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "peers", has, label, measure, within],
     queryFn: () =>
@@ -260,6 +261,7 @@ export const useFleetPeers = ({ has, label, measure, within }: PeersAsked) =>
       }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
+    enabled,
   });
 
 /** A mutation that refreshes the nouns it touches. */
