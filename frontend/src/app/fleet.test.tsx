@@ -174,7 +174,9 @@ describe("peers", () => {
     const [first] = screen.getAllByRole("button", { pressed: false, name: /Runnable threads wait/ });
     await user.click(first as HTMLElement);
     await waitFor(() => expect(router.state.location.search).toHaveProperty("measure"));
-    expect(sent.at(-1)?.query.get("measure")).toContain("F-CPU-RUNQ-DELAY");
+    await waitFor(() =>
+      expect(sent.some((one) => one.query.get("measure")?.includes("F-CPU-RUNQ-DELAY"))).toBe(true),
+    );
   });
 
   it("asks for the label and the freshness of the address", async () => {

@@ -104,8 +104,9 @@ export function FleetPage() {
         rules={(view === "use" ? use.data?.rules : findings.data?.rules) ?? NO_RULES}
         word={(host, column) => {
           if (view === "use") return use.data?.hosts.find((one) => one.id === host)?.cells[column];
+          if (view === "peers") return standingOf(peers.data, host, column);
           const row = findings.data?.hosts.find((one) => one.id === host);
-          return row ? wordOf(row, column) : standingOf(peers.data, host, column);
+          return row && wordOf(row, column);
         }}
       />
     </Page>

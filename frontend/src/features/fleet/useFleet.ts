@@ -1,7 +1,8 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { FleetHost, FleetRule, FleetWord } from "../../client/types";
 import { carries, meant, type Sort, sorted } from "../../core/fleet";
-import { type useFleetFindings, useFleetPeers, type useFleetUse } from "../../lib/queries";
+import { useFleetPeers } from "../../lib/queries";
 import { useUrlState } from "../../lib/urlState";
 import { FIELDS } from "./fields";
 
@@ -9,15 +10,15 @@ import { FIELDS } from "./fields";
  * The whole fleet, narrowed here to hosts with a label, so that choosing another one waits for nobody. Only where the
  * server had to leave hosts out is it asked for those with the label alone.
  */
-export function useNarrowed<Hook extends typeof useFleetUse | typeof useFleetFindings>(
-  useThese: Hook,
+export function useNarrowed<Fleet extends { left_out: number }>(
+  useThese: (has: string, wanted: boolean) => UseQueryResult<Fleet>,
   has: string,
   wanted: boolean,
-): ReturnType<Hook> {
+): UseQueryResult<Fleet> {
   const whole = useThese("", wanted);
   const cut = has !== "" && (whole.data?.left_out ?? 0) > 0;
   const part = useThese(has, wanted && cut);
-  return (cut && part.data ? part : whole) as ReturnType<Hook>;
+  return cut && part.data ? part : whole;
 }
 
 /** The hosts of a view that are meant, in the order that was asked for. */
