@@ -11,6 +11,7 @@ import {
   Clock,
   FileInput,
   Flame,
+  Grid3x3,
   Languages,
   Plus,
   Ruler,
@@ -176,6 +177,7 @@ function useCommands(): Command[] {
     add("incident", t("incidents.new.title"), <Siren size={SIZE} />, () => openDialog("incident"));
   add("incidents", t("nav.incidents"), <Siren size={SIZE} />, () => void navigate({ to: "/incidents" }));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
+  add("fleet", t("nav.fleet"), <Grid3x3 size={SIZE} />, () => void navigate({ to: "/fleet" }));
   add(
     "diagnoses",
     t("nav.diagnoses"),

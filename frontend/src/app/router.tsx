@@ -78,6 +78,7 @@ const incident = screen(
   () => import("../features/incidents/IncidentPage"),
   "IncidentPage",
 );
+const fleet = screen("/fleet", () => import("../features/fleet/FleetPage"), "FleetPage");
 const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
@@ -115,6 +116,7 @@ const routeTree = root.addChildren([
     diagnosis,
     incidents,
     incident,
+    fleet,
     rules,
     playbooks,
     profiles,

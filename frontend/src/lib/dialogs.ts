@@ -15,8 +15,8 @@ const FIELDS = {
 };
 
 /**
- * What the open dialog is about: the hosts that it concerns, the plan or the collectors to begin with, and what to
- * look at (`kind=value`), and the diagnosis that an incident comes from.
+ * What the open dialog is about: the hosts that it concerns (of a diagnosis the host, then its twins), the plan or the
+ * collectors to begin with, what to look at (`kind=value`), and the diagnosis that an incident comes from.
  */
 export const useDialogState = () => useUrlState(FIELDS);
 
