@@ -13,6 +13,7 @@ const SCREENS = [
   ["fleet", "/fleet"],
   ["fleet, peers", "/fleet?view=peers"],
   ["fleet, findings", "/fleet?view=findings"],
+  ["where am I", `/hosts/${host.id}?fold=where`],
   ["captures", "/captures"],
   ["profiles", "/profiles"],
   ["playbooks", "/playbooks"],

@@ -116,6 +116,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/fleet/findings"): ("viewer", None, "", False),
     ("GET", "/runs/{run_id}/visuals"): ("viewer", None, "", True),
     ("GET", "/visuals"): ("viewer", None, "", False),
+    ("GET", "/hosts/{host_id}/context"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/calls"): ("viewer", None, "?pid=1", True),
     ("GET", "/playbooks"): ("viewer", None, "", False),
     ("POST", "/playbooks/check"): ("viewer", {"text": "id: x"}, "", False),
     ("GET", "/playbooks/{playbook_id}"): ("viewer", None, "", False),

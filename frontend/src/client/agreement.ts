@@ -87,4 +87,13 @@ export type Agreed = [
   None<Missing<Ours.PeerGroup, Theirs["PeerGroupRead"]>>,
   None<Missing<Ours.PeerMeasure, Theirs["PeerMeasureRead"]>>,
   None<Missing<Ours.FleetStanding, Theirs["FleetStandingRead"]>>,
+  None<Missing<Ours.RunCalls, Theirs["CallsRead"]>>,
+  None<Missing<Ours.Call, Theirs["CallRead"]>>,
+  None<Missing<Ours.CallPlace, Theirs["CallPlace"]>>,
+  None<Missing<Ours.CallEnds, Theirs["CallEnds"]>>,
+  None<Missing<Ours.CallSplit, Theirs["CallSplit"]>>,
+  None<Missing<Ours.CallSegment, Theirs["CallSegment"]>>,
+  None<Missing<Ours.HostContext, Theirs["ContextRead"]>>,
+  None<Missing<Ours.ContextItem, Theirs["ContextItem"]>>,
+  None<Missing<Ours.ContextTwin, Theirs["ContextTwin"]>>,
 ];
