@@ -189,6 +189,7 @@ export const verification = (extra: Partial<I.Verification>): I.Verification => 
   primary: { read: "sched.delay_per_switch", better: "lower" },
   bar: 0.1,
   before: [],
+  made_before: [],
   after: [],
   control_host_id: WELL.id,
   state: "done",

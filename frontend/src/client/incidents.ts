@@ -152,9 +152,11 @@ export interface Verification {
   primary: { read: string; better: "lower" | "higher" } | null;
   bar: number | null;
   before: string[];
+  /** Captures made for it while the fix was planned. */
+  made_before: string[];
   after: string[];
   control_host_id: string | null;
-  state: "collecting" | "judging" | "done" | "failed" | "cancelled";
+  state: "before" | "waiting" | "collecting" | "judging" | "done" | "failed" | "cancelled";
   result: Judged | null;
   failure: Sentence | null;
   requested_by: Named | null;

@@ -37,6 +37,8 @@ export function Fixes({ incident, view }: { incident: Incident; view: IncidentVi
   );
 }
 
+const OPEN = ["before", "waiting", "collecting", "judging"];
+
 function One({ incident, view, fix }: { incident: Incident; view: IncidentView; fix: Fix }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
@@ -44,7 +46,8 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
   const hosts = incident.hosts.filter((one) => fix.hosts.includes(one.id)).map((one) => one.name);
   const act = (name: "applied" | "verify") => view.set({ act: name, what: fix.id });
   const live = fix.state !== "planned" && fix.state !== "reverted";
-  const busy = fix.verifications.some((one) => one.state === "collecting" || one.state === "judging");
+  const busy = fix.verifications.some((one) => OPEN.includes(one.state));
+  const asked = fix.verifications.length > 0;
   return (
     <article className={cx(classes.fix, view.what === fix.id && classes.chosen)} id={`fix-${fix.id}`}>
       <header className={classes.head}>
@@ -58,8 +61,13 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
         {fix.by && <span className="dim">{fix.by.name}</span>}
         {incident.may.edit && (
           <span className={classes.actions}>
+            {fix.state === "planned" && !busy && (
+              <Button size="compact-sm" onClick={() => act("verify")}>
+                {t("incidents.verify.measure")}
+              </Button>
+            )}
             {fix.state === "planned" && (
-              <Button size="compact-sm" onClick={() => act("applied")}>
+              <Button size="compact-sm" variant={asked ? "filled" : "default"} onClick={() => act("applied")}>
                 {t("incidents.fix.wasApplied")}
               </Button>
             )}

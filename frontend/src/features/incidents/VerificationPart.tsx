@@ -27,6 +27,7 @@ export function VerificationPart({ incident, verification: one }: Props) {
   const names = useNames();
   const { result, state } = one;
   const control = incident.hosts.find((each) => each.id === one.control_host_id);
+  const taken = state === "before" ? one.made_before : one.after;
   return (
     <section className={classes.verification} aria-label={t("incidents.verify.title")}>
       <p className={classes.outcome}>
@@ -51,8 +52,8 @@ export function VerificationPart({ incident, verification: one }: Props) {
             {t(`playbooks.primary.${one.primary.better}`, { name: names.measure(one.primary.read) })}
           </span>
         )}
-        {state === "collecting" && (
-          <span className="num">{t("incidents.verify.taken", { count: one.after.length })}</span>
+        {(state === "before" || state === "collecting") && (
+          <span className="num">{t("incidents.verify.taken", { count: taken.length })}</span>
         )}
         <span className="dim">
           {t(`incidents.verify.kind.${one.kind}`)}
@@ -100,7 +101,8 @@ const change = (share: number | null): string =>
 function Running({ incident, verification }: Props) {
   const { t } = useTranslation();
   const may = useMay();
-  const runs = incident.runs.filter((one) => verification.after.includes(one.capture_id) && isActive(one.state));
+  const made = [...verification.made_before, ...verification.after];
+  const runs = incident.runs.filter((one) => made.includes(one.capture_id) && isActive(one.state));
   const cancel = useAction(
     () => Promise.all([...new Set(runs.map((one) => one.capture_id))].map((id) => post(`/captures/${id}/cancel`))),
     [keys.captures, incidentKeys.all],

@@ -28,7 +28,7 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
     <ActForm
       incident={incident}
       write={write}
-      title={t("incidents.verify.title")}
+      title={t(fix?.state === "planned" ? "incidents.verify.measure" : "incidents.verify.title")}
       submit={t("incidents.verify.start")}
       size="44rem"
       ready={fix !== undefined && (kind !== "control" || control !== null) && Number(bar) > 0}
@@ -75,7 +75,9 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
           disabled={kind !== "control"}
         />
       </div>
-      <p className={classes.hint}>{t("incidents.verify.runs")}</p>
+      <p className={classes.hint}>
+        {t(fix?.state === "planned" ? "incidents.verify.runsBefore" : "incidents.verify.runs")}
+      </p>
     </ActForm>
   );
 }
