@@ -2,13 +2,13 @@ import { defineConfig } from "@playwright/test";
 import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
 
 /**
- * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one
- * after another: all of them capture the same host.
+ * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one after
+ * another, as all of them capture the same host; but for those of incidents, which bring a sick host each.
  */
 export default defineConfig({
   testDir: "tests",
   outputDir: `${OUT}/artifacts`,
-  workers: 1,
+  workers: 2,
   retries: 0,
   timeout: 90_000,
   expect: { timeout: 15_000 },
@@ -39,8 +39,16 @@ export default defineConfig({
     { name: "first visit", testMatch: "first-visit.spec.ts" },
     {
       name: "journeys",
-      testIgnore: "first-visit.spec.ts",
+      testIgnore: ["first-visit.spec.ts", "incidents.spec.ts"],
+      workers: 1,
       dependencies: ["first visit"],
+      use: { storageState: STATE },
+    },
+    {
+      name: "incidents",
+      testMatch: "incidents.spec.ts",
+      fullyParallel: true,
+      dependencies: ["journeys"],
       use: { storageState: STATE },
     },
   ],
