@@ -100,5 +100,5 @@ def playwright(round_: Round, home: Path, running: dict[str, Any], chromium: str
     if round_.full:
         environment["CULPRIT_FULL"] = "1"
     command = [str(E2E / "node_modules/.bin/playwright"), "test", "--reporter=line,junit"]
-    limit = 1800.0 if round_.full else 600.0
+    limit = 3600.0 if round_.full else 1200.0
     return round_.runner("e2e", junit, command, cwd=E2E, env=environment, timeout_s=limit)
