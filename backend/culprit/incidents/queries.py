@@ -74,6 +74,19 @@ def incident(session: Session, actor: Actor, incident_id: UUID, *, lock: bool = 
     return session.scalar(query)
 
 
+def open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
+    """The incidents of a host that are not resolved, locked one after another."""
+    mine = select(IncidentHost.incident_id).where(IncidentHost.host_id == host_id)
+    query = (
+        select(Incident)
+        .where(Incident.id.in_(mine), Incident.state != "resolved")
+        .order_by(Incident.id)
+        .with_for_update(of=Incident)
+        .execution_options(populate_existing=True)
+    )
+    return session.scalars(query).all()
+
+
 def hosts(session: Session, actor: Actor | None, incident_id: UUID) -> list[tuple[IncidentHost, Host]]:
     """The hosts of an incident that exist for this actor (for Culprit itself: all), by name."""
     query = (

@@ -229,6 +229,8 @@ def test_a_muted_finding_is_shown_and_does_not_count(as_, db, desk, host):
     assert oncall.get(f"{API}/mutes").json() == [] and len(oncall.get(f"{API}/mutes?over=true").json()) == 1
     assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 204
     assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 404
+    told = [one for one in oncall.get(f"{desk.url}/journal").json() if one["kind"].endswith("muted")]
+    assert [(one["kind"], one["note"]) for one in told] == [("muted", "load test"), ("unmuted", "")]
 
 
 def test_the_newest_run_that_answers_counts_and_a_fixes_runs_do_not(db, desk, host):
