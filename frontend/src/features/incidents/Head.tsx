@@ -36,7 +36,7 @@ export function Facts({ incident, link }: { incident: Incident; link: "live" | "
       <Severity level={incident.severity} />
       <span>{t("incidents.hosts.count", { count: incident.hosts.length })}</span>
       <span>
-        <Ago at={incident.created_at} />
+        {t("incidents.age")} <Ago at={incident.created_at} />
       </span>
       {incident.playbooks.map((one) => (
         <PlaybookTag key={one.id} playbook={one} />

@@ -35,19 +35,25 @@ export function NextStep({ incident, view, asked }: Props) {
   useEffect(() => {
     if (step && host) setLast({ step, host, run });
   }, [step, host, run]);
-  const { next } = incident;
+  const resolved = incident.state === "resolved";
+  const next = resolved ? null : incident.next;
   return (
     <section className={classes.next} aria-label={t("playbooks.next")} data-running={running ? "" : undefined}>
       {running && <Progress incident={incident} view={view} run={running} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
       {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
-      {!running && !next && incident.steps.length > 0 && (
+      {!running && resolved && (
+        <p className={classes.done}>
+          <Verdict look="supports" /> {t("incidents.next.resolved")}
+        </p>
+      )}
+      {!running && !resolved && !next && incident.steps.length > 0 && (
         <p className={classes.done}>
           <Verdict look={incident.gaps.length > 0 ? "absent" : "supports"} />
           {t(incident.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
         </p>
       )}
-      {!running && !next && incident.steps.length === 0 && (
+      {!running && !resolved && !next && incident.steps.length === 0 && (
         <p className={classes.done}>
           <Verdict look="absent" /> {t("incidents.next.noPlaybook")}
           <Button size="xs" onClick={() => view.set({ act: "hosts" })}>

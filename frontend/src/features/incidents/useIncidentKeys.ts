@@ -11,7 +11,7 @@ export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: 
     const to = keys[Math.min(keys.length - 1, Math.max(0, at + by))];
     if (!to || !free()) return;
     view.choose(to);
-    document.getElementById(`step-${to}`)?.scrollIntoView({ block: "nearest" });
+    document.getElementById(`step-${to}`)?.focus();
   };
   useHotkeys([
     ["j", () => walk(1)],
