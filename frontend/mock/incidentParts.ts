@@ -55,7 +55,11 @@ export const quietDelay: T.Finding = {
 export const LINE_PIN: I.Pin = {
   id: id("pin", 1),
   kind: "line",
-  ref: { artifact_id: id("artifact", runOf(SICK, 471), "perf_sched", "stdout"), part: "sched.txt", lines: [1184, 1190] },
+  ref: {
+    artifact_id: id("artifact", runOf(SICK, 471), "perf_sched", "stdout"),
+    part: "sched.txt",
+    lines: [1184, 1190],
+  },
   view: `/artifacts/${id("artifact", runOf(SICK, 471), "perf_sched", "stdout")}?line=1184&lines=1184,1190`,
   said: {
     collected: true,
@@ -81,7 +85,11 @@ export const FRAME_PIN: I.Pin = {
 };
 export const GONE_PIN = id("pin", 2);
 
-export const step = (name: string, hosts: I.HostAnswer[], extra: Partial<I.IncidentStep> = {}): I.IncidentStep => {
+export const step = (
+  name: string,
+  hosts: I.HostAnswer[],
+  extra: Partial<I.IncidentStep> = {},
+): I.IncidentStep => {
   const own = CROWD.steps.find((one) => one.id === name) as T.PlaybookStep;
   const order = ["supports", "not_collected", "inconclusive", "refutes"] as const;
   return {
@@ -210,7 +218,11 @@ const MAY: I.MayHere = {
   bundle: true,
 };
 
-export const host = ({ id: hostId, name }: T.Host, role: I.HostRole, scope: T.CaptureScope): I.IncidentHost => ({
+export const host = (
+  { id: hostId, name }: T.Host,
+  role: I.HostRole,
+  scope: T.CaptureScope,
+): I.IncidentHost => ({
   id: hostId,
   name,
   scope: { ...scope },

@@ -137,7 +137,10 @@ describe("the chain", () => {
     fireEvent.keyDown(document.documentElement, { key: "k", code: "KeyK" });
     await waitFor(() => expect(router.state.location.search).toMatchObject({ step: WAITING }));
     const list = await chain();
-    expect(list.getByRole("button", { name: /How long do runnable/ })).toHaveAttribute("aria-current", "step");
+    expect(list.getByRole("button", { name: /How long do runnable/ })).toHaveAttribute(
+      "aria-current",
+      "step",
+    );
   });
 
   it("says in the server's words why a hypothesis cannot be confirmed", async () => {
@@ -146,7 +149,9 @@ describe("the chain", () => {
     const list = await chain();
     await user.click(await list.findByRole("button", { name: "Decided: likely. Change" }));
     await user.click(await screen.findByRole("menuitem", { name: "Confirm it" }));
-    expect(await screen.findByText(/A confirmed cause needs a comparison of before with after/)).toBeVisible();
+    expect(
+      await screen.findByText(/A confirmed cause needs a comparison of before with after/),
+    ).toBeVisible();
   });
 });
 
@@ -211,7 +216,9 @@ describe("the evidence of a step", () => {
     open(`${AT}?pane=pins`);
     expect(await screen.findByText("gone")).toBeVisible();
     expect(await screen.findByText("intact")).toBeVisible();
-    expect(screen.getByText("runtime.gcDrain · 38.2 %", { normalizer: (text) => text.replace(/\u2009/g, " ") })).toBeVisible();
+    expect(
+      screen.getByText("runtime.gcDrain · 38.2 %", { normalizer: (text) => text.replace(/\u2009/g, " ") }),
+    ).toBeVisible();
   });
 });
 

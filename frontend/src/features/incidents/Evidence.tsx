@@ -5,7 +5,7 @@ import type { Finding } from "../../client/types";
 import { Fold } from "../../components/Fold";
 import { Prose } from "../../components/Prose";
 import { Empty } from "../../components/States";
-import { type Look, LOOKS, Verdict } from "../../components/Verdict";
+import { LOOKS, type Look, Verdict } from "../../components/Verdict";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import { FindingRow } from "../../renderers/findings/FindingRow";
@@ -17,7 +17,7 @@ import { Muted } from "./Muted";
 import { PersonSaid } from "./PersonSaid";
 import { PinShown } from "./PinShown";
 import { StepViews } from "./StepViews";
-import { type IncidentView, hypothesisOf, numberOf } from "./view";
+import { hypothesisOf, type IncidentView, numberOf } from "./view";
 import { Waived } from "./Waive";
 
 interface Props {
@@ -30,8 +30,7 @@ export function Evidence({ incident, view }: Props) {
   const { t } = useTranslation();
   const pick = usePick();
   const { step, answer } = view;
-  if (!step)
-    return <Empty title={t("incidents.step.none")}>{t("incidents.step.noneText")}</Empty>;
+  if (!step) return <Empty title={t("incidents.step.none")}>{t("incidents.step.noneText")}</Empty>;
   const about = hypothesisOf(incident, step);
   const gap = incident.gaps.includes(step.key);
   return (

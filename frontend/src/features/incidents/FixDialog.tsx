@@ -91,7 +91,9 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
               value: key,
               label: `${fits(one) ? "★ " : ""}${pick(one.title)}`,
             })),
-            ...(about ? [{ value: ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }] : []),
+            ...(about
+              ? [{ value: ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }]
+              : []),
           ]}
           value={card}
           onChange={take}
@@ -99,7 +101,13 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
           searchable
         />
       </div>
-      <TextInput label={t("incidents.fix.what")} required value={text.what} onChange={put("what")} data-autofocus />
+      <TextInput
+        label={t("incidents.fix.what")}
+        required
+        value={text.what}
+        onChange={put("what")}
+        data-autofocus
+      />
       <MultiSelect
         label={t("incidents.fix.where")}
         data={incident.hosts.map((one) => ({ value: one.id, label: one.name }))}

@@ -80,7 +80,8 @@ function Known({ incident, link, pollMs }: Props) {
     [incident.id, step?.key],
   );
   useIncidentKeys(incident, view, () => setAsked((n) => n + 1));
-  const initial = useMemo(() => measured(incident, host?.id), [incident, host?.id]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is measured meanwhile must not move what one looks at
+  const initial = useMemo(() => measured(incident, host?.id), [incident.id, host?.id]);
   return (
     <Page
       title={<Title incident={incident} />}

@@ -38,7 +38,11 @@ export function NextStep({ incident, view, asked }: Props) {
   const resolved = incident.state === "resolved";
   const next = resolved ? null : incident.next;
   return (
-    <section className={classes.next} aria-label={t("playbooks.next")} data-running={running ? "" : undefined}>
+    <section
+      className={classes.next}
+      aria-label={t("playbooks.next")}
+      data-running={running ? "" : undefined}
+    >
       {running && <Progress incident={incident} view={view} run={running} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
       {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
@@ -80,7 +84,6 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   const person = next.collectors.length === 0;
   const allowed = incident.may.capture && incident.may.tiers.includes(next.tier);
   const stops = next.tier === "ptrace";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a press of the key counts
   useEffect(() => {
     if (asked === 0 || !button.current) return;
     if (document.activeElement === button.current) button.current.click();
@@ -165,12 +168,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
       )}
       {next.commands.length > 0 && (
         <>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            aria-expanded={open}
-            onClick={() => setOpen(!open)}
-          >
+          <Button size="compact-xs" variant="subtle" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? t("diagnose.hideCommands") : t("diagnose.showCommands")}
           </Button>
           {open && (
