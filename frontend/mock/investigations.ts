@@ -13,7 +13,6 @@ import {
   host,
   hypothesis,
   incident,
-  JUDGED,
   LENA,
   LINE_PIN,
   missing,
@@ -23,13 +22,12 @@ import {
   step,
   THIRD,
   two,
-  verification,
   WEI,
   WELL,
   WHOLE,
-  window,
 } from "./incidentParts.ts";
 import { id } from "./noise.ts";
+import { JUDGED, verification, window } from "./verifications.ts";
 
 /** Three hosts, of which one disagrees; two causes, one upon the other; a missing link that is next. */
 export const RICH = incident(42, {
