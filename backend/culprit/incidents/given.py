@@ -6,7 +6,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from culprit.captures.schemas import OptionValues, ScopeGiven
 from culprit.core.playbooks.contract import Better
@@ -24,6 +32,15 @@ Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,100}$")]
 Role = Literal["suspect", "control", "dependency"]
 State = Literal["open", "investigating", "identified", "mitigated", "resolved"]
 RunRole = Literal["evidence", "before", "after", "control"]
+
+
+def _of_our_time(at: datetime) -> datetime:
+    if not 1970 <= at.year <= 2200:
+        raise ValueError("not a time of a host")
+    return at
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_of_our_time)]
 
 
 class Given(BaseModel):
@@ -54,7 +71,7 @@ class Symptom(Given):
     rate: Level | None = None
     errors: Level | None = None
     latency: Level | None = None
-    since: AwareDatetime | None = None
+    since: Moment | None = None
 
 
 class HostGiven(Given):
@@ -74,8 +91,8 @@ class IncidentCreate(Given):
     title: Said
     symptom: Symptom = Symptom()
     severity: Annotated[int, Field(ge=1, le=4)] = 3
-    window_from: AwareDatetime | None = None
-    window_to: AwareDatetime | None = None
+    window_from: Moment | None = None
+    window_to: Moment | None = None
     hosts: Annotated[list[HostGiven], Field(max_length=MAX_HOSTS)] = []
     playbooks: Annotated[list[Id], Field(max_length=MAX_PLAYBOOKS)] = []
     diagnosis_id: UUID | None = None
@@ -95,8 +112,8 @@ class IncidentPatch(Seen):
     severity: Annotated[int | None, Field(ge=1, le=4)] = None
     state: State | None = None
     reason: Prose = ""
-    window_from: AwareDatetime | None = None
-    window_to: AwareDatetime | None = None
+    window_from: Moment | None = None
+    window_to: Moment | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> IncidentPatch:
@@ -205,7 +222,7 @@ class FixPatch(Seen):
     """It was applied (since when), taken back, or is told better. How it turned out is judged and not said."""
 
     state: Literal["applied", "reverted"] | None = None
-    applied_at: AwareDatetime | None = None
+    applied_at: Moment | None = None
     what: Prose | None = None
     command: Prose | None = None
     risk: Prose | None = None
@@ -242,4 +259,4 @@ class MuteAdd(Given):
     host_id: UUID
     rule: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,60}$")]
     reason: Prose
-    expires_at: AwareDatetime
+    expires_at: Moment

@@ -13,12 +13,12 @@ from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.core.playbooks.refusals import MIN_REASON
 from culprit.core.rules.registry import RULES
-from culprit.incidents import queries
+from culprit.incidents import journal, mute_queries, queries
 from culprit.incidents.given import MuteAdd
 from culprit.incidents.schemas import MuteRead, OutcomeRead, PersonRef
 from culprit.kit.clock import now
 from culprit.kit.errors import Invalid, NotFound
-from culprit.models import FindingMute
+from culprit.models import FindingMute, Host
 
 #: What is muted for longer is a threshold that should be set.
 LONGEST = timedelta(days=90)
@@ -27,7 +27,7 @@ LONGEST = timedelta(days=90)
 def listed(session: Session, actor: Actor, host: UUID | None, *, over: bool) -> list[MuteRead]:
     """The mutes on hosts that exist for this actor; with `over` those that have ended too."""
     policy(actor, "incident.read")
-    rows = queries.mutes(session, actor, host, None if over else now())
+    rows = mute_queries.mutes(session, actor, host, None if over else now())
     names = queries.names(session, (row[0].by for row in rows))
     return [_read(row[0], row[1], names) for row in rows]
 
@@ -57,6 +57,7 @@ def add(session: Session, actor: Actor, wanted: MuteAdd) -> MuteRead:
     )
     session.add(one)
     session.flush()
+    _tell(session, actor, host, one, "muted")
     audit.record(
         session,
         actor,
@@ -71,12 +72,28 @@ def add(session: Session, actor: Actor, wanted: MuteAdd) -> MuteRead:
     return _read(one, host.name, {actor.id: actor.name})
 
 
+def _tell(session: Session, actor: Actor, host: Host, one: FindingMute, kind: str) -> None:
+    """Open incidents of that host are told: what their steps say may be otherwise now."""
+    for incident in mute_queries.open_incidents(session, host.id):
+        journal.enter(
+            session,
+            incident,
+            actor,
+            kind,
+            note=one.reason if kind == "muted" else "",
+            rule=one.rule,
+            host=host.name,
+            host_id=str(host.id),
+        )
+
+
 def remove(session: Session, actor: Actor, mute_id: UUID) -> None:
     """It counts again. Raises NotFound, Forbidden."""
     policy(actor, "mute.manage")
-    one = queries.mute(session, actor, mute_id)
+    one = mute_queries.mute(session, actor, mute_id)
     if one is None:
         raise NotFound("mute.not_found")
+    _tell(session, actor, session.get_one(Host, one.host_id), one, "unmuted")
     audit.record(session, actor, "mute.unset", "mute", one.id, rule=one.rule, reason=one.reason)
     session.delete(one)
 
@@ -87,7 +104,7 @@ def outcomes(session: Session, actor: Actor) -> list[OutcomeRead]:
     right: dict[str, int] = defaultdict(int)
     wrong: dict[str, int] = defaultdict(int)
     instead: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for row in queries.outcome_counts(session):
+    for row in mute_queries.outcome_counts(session):
         (right if row.right else wrong)[row.cause] += row.count
         if row.true_cause is not None:
             instead[row.cause][row.true_cause] += row.count

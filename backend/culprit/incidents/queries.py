@@ -211,22 +211,6 @@ def active_mutes(session: Session, host_ids: Collection[UUID], at: datetime) -> 
     return session.execute(query.distinct()).all()
 
 
-def mutes(session: Session, actor: Actor, host: UUID | None, at: datetime | None) -> Rows:
-    """(mute, name of its host) on hosts that exist for this actor; `at`: those that hold then."""
-    query = select(FindingMute, Host.name).join(Host, Host.id == FindingMute.host_id).where(visible(actor))
-    if host is not None:
-        query = query.where(FindingMute.host_id == host)
-    if at is not None:
-        query = query.where(FindingMute.expires_at > at)
-    return session.execute(query.order_by(FindingMute.expires_at, FindingMute.id).limit(1000)).all()
-
-
-def mute(session: Session, actor: Actor, mute_id: UUID) -> FindingMute | None:
-    """One mute on a host that exists for this actor."""
-    query = select(FindingMute).join(Host, Host.id == FindingMute.host_id)
-    return session.scalar(query.where(FindingMute.id == mute_id, visible(actor)))
-
-
 def participants(session: Session, incident_id: UUID) -> Sequence[IncidentParticipant]:
     """Who takes part, in the order of joining."""
     query = select(IncidentParticipant).where(IncidentParticipant.incident_id == incident_id)
@@ -269,14 +253,6 @@ def outcomes(session: Session, incident_id: UUID) -> Sequence[CauseOutcome]:
     """How the causes of an incident turned out."""
     query = select(CauseOutcome).where(CauseOutcome.incident_id == incident_id).order_by(CauseOutcome.id)
     return session.scalars(query).all()
-
-
-def outcome_counts(session: Session) -> Rows:
-    """(cause, right, true_cause, how often)."""
-    query = select(
-        CauseOutcome.cause, CauseOutcome.right, CauseOutcome.true_cause, func.count().label("count")
-    ).group_by(CauseOutcome.cause, CauseOutcome.right, CauseOutcome.true_cause)
-    return session.execute(query.order_by(CauseOutcome.cause)).all()
 
 
 def host_names(session: Session, actor: Actor, incident_ids: Collection[UUID]) -> Rows:

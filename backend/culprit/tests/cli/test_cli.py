@@ -21,6 +21,7 @@ from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Credential, Host, NetworkRule, Run, RunCollector
 from culprit.playbooks.library import CATALOG
+from culprit.tests.support.runs import make_host
 from culprit.tests.support.sshd import Sshd, sshd
 from sqlalchemy import update
 
@@ -253,6 +254,24 @@ def test_playbooks(cli: Cli, db: Database, tmp_path: Path) -> None:
     told = cli("playbook", "try", "connect-port-exhaustion", run_id)
     assert "not collected" in told and "Next: " in told
     cli("playbook", "try", "no-such-playbook", run_id, status=REFUSED)
+
+
+def test_incidents(cli: Cli, db: Database) -> None:
+    host = str(make_host(db, "web9"))
+    book = "connect-port-exhaustion"
+    told = cli("incident", "new", "feed is slow", "--host", "web9", "--playbook", book)
+    assert "#1 feed is slow: open" in told and "not collected" in told and "Next: " in told
+    assert "feed is slow" in cli("incident", "list", "--state", "open")
+    now = cli.json("incident", "show", "#1")
+    assert now["hosts"][0]["id"] == host
+    assert cli.json("incident", "step", "1")["runs"][0]["state"] == "queued"
+    cli("incident", "verdict", "1", f"{book}/port-search", "supports", status=REFUSED)
+    assert "A verdict rests on evidence" in cli.last.stderr
+    made = cli.json("incident", "fix", "1", "keep alive", "--hypothesis", f"{book}/search")["made"]
+    cli("incident", "verify", "1", made, status=REFUSED)
+    assert "applied" in cli("incident", "fix", now["id"], made, "--applied")
+    cli("incident", "show", "7", status=REFUSED)
+    cli("incident", "show", "seven", status=USAGE)
 
 
 def test_a_lost_password_is_answered_by_a_link(cli: Cli, people) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from datetime import timedelta
+from uuid import UUID
 
 from culprit.incidents import live
 from culprit.kit.clock import now
@@ -75,7 +76,7 @@ def test_the_stream_tells_version_presence_and_runs(as_, db, people):
     with unit_of_work(db.sessions) as session:
         for one in session.query(IncidentParticipant):
             one.seen_at = now() - timedelta(minutes=5)
-    told = live.look(db.sessions, people["viewer"].actor, desk.now["id"])
+    told = live.look(db.sessions, people["viewer"].actor, UUID(desk.now["id"]))
     assert [one["name"] for one in json.loads(told["presence"])["people"]] == ["viewer"]
     assert {one["name"]: one["here"] for one in desk.look()["people"]} == {
         "viewer": True,

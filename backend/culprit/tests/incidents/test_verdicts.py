@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ from culprit.core.chunks import encode_raw
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import FindingMute, SeriesChunk
+from culprit.models import FindingMute, Profile, SeriesChunk
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened
+from culprit.workflows.build_profile import build_profile
+from culprit.workflows.ingest_run import ingest_run
+from sqlalchemy import select
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 STEP = f"{BOOK}/port-search"
@@ -86,6 +90,21 @@ def test_a_range_has_the_numbers_of_its_time(db, desk, host):
     empty = pinned(desk, "range", {**ref, "from_ns": 20 * 10**9, "to_ns": 21 * 10**9})
     assert empty["said"]["collected"] is False
     assert desk.refused("POST", "pins", kind="range", view="/", ref={**ref, "host_id": NOBODY})[0] == 422
+
+
+def test_a_frame_has_the_share_of_its_stack(as_, session, desk):
+    folded = b"web;main;parse 60\nweb;main;render 30\nother;parse 10\n"
+    made = as_("investigator").post(f"{API}/imports", files={"file": ("f", folded)}).json()
+    run_id = UUID(made["runs"][0]["id"])
+    ingest_run(run_id)
+    profile = session.scalars(select(Profile).where(Profile.run_id == run_id)).one()
+    ref = {"profile_id": str(profile.id), "frames": ["web", "main", "parse"], "share": 0.99}
+    assert desk.refused("POST", "pins", kind="frame", view="/", ref=ref) == (409, "profile.not_ready")
+    assert build_profile(profile.id) == "ready"
+    said = pinned(desk, "frame", ref)["said"]
+    assert (said["share"], said["weight"], said["total"], said["frame"]) == (0.6, 60, 100, "parse")
+    wrong = {**ref, "frames": ["main", "parse"]}
+    assert desk.refused("POST", "pins", kind="frame", view="/", ref=wrong) == (422, "incident.pin_not_there")
 
 
 def test_two_runs_beside_each_other(db, desk, host):
@@ -210,6 +229,8 @@ def test_a_muted_finding_is_shown_and_does_not_count(as_, db, desk, host):
     assert oncall.get(f"{API}/mutes").json() == [] and len(oncall.get(f"{API}/mutes?over=true").json()) == 1
     assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 204
     assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 404
+    told = [one for one in oncall.get(f"{desk.url}/journal").json() if one["kind"].endswith("muted")]
+    assert [(one["kind"], one["note"]) for one in told] == [("muted", "load test"), ("unmuted", "")]
 
 
 def test_the_newest_run_that_answers_counts_and_a_fixes_runs_do_not(db, desk, host):

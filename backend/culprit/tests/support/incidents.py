@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from culprit.core.rules import form
 from culprit.core.rules.contract import Finding, Number
@@ -209,7 +210,7 @@ def opened(client: TestClient, *hosts: object, **more: Any) -> Desk:
 def verified(db: Database, desk: Desk, hypothesis: str) -> None:
     """A fix of that hypothesis that was judged to have helped, as the judging leaves it."""
     with unit_of_work(db.sessions) as session:
-        one = session.get_one(Hypothesis, hypothesis)
+        one = session.get_one(Hypothesis, UUID(hypothesis))
         session.add(
             Fix(incident_id=one.incident_id, hypothesis_id=one.id, what="keep alive", state="verified")
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Finding, Incident, Run, RunCollector
@@ -59,13 +61,13 @@ def test_it_goes_on_by_itself_until_a_person_is_needed(as_, db, host):
     assert desk.refused("POST", "autopilot", tier="light") == (409, "autopilot.runs")
     taken = []
     for _ in range(30):
-        state = advance_incident(desk.now["id"])
+        state = advance_incident(UUID(desk.now["id"]))
         pilot = desk.look()["autopilot"]
         if state == "stopped":
             break
         assert pilot["capture_id"] not in taken, "one capture at a time"
         taken.append(pilot["capture_id"])
-        assert advance_incident(desk.now["id"]) == "running" and len(desk.look()["runs"]) == len(taken)
+        assert advance_incident(UUID(desk.now["id"])) == "running" and len(desk.look()["runs"]) == len(taken)
         finish(db, pilot["capture_id"])
     assert pilot["reason"]["key"] in {"autopilot.person", "autopilot.tier", "capture.option_required"}
     assert pilot["taken"] == len(taken) > 0
@@ -83,7 +85,7 @@ def test_it_stops_by_hand_whatever_version_one_saw(as_, db, host):
     assert as_("viewer").delete(f"{desk.url}/autopilot").status_code == 403
     answer = as_("oncall").delete(f"{desk.url}/autopilot").json()
     assert answer["autopilot"]["reason"]["key"] == "autopilot.by_hand"
-    assert advance_incident(desk.now["id"]) == "stopped" and desk.look()["runs"] == []
+    assert advance_incident(UUID(desk.now["id"])) == "stopped" and desk.look()["runs"] == []
     assert as_("oncall").delete(f"{desk.url}/autopilot").json()["version"] == answer["version"]
 
 
