@@ -108,6 +108,8 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
       : "";
   const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled;
   const waits = !step.finding && answer.by === "nobody";
+  const other = { supports: "refutes", refutes: "supports" }[answer.verdict as string];
+  const opposite = step.hosts.filter((one) => one.verdict === other).map((one) => one.host_id);
   const shown = answer.findings.slice(0, SHOWN);
   const rest = answer.findings.slice(SHOWN);
   return (
@@ -118,6 +120,13 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
         why={waits ? "" : why}
       />
       {answer.person && <PersonSaid incident={incident} answer={answer} person={answer.person} />}
+      {opposite.length > 0 && (
+        <p className={classes.disagrees}>
+          {t("incidents.step.hostsDisagree", {
+            hosts: incident.hosts.flatMap((one) => (opposite.includes(one.id) ? one.name : [])).join(", "),
+          })}
+        </p>
+      )}
       {answer.disagrees && (
         <p className={classes.disagrees}>
           {answer.rule_verdict !== answer.verdict
