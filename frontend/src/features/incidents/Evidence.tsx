@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { HostAnswer, Incident, IncidentStep } from "../../client/incidents";
-import type { Finding } from "../../client/types";
+import type { Finding, StepVerdict } from "../../client/types";
 import { Fold } from "../../components/Fold";
 import { Prose } from "../../components/Prose";
 import { Empty } from "../../components/States";
@@ -92,6 +92,8 @@ const FOUND: Record<Finding["state"], Look> = {
   not_evaluated: "absent",
 };
 
+const OPPOSITE: Partial<Record<StepVerdict, StepVerdict>> = { supports: "refutes", refutes: "supports" };
+
 interface AnsweredProps extends Props {
   step: IncidentStep;
   answer: HostAnswer;
@@ -108,8 +110,9 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
       : "";
   const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled;
   const waits = !step.finding && answer.by === "nobody";
-  const other = { supports: "refutes", refutes: "supports" }[answer.verdict as string];
-  const opposite = step.hosts.filter((one) => one.verdict === other).map((one) => one.host_id);
+  const opposite = step.hosts
+    .filter((one) => one.verdict === OPPOSITE[answer.verdict])
+    .map((one) => one.host_id);
   const shown = answer.findings.slice(0, SHOWN);
   const rest = answer.findings.slice(SHOWN);
   return (

@@ -10,7 +10,7 @@ export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: 
     const at = step ? keys.indexOf(step.key) : -1;
     const to = keys[Math.min(keys.length - 1, Math.max(0, at + by))];
     if (!to || !free()) return;
-    view.choose(to);
+    view.set({ step: to, pane: "evidence" });
     document.getElementById(`step-${to}`)?.focus();
   };
   useHotkeys([
