@@ -9,7 +9,10 @@ import { HOSTS } from "./world.ts";
 write("PATCH", "", (one, { body }) => {
   const to = body.state as I.IncidentState | undefined;
   if (to === "resolved" && one.gaps.length > 0)
-    return problem(409, "incident.steps_open", "open", { count: one.gaps.length, steps: one.gaps.join(", ") });
+    return problem(409, "incident.steps_open", "open", {
+      count: one.gaps.length,
+      steps: one.gaps.join(", "),
+    });
   if (to) {
     enter(one, "state", { was: one.state, to }, String(body.reason ?? ""));
     one.state = to;
@@ -39,7 +42,13 @@ write("POST", "/verdicts", (one, { body }) => {
             verdict: given.verdict,
             by: "person",
             pins,
-            person: { ...given, id: id("verdict", one.version), by: actor(), at: new Date().toISOString(), pins },
+            person: {
+              ...given,
+              id: id("verdict", one.version),
+              by: actor(),
+              at: new Date().toISOString(),
+              pins,
+            },
           });
     }
   one.gaps = one.gaps.filter((key) => key !== body.step);

@@ -49,7 +49,9 @@ function read(one: I.Incident): I.Incident {
     const run = answered.find((each) => each.step === step.key);
     if (!run) return step;
     const hosts = step.hosts.map((host) =>
-      host.host_id === run.host_id ? { ...ruled(delayFound), host_id: host.host_id, run_id: run.run_id } : host,
+      host.host_id === run.host_id
+        ? { ...ruled(delayFound), host_id: host.host_id, run_id: run.run_id }
+        : host,
     );
     return { ...step, verdict: "supports" as const, hosts };
   });
@@ -81,7 +83,13 @@ const summary = (one: I.Incident): I.IncidentSummary => ({
   fixes: one.fixes.map((fix) => fix.state),
 });
 
-export function enter(one: I.Incident, kind: string, params: I.JournalEntry["params"] = {}, note = "", by = actor()): void {
+export function enter(
+  one: I.Incident,
+  kind: string,
+  params: I.JournalEntry["params"] = {},
+  note = "",
+  by = actor(),
+): void {
   one.version += 1;
   one.updated_at = new Date().toISOString();
   journal.push({
@@ -131,15 +139,15 @@ route("POST", "/incidents", ({ body }) => {
     severity: Number(body.severity) as 1,
     symptom: body.symptom as I.Symptom,
     version: 1,
-    hosts: ((body.hosts as { host_id: string; scope: I.IncidentHost["scope"]; role: I.HostRole }[]) ?? []).map(
-      (given) => ({
-        id: given.host_id,
-        name: HOSTS.find((host) => host.id === given.host_id)?.name ?? "",
-        scope: given.scope,
-        role: given.role,
-        enrolled: true,
-      }),
-    ),
+    hosts: (
+      (body.hosts as { host_id: string; scope: I.IncidentHost["scope"]; role: I.HostRole }[]) ?? []
+    ).map((given) => ({
+      id: given.host_id,
+      name: HOSTS.find((host) => host.id === given.host_id)?.name ?? "",
+      scope: given.scope,
+      role: given.role,
+      enrolled: true,
+    })),
   };
   incidents.unshift(made);
   return ok(read(made), 201);
@@ -151,9 +159,7 @@ route("GET", "/incidents/:id", (_, incidentId) => {
 route("GET", "/causes/outcomes", () =>
   ok([{ cause: "cpu-oversubscribed", right: 7, wrong: 1, instead: { "lock-contention": 1 } }]),
 );
-route("GET", "/incidents/:id/journal", (_, incidentId) =>
-  ok(incidentId === INCIDENTS[0]?.id ? journal : []),
-);
+route("GET", "/incidents/:id/journal", (_, incidentId) => ok(incidentId === INCIDENTS[0]?.id ? journal : []));
 route("GET", "/incidents/:id/pins/:id", (_, incidentId, pinId) => {
   const pin = incidents.find((one) => one.id === incidentId)?.pins.find((one) => one.id === pinId);
   if (!pin) return problem(404, "incident.no_pin", "There is no such pin.");

@@ -8,12 +8,11 @@ import {
   at,
   byRule,
   CROWD,
-  fix,
   FRAME_PIN,
+  fix,
   host,
   hypothesis,
   incident,
-  JUDGED,
   LENA,
   LINE_PIN,
   missing,
@@ -23,13 +22,12 @@ import {
   step,
   THIRD,
   two,
-  verification,
   WEI,
   WELL,
   WHOLE,
-  window,
 } from "./incidentParts.ts";
 import { id } from "./noise.ts";
+import { JUDGED, verification, window } from "./verifications.ts";
 
 /** Three hosts, of which one disagrees; two causes, one upon the other; a missing link that is next. */
 export const RICH = incident(42, {
@@ -206,7 +204,13 @@ export const JOURNAL: I.JournalEntry[] = [
   entry(2, "hosts", LENA, { hosts: [SICK.name, WELL.name, THIRD.name].join(", ") }),
   entry(3, "pin", LENA, { what: "line", step: "requests-wait-for-cpu/waiting" }),
   entry(4, "fix_applied", LENA, { what: "GOMAXPROCS 300 → 4", at: at("02:31:00") }),
-  entry(5, "verdict", WEI, { step: "requests-wait-for-cpu/pool", verdict: "supports" }, "412 threads named feed-worker"),
+  entry(
+    5,
+    "verdict",
+    WEI,
+    { step: "requests-wait-for-cpu/pool", verdict: "supports" },
+    "412 threads named feed-worker",
+  ),
   entry(6, "note", LENA, {}, "The pool was set from the CPUs of the machine, not of the group."),
   entry(7, "verify", null, { what: "GOMAXPROCS 300 → 4", how: "control" }),
 ];

@@ -86,7 +86,15 @@ export const state = {
 };
 
 const MAY: Record<T.Role, string[]> = {
-  viewer: ["host.read", "capture.read", "profile.read", "service.read", "finding.read", "incident.read", "token.own"],
+  viewer: [
+    "host.read",
+    "capture.read",
+    "profile.read",
+    "service.read",
+    "finding.read",
+    "incident.read",
+    "token.own",
+  ],
   investigator: [
     "artifact.read",
     "capture.light",

@@ -122,7 +122,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 label={`#${one.number} ${one.title}`}
                 description={t(`incidents.state.${one.state}`)}
                 leftSection={<Siren size={SIZE} />}
-                onClick={() => void navigate({ to: "/incidents/$incidentId", params: { incidentId: one.id } })}
+                onClick={() =>
+                  void navigate({ to: "/incidents/$incidentId", params: { incidentId: one.id } })
+                }
               />
             ))}
           </Spotlight.ActionsGroup>

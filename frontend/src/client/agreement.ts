@@ -2,6 +2,7 @@
  * Our names for the server's answers must exist in what the server says it answers. Where a field is renamed
  * or dropped there, the types fail here, before a screen shows a hole.
  */
+import type * as Incidents from "./incidents";
 import type { components } from "./schema";
 import type * as Ours from "./types";
 
@@ -19,12 +20,12 @@ export type Agreed = [
   None<Missing<Ours.AuditEntry, Theirs["AuditRead"]>>,
   None<Missing<Ours.Credential, Theirs["CredentialRead"]>>,
   None<Missing<Ours.NetworkRule, Theirs["NetworkRuleRead"]>>,
-  None<Missing<Ours.Host, Theirs["HostRead"]>>,
+  None<Missing<Ours.Host, Theirs["culprit__hosts__schemas__HostRead"]>>,
   None<Missing<Ours.ScannedKey, Theirs["ScannedKey"]>>,
   None<Missing<Ours.Preflight, Theirs["PreflightRead"]>>,
   None<Missing<Ours.Preview, Theirs["PreviewRead"]>>,
   None<Missing<Ours.Capture, Theirs["CaptureRead"]>>,
-  None<Missing<Ours.Run, Theirs["RunRead"]>>,
+  None<Missing<Ours.Run, Theirs["culprit__evidence__schemas__RunRead"]>>,
   None<Missing<Ours.SeriesSummary, Theirs["SeriesRead"]>>,
   None<Missing<Ours.Timeline, Theirs["TimelineRead"]>>,
   None<Missing<Ours.TimelineOverview, Theirs["OverviewRead"]>>,
@@ -43,7 +44,7 @@ export type Agreed = [
   None<Missing<Ours.HostFindings, Theirs["HostFindingsRead"]>>,
   None<Missing<Ours.Rule, Theirs["RuleRead"]>>,
   None<Missing<Ours.RuleLimit, Theirs["LimitRead"]>>,
-  None<Missing<Ours.Cause, Theirs["CauseRead"]>>,
+  None<Missing<Ours.Cause, Theirs["culprit__findings__schemas__CauseRead"]>>,
   None<Missing<Ours.Threshold, Theirs["ThresholdRead"]>>,
   None<Missing<Ours.Diagnosis, Theirs["DiagnosisRead"]>>,
   None<Missing<Ours.DiagnosisStage, Theirs["StageRead"]>>,
@@ -51,8 +52,8 @@ export type Agreed = [
   None<Missing<Ours.QueryResult, Theirs["QueryResult"]>>,
   None<Missing<Ours.PlaybookSummary, Theirs["PlaybookSummary"]>>,
   None<Missing<Ours.Playbook, Theirs["PlaybookRead"]>>,
-  None<Missing<Ours.Hypothesis, Theirs["HypothesisRead"]>>,
-  None<Missing<Ours.PlaybookStep, Theirs["StepRead"]>>,
+  None<Missing<Ours.Hypothesis, Theirs["culprit__playbooks__schemas__HypothesisRead"]>>,
+  None<Missing<Ours.PlaybookStep, Theirs["culprit__playbooks__schemas__StepRead"]>>,
   None<Missing<Ours.PlaybookCard, Theirs["CardRead"]>>,
   None<Missing<Ours.PlaybookCheck, Theirs["CheckRead"]>>,
   None<Missing<Ours.PlaybookChain, Theirs["ChainRead"]>>,
@@ -96,4 +97,24 @@ export type Agreed = [
   None<Missing<Ours.HostContext, Theirs["ContextRead"]>>,
   None<Missing<Ours.ContextItem, Theirs["ContextItem"]>>,
   None<Missing<Ours.ContextTwin, Theirs["ContextTwin"]>>,
+  None<Missing<Incidents.Incident, Theirs["IncidentRead"]>>,
+  None<Missing<Incidents.IncidentSummary, Theirs["IncidentSummary"]>>,
+  None<Missing<Incidents.Symptom, Theirs["Symptom"]>>,
+  None<Missing<Incidents.IncidentHost, Theirs["culprit__incidents__schemas__HostRead"]>>,
+  None<Missing<Incidents.IncidentStep, Theirs["culprit__incidents__schemas_chain__StepRead"]>>,
+  None<Missing<Incidents.HostAnswer, Theirs["HostAnswerRead"]>>,
+  None<Missing<Incidents.PersonVerdict, Theirs["PersonVerdictRead"]>>,
+  None<Missing<Incidents.IncidentHypothesis, Theirs["culprit__incidents__schemas_chain__HypothesisRead"]>>,
+  None<Missing<Incidents.IncidentCause, Theirs["culprit__incidents__schemas_chain__CauseRead"]>>,
+  None<Missing<Incidents.NextProposal, Theirs["NextRead"]>>,
+  None<Missing<Incidents.Fix, Theirs["FixRead"]>>,
+  None<Missing<Incidents.Verification, Theirs["VerificationRead"]>>,
+  None<Missing<Incidents.Pin, Theirs["PinRead"]>>,
+  None<Missing<Incidents.PinChecked, Theirs["PinChecked"]>>,
+  None<Missing<Incidents.IncidentRun, Theirs["culprit__incidents__schemas__RunRead"]>>,
+  None<Missing<Incidents.MayHere, Theirs["MayRead"]>>,
+  None<Missing<Incidents.Autopilot, Theirs["AutopilotRead"]>>,
+  None<Missing<Incidents.JournalEntry, Theirs["JournalRead"]>>,
+  None<Missing<Incidents.Mute, Theirs["MuteRead"]>>,
+  None<Missing<Incidents.CauseOutcome, Theirs["OutcomeRead"]>>,
 ];

@@ -164,7 +164,14 @@ export interface Verification {
   ended_at: string | null;
 }
 
-export type FixState = "planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted";
+export type FixState =
+  | "planned"
+  | "applied"
+  | "verified"
+  | "no_effect"
+  | "worse"
+  | "no_conclusion"
+  | "reverted";
 
 export interface Fix {
   id: string;

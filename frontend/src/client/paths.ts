@@ -10,7 +10,4 @@ type With<Method extends string> = {
 
 /** Addresses below `/api/v1` that answer to a method, with any text in the place of their parameters. */
 export type ApiPath<Method extends string> =
-  | (With<Method> extends infer Path ? (Path extends `/api/v1${infer Rest}` ? Filled<Rest> : never) : never)
-  | `/incidents${string}`
-  | `/mutes${string}`
-  | `/causes/${string}`;
+  With<Method> extends infer Path ? (Path extends `/api/v1${infer Rest}` ? Filled<Rest> : never) : never;

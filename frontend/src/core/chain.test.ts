@@ -14,7 +14,9 @@ describe("a chain", () => {
   const hypotheses = [{ key: "book/h1" }, { key: "book/h2" }, { key: "own/1" }];
 
   it("stands below what it is about, gates first", () => {
-    expect(branches(steps, hypotheses).map((one) => [one.hypothesis?.key, one.steps.map((s) => s.key)])).toEqual([
+    expect(
+      branches(steps, hypotheses).map((one) => [one.hypothesis?.key, one.steps.map((s) => s.key)]),
+    ).toEqual([
       [undefined, ["book/b"]],
       ["book/h1", ["book/c"]],
       ["book/h2", ["book/a", "book/d"]],

@@ -54,5 +54,4 @@ export const firstStep = (
   steps: readonly StepLike[],
   gaps: readonly string[],
   next: string | undefined,
-): string | undefined =>
-  next ?? gaps[0] ?? steps.find((one) => one.on_path)?.key ?? steps[0]?.key;
+): string | undefined => next ?? gaps[0] ?? steps.find((one) => one.on_path)?.key ?? steps[0]?.key;

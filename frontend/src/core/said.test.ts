@@ -8,7 +8,10 @@ describe("what a pin showed", () => {
     [{ frame: "gcDrain", share: 0.382 }, "gcDrain · 38.2\u2009%"],
     [{ frame: "gcDrain", share: null }, "gcDrain"],
     [{ cells: [{ id: "rss_kb", unit: "kb", value: 2048 }] }, "rss kb 2\u2009MiB"],
-    [{ lanes: [{ labels: { dev: "sda" }, axis: "", n: 3, min: 1, mean: 2, max: 4 }] }, "sda min 1 · mean 2 · max 4 · n 3"],
+    [
+      { lanes: [{ labels: { dev: "sda" }, axis: "", n: 3, min: 1, mean: 2, max: 4 }] },
+      "sda min 1 · mean 2 · max 4 · n 3",
+    ],
     [{ left: { number: 4, plan: "cpu" }, right: { kind: "on_cpu", samples: 9 } }, "#4 cpu ↔ on_cpu 9"],
     [{}, ""],
     [{ lines: "no list" }, ""],

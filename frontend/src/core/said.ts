@@ -12,7 +12,9 @@ const records = (value: unknown): Said[] => (Array.isArray(value) ? value.filter
 export function saidText(said: Said): string {
   if (said.lines !== undefined) return linesText(records(said.lines));
   if (typeof said.frame === "string")
-    return [said.frame, typeof said.share === "number" ? percent(said.share) : ""].filter(Boolean).join(" · ");
+    return [said.frame, typeof said.share === "number" ? percent(said.share) : ""]
+      .filter(Boolean)
+      .join(" · ");
   if (said.cells !== undefined) return cellsText(records(said.cells));
   if (said.lanes !== undefined) return records(said.lanes).slice(0, MOST_LINES).map(laneText).join("\n");
   if (said.left !== undefined) return [said.left, said.right].map(sideText).join(" ↔ ");

@@ -1,7 +1,7 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
-import type { ApiPath } from "../client/paths";
 import type * as I from "../client/incidents";
+import type { ApiPath } from "../client/paths";
 import type { List } from "../client/types";
 import { ApiError, call, get, type Options } from "./api";
 
@@ -90,10 +90,7 @@ export function useWrite(
   const cache = useQueryClient();
   const [opened, setOpened] = useState(incident.version);
   const seen = held ? opened : incident.version;
-  const refresh = useCallback(
-    () => cache.invalidateQueries({ queryKey: incidentKeys.all }),
-    [cache],
-  );
+  const refresh = useCallback(() => cache.invalidateQueries({ queryKey: incidentKeys.all }), [cache]);
   const mutation = useMutation({
     mutationFn: ({ write, version }: { write: Write; version: number }) => {
       const options: Options = { body: { ...write.body, version } };
@@ -111,10 +108,7 @@ export function useWrite(
     onError: (error) => (isChanged(error) ? refresh() : undefined),
   });
   const { mutate, variables } = mutation;
-  const send = useCallback(
-    (write: Write, version = seen) => mutate({ write, version }),
-    [mutate, seen],
-  );
+  const send = useCallback((write: Write, version = seen) => mutate({ write, version }), [mutate, seen]);
   const conflict = isChanged(mutation.error) ? mutation.error : undefined;
   const told = Number(conflict?.sentence?.params.version) || 0;
   const newest = Math.max(incident.version, told);

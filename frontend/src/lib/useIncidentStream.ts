@@ -27,11 +27,13 @@ export function useIncidentStream(id: string) {
     source.addEventListener("runs", (event) => {
       const runs = parse<{ runs: { run_id: string; state: string }[] }>(event)?.runs;
       const known = cache.getQueryData<Incident>(incidentKeys.one(id))?.runs ?? [];
-      if (runs?.some((one) => known.find((each) => each.run_id === one.run_id)?.state !== one.state)) refresh();
+      if (runs?.some((one) => known.find((each) => each.run_id === one.run_id)?.state !== one.state))
+        refresh();
     });
     source.addEventListener("presence", (event) => {
       const here = parse<{ people: Named[] }>(event)?.people;
-      if (here) cache.setQueryData<Incident>(incidentKeys.one(id), (before) => before && withHere(before, here));
+      if (here)
+        cache.setQueryData<Incident>(incidentKeys.one(id), (before) => before && withHere(before, here));
     });
     source.addEventListener("error", () => {
       // While it connects again by itself nothing is to be done; a refusal ends the stream for good.
@@ -39,7 +41,11 @@ export function useIncidentStream(id: string) {
     });
     return () => source.close();
   }, [id, known, broken, cache]);
-  return { query, link: broken ? ("polling" as const) : ("live" as const), pollMs: broken ? POLL_MS : (false as const) };
+  return {
+    query,
+    link: broken ? ("polling" as const) : ("live" as const),
+    pollMs: broken ? POLL_MS : (false as const),
+  };
 }
 
 /** Who has it open now, among those who take part. */
@@ -47,7 +53,10 @@ export function withHere(incident: Incident, here: readonly Named[]): Incident {
   const known = incident.people.filter((one) => !here.some((each) => each.id === one.id));
   return {
     ...incident,
-    people: [...here.map((one) => ({ ...one, here: true })), ...known.map((one) => ({ ...one, here: false }))],
+    people: [
+      ...here.map((one) => ({ ...one, here: true })),
+      ...known.map((one) => ({ ...one, here: false })),
+    ],
   };
 }
 

@@ -36,7 +36,11 @@ export function ActForm(props: Props) {
         }}
       >
         {children}
-        <Refusal incident={incident} error={write.error} {...(props.onStep ? { onStep: props.onStep } : {})} />
+        <Refusal
+          incident={incident}
+          error={write.error}
+          {...(props.onStep ? { onStep: props.onStep } : {})}
+        />
         <Conflict incident={incident} write={write} />
         <div className={classes.bottom}>
           <Button variant="default" size="sm" onClick={onClose}>

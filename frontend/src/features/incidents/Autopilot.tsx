@@ -25,7 +25,9 @@ export function Autopilot({ incident }: { incident: Incident }) {
   if (autopilot?.state === "running")
     return (
       <>
-        <Mark tone="busy">{t("incidents.autopilot.running", { tier: t(`tier.${autopilot.tier}.name`) })}</Mark>
+        <Mark tone="busy">
+          {t("incidents.autopilot.running", { tier: t(`tier.${autopilot.tier}.name`) })}
+        </Mark>
         {may.autopilot && (
           <Button
             variant="outline"

@@ -1,11 +1,11 @@
 import { useTranslation } from "react-i18next";
 import type { Incident, IncidentHypothesis, IncidentStep } from "../../client/incidents";
-import { type Look, LOOKS, Verdict } from "../../components/Verdict";
+import { LOOKS, type Look, Verdict } from "../../components/Verdict";
 import { isSplit } from "../../core/chain";
 import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
-import { ChainEnd } from "./ChainEnd";
 import classes from "./Chain.module.css";
+import { ChainEnd } from "./ChainEnd";
 import { HypothesisState } from "./HypothesisState";
 import { SymptomFacts } from "./Symptom";
 import { branchesOf, type IncidentView, numberOf } from "./view";
@@ -79,7 +79,8 @@ function HypothesisHead({ incident, view, hypothesis }: Props & { hypothesis: In
   return (
     <div className={classes.hypothesis}>
       <h3 className={classes.title}>
-        <span className={classes.sign}>H{at}</span> <span className={classes.says}>{pick(hypothesis.says)}</span>
+        <span className={classes.sign}>H{at}</span>{" "}
+        <span className={classes.says}>{pick(hypothesis.says)}</span>
       </h3>
       <div className={classes.stand}>
         <span>{t(`playbooks.standing.${hypothesis.standing}`)}</span>

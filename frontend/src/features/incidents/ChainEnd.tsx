@@ -3,6 +3,7 @@ import type { Fix, Incident } from "../../client/incidents";
 import { Mark, type Tone } from "../../components/Mark";
 import { type Look, Verdict } from "../../components/Verdict";
 import { cx } from "../../core/cx";
+import { percent } from "../../core/format";
 import { useOutcomes } from "../../lib/incidents";
 import { useTimeFormat } from "../../lib/useFormat";
 import classes from "./Chain.module.css";
@@ -155,6 +156,12 @@ function FixLink({ fix, view }: { fix: Fix; view: IncidentView }) {
         <span className={classes.stand}>
           <Mark tone={FIX_TONES[fix.state]}>{t(`incidents.fix.state.${fix.state}`)}</Mark>
           {fix.applied_at && <span className="num">{time.iso(fix.applied_at)}</span>}
+          {last?.result && last.result.change !== null && (
+            <span className="num">
+              {last.result.change > 0 ? "+" : ""}
+              {percent(last.result.change)} [{percent(last.result.low)}, {percent(last.result.high)}]
+            </span>
+          )}
           {last && last.state !== "done" && (
             <Mark tone={last.state === "failed" ? "bad" : last.state === "cancelled" ? "off" : "busy"}>
               {t(`incidents.verify.state.${last.state}`)}

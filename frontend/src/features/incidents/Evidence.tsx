@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { HostAnswer, Incident, IncidentStep } from "../../client/incidents";
-import type { Finding } from "../../client/types";
+import type { Finding, StepVerdict } from "../../client/types";
 import { Fold } from "../../components/Fold";
 import { Prose } from "../../components/Prose";
 import { Empty } from "../../components/States";
-import { type Look, LOOKS, Verdict } from "../../components/Verdict";
+import { LOOKS, type Look, Verdict } from "../../components/Verdict";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import { FindingRow } from "../../renderers/findings/FindingRow";
@@ -17,7 +17,7 @@ import { Muted } from "./Muted";
 import { PersonSaid } from "./PersonSaid";
 import { PinShown } from "./PinShown";
 import { StepViews } from "./StepViews";
-import { type IncidentView, hypothesisOf, numberOf } from "./view";
+import { hypothesisOf, type IncidentView, numberOf } from "./view";
 import { Waived } from "./Waive";
 
 interface Props {
@@ -30,8 +30,7 @@ export function Evidence({ incident, view }: Props) {
   const { t } = useTranslation();
   const pick = usePick();
   const { step, answer } = view;
-  if (!step)
-    return <Empty title={t("incidents.step.none")}>{t("incidents.step.noneText")}</Empty>;
+  if (!step) return <Empty title={t("incidents.step.none")}>{t("incidents.step.noneText")}</Empty>;
   const about = hypothesisOf(incident, step);
   const gap = incident.gaps.includes(step.key);
   return (
@@ -93,6 +92,8 @@ const FOUND: Record<Finding["state"], Look> = {
   not_evaluated: "absent",
 };
 
+const OPPOSITE: Partial<Record<StepVerdict, StepVerdict>> = { supports: "refutes", refutes: "supports" };
+
 interface AnsweredProps extends Props {
   step: IncidentStep;
   answer: HostAnswer;
@@ -109,6 +110,9 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
       : "";
   const why = answer.reason ? sentence(names.reason(answer.reason)) : unsettled;
   const waits = !step.finding && answer.by === "nobody";
+  const opposite = step.hosts
+    .filter((one) => one.verdict === OPPOSITE[answer.verdict])
+    .map((one) => one.host_id);
   const shown = answer.findings.slice(0, SHOWN);
   const rest = answer.findings.slice(SHOWN);
   return (
@@ -119,6 +123,13 @@ function Answered({ incident, view, step, answer, gap }: AnsweredProps) {
         why={waits ? "" : why}
       />
       {answer.person && <PersonSaid incident={incident} answer={answer} person={answer.person} />}
+      {opposite.length > 0 && (
+        <p className={classes.disagrees}>
+          {t("incidents.step.hostsDisagree", {
+            hosts: incident.hosts.flatMap((one) => (opposite.includes(one.id) ? one.name : [])).join(", "),
+          })}
+        </p>
+      )}
       {answer.disagrees && (
         <p className={classes.disagrees}>
           {answer.rule_verdict !== answer.verdict

@@ -5,11 +5,14 @@ import type { PlaybookCard } from "../../client/types";
 import { TimeField } from "../../components/TimeField";
 import { usePick } from "../../lib/i18n";
 import { useWrite } from "../../lib/incidents";
-import { usePlaybooksOf } from "../../lib/queries";
+import { useCauses, usePlaybooksOf } from "../../lib/queries";
 import { ActForm } from "./ActForm";
 import type { ActProps } from "./Acts";
 import classes from "./Incidents.module.css";
 import { useCauseName } from "./view";
+
+/** The card that no playbook has: what is known about the cause itself. */
+const ADVICE = "cause";
 
 /** What to change: after a card of the playbook, or one's own; with its risk and its way back. */
 export function FixDialog({ incident, view, onClose }: ActProps) {
@@ -29,6 +32,7 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
   const cards = playbooks.flatMap((one) => one.cards.map((card) => ({ key: `${one.id}/${card.id}`, card })));
   const fits = (card: PlaybookCard) => cause !== "" && card.causes.includes(cause);
   const sorted = [...cards].sort((a, b) => Number(fits(b.card)) - Number(fits(a.card)));
+  const about = useCauses().data?.get(cause);
   const [card, setCard] = useState<string | null>(null);
   const [text, setText] = useState({ what: "", command: "", risk: "", way_back: "" });
   const [hosts, setHosts] = useState<string[]>(() =>
@@ -36,6 +40,8 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
   );
   const take = (key: string | null) => {
     setCard(key);
+    if (key === ADVICE && about)
+      setText({ what: pick(about.fix), command: "", risk: pick(about.risk), way_back: "" });
     const chosen = cards.find((one) => one.key === key)?.card;
     if (chosen)
       setText({
@@ -61,7 +67,7 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
           path: "/fixes",
           body: {
             hypothesis_id: incident.hypotheses.find((one) => one.key === hypothesis)?.id ?? null,
-            card: card ?? "",
+            card: card === ADVICE ? "" : (card ?? ""),
             host_ids: hosts,
             ...text,
           },
@@ -80,17 +86,28 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
         <Select
           label={t("incidents.fix.card")}
           placeholder={t("incidents.fix.ownCard")}
-          data={sorted.map(({ key, card: one }) => ({
-            value: key,
-            label: `${fits(one) ? "★ " : ""}${pick(one.title)}`,
-          }))}
+          data={[
+            ...sorted.map(({ key, card: one }) => ({
+              value: key,
+              label: `${fits(one) ? "★ " : ""}${pick(one.title)}`,
+            })),
+            ...(about
+              ? [{ value: ADVICE, label: t("incidents.fix.advice", { cause: causeName(cause) }) }]
+              : []),
+          ]}
           value={card}
           onChange={take}
           clearable
           searchable
         />
       </div>
-      <TextInput label={t("incidents.fix.what")} required value={text.what} onChange={put("what")} data-autofocus />
+      <TextInput
+        label={t("incidents.fix.what")}
+        required
+        value={text.what}
+        onChange={put("what")}
+        data-autofocus
+      />
       <MultiSelect
         label={t("incidents.fix.where")}
         data={incident.hosts.map((one) => ({ value: one.id, label: one.name }))}

@@ -72,7 +72,11 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
               </Button>
             )}
             {live && !busy && (
-              <Button size="compact-sm" variant={fix.verifications.length ? "default" : "filled"} onClick={() => act("verify")}>
+              <Button
+                size="compact-sm"
+                variant={fix.verifications.length ? "default" : "filled"}
+                onClick={() => act("verify")}
+              >
                 {t("incidents.verify.title")}
               </Button>
             )}

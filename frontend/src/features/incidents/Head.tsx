@@ -22,7 +22,10 @@ export function Title({ incident }: { incident: Incident }) {
 export function Severity({ level }: { level: Incident["severity"] }) {
   const { t } = useTranslation();
   return (
-    <span className={cx(classes.severity, classes[`severity${level}`])} title={t(`incidents.severity.${level}`)}>
+    <span
+      className={cx(classes.severity, classes[`severity${level}`])}
+      title={t(`incidents.severity.${level}`)}
+    >
       {t("incidents.severityOf", { level })}
     </span>
   );
@@ -36,7 +39,7 @@ export function Facts({ incident, link }: { incident: Incident; link: "live" | "
       <Severity level={incident.severity} />
       <span>{t("incidents.hosts.count", { count: incident.hosts.length })}</span>
       <span>
-        <Ago at={incident.created_at} />
+        {t("incidents.age")} <Ago at={incident.created_at} />
       </span>
       {incident.playbooks.map((one) => (
         <PlaybookTag key={one.id} playbook={one} />
@@ -54,7 +57,9 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
       <Link to="/playbooks" search={{ playbook: playbook.id } as never}>
         {title}
       </Link>
-      {!playbook.current && <Tag title={t("incidents.playbookChangedText")}>{t("incidents.playbookChanged")}</Tag>}
+      {!playbook.current && (
+        <Tag title={t("incidents.playbookChangedText")}>{t("incidents.playbookChanged")}</Tag>
+      )}
     </span>
   );
 }
@@ -108,7 +113,9 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
             <>
               <Menu.Item onClick={() => view.set({ act: "edit" })}>{t("incidents.edit.title")}</Menu.Item>
               <Menu.Item onClick={() => view.set({ act: "hosts" })}>{t("incidents.hosts.addBoth")}</Menu.Item>
-              <Menu.Item onClick={() => view.set({ act: "hypothesis" })}>{t("incidents.hypothesis.add")}</Menu.Item>
+              <Menu.Item onClick={() => view.set({ act: "hypothesis" })}>
+                {t("incidents.hypothesis.add")}
+              </Menu.Item>
               {back.map((state) => (
                 <Menu.Item key={state} onClick={() => view.set({ act: "state", what: state })}>
                   {t("incidents.backTo", { state: t(`incidents.state.${state}`) })}

@@ -32,7 +32,9 @@ export function HostFields({ hosts, onChange, without = [] }: Props) {
         value={hosts.map((one) => one.id)}
         onChange={(ids) =>
           onChange(
-            ids.map((id) => hosts.find((one) => one.id === id) ?? { id, kind: "host", value: "", role: "suspect" }),
+            ids.map(
+              (id) => hosts.find((one) => one.id === id) ?? { id, kind: "host", value: "", role: "suspect" },
+            ),
           )
         }
         searchable

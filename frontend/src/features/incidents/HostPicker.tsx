@@ -17,7 +17,7 @@ interface Props {
 export function HostPicker({ incident, view, verdicts = false }: Props) {
   const { t } = useTranslation();
   return (
-    <div className={classes.hosts} role="group" aria-label={t("incidents.hosts.title")}>
+    <fieldset className={classes.hosts} aria-label={t("incidents.hosts.title")}>
       {incident.hosts.map((one) => {
         const answer = view.step?.hosts.find((each) => each.host_id === one.id);
         const verdict = answer?.verdict ?? "not_collected";
@@ -52,6 +52,6 @@ export function HostPicker({ incident, view, verdicts = false }: Props) {
           {t("incidents.hosts.open")}
         </Link>
       )}
-    </div>
+    </fieldset>
   );
 }

@@ -5,7 +5,7 @@ import type { Incident } from "../../client/incidents";
 import { Page, Panel } from "../../components/Page";
 import { BlockSkeleton, Empty, ErrorState } from "../../components/States";
 import { isoToNs } from "../../core/clock";
-import { padded } from "../../core/range";
+import { NS_PER_S, padded, type Range } from "../../core/range";
 import { rememberIncident } from "../../lib/currentIncident";
 import { useIncidentStream } from "../../lib/useIncidentStream";
 import { Timeline } from "../../renderers/timeline/Timeline";
@@ -57,6 +57,18 @@ interface Props {
 
 const HALF_HOUR_NS = 1800e9;
 
+/** The time that a host was measured in; where it was not, the window of the incident. */
+function measured({ runs, window }: Incident, host: string | undefined): Range | undefined {
+  const own = runs.filter((one) => one.host_id === host);
+  const from = own.flatMap((one) => isoToNs(one.from) ?? []);
+  const to = own.flatMap((one) => isoToNs(one.to) ?? []);
+  if (from.length > 0 && to.length > 0)
+    return padded({ from: Math.min(...from), to: Math.max(...to) }, 0.1, 5 * NS_PER_S);
+  const begin = isoToNs(window.from);
+  if (begin === undefined) return undefined;
+  return padded({ from: begin, to: isoToNs(window.to) ?? begin + HALF_HOUR_NS }, 0.1);
+}
+
 function Known({ incident, link, pollMs }: Props) {
   const { t } = useTranslation();
   const view = useIncidentView(incident);
@@ -68,12 +80,8 @@ function Known({ incident, link, pollMs }: Props) {
     [incident.id, step?.key],
   );
   useIncidentKeys(incident, view, () => setAsked((n) => n + 1));
-  const from = isoToNs(incident.window.from);
-  const to = isoToNs(incident.window.to);
-  const initial = useMemo(
-    () => (from === undefined ? undefined : padded({ from, to: to ?? from + HALF_HOUR_NS }, 0.1)),
-    [from, to],
-  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is measured meanwhile must not move what one looks at
+  const initial = useMemo(() => measured(incident, host?.id), [incident.id, host?.id]);
   return (
     <Page
       title={<Title incident={incident} />}

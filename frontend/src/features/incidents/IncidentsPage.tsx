@@ -11,13 +11,20 @@ import { useUrlState } from "../../lib/urlState";
 import { useSlashFocus } from "../../lib/useSlashFocus";
 import { Doors } from "../../renderers/doors/Doors";
 import { LIST_FIELDS } from "./fields";
-import { IncidentsTable } from "./IncidentsTable";
 import classes from "./Incidents.module.css";
+import { IncidentsTable } from "./IncidentsTable";
 
 const FILTERS = ["unresolved", "resolved", ""] as const;
 
 const matches = (one: IncidentSummary, q: string): boolean =>
-  [`#${one.number}`, one.title, one.symptom.says, one.symptom.service, ...one.hosts, ...one.causes.map((c) => c.cause)]
+  [
+    `#${one.number}`,
+    one.title,
+    one.symptom.says,
+    one.symptom.service,
+    ...one.hosts,
+    ...one.causes.map((c) => c.cause),
+  ]
     .join(" ")
     .toLowerCase()
     .includes(q.toLowerCase());

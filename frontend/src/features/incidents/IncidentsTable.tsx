@@ -81,7 +81,7 @@ export function IncidentsTable({ items }: { items: readonly IncidentSummary[] })
                       look={cause.confidence === "confirmed" ? "supports" : "weak"}
                       label={t(`findings.confidence.${cause.confidence}`)}
                     />{" "}
-                    {names.cause(cause.cause) || cause.hypothesis}
+                    {cause.cause ? names.cause(cause.cause) : t("incidents.ownCause")}
                   </span>
                 ))}
               </td>

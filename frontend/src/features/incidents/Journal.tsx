@@ -50,7 +50,8 @@ function Note({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const write = useWrite(incident, () => setText(""));
-  const send = () => text.trim() && write.send({ method: "POST", path: "/notes", body: { note: text.trim() } });
+  const send = () =>
+    text.trim() && write.send({ method: "POST", path: "/notes", body: { note: text.trim() } });
   return (
     <form
       className={classes.write}

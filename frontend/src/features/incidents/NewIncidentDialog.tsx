@@ -37,9 +37,10 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
   const [once] = useState(() => crypto.randomUUID());
   const causes = diagnosis?.result?.causes.map((one) => one.id) ?? [];
   const [cause] = causes;
-  const proposed = diagnosis && names.ready
-    ? [diagnosis.host.name, cause ? names.cause(cause) : diagnosis.reason].filter(Boolean).join(": ")
-    : "";
+  const proposed =
+    diagnosis && names.ready
+      ? [diagnosis.host.name, cause ? names.cause(cause) : diagnosis.reason].filter(Boolean).join(": ")
+      : "";
   useEffect(() => {
     if (proposed) setTitle((typed) => typed || proposed);
   }, [proposed]);
@@ -98,7 +99,10 @@ export function NewIncidentDialog({ onClose }: { onClose: () => void }) {
           />
           <Select
             label={t("incidents.severity.label")}
-            data={SEVERITIES.map((one) => ({ value: one, label: `${one} · ${t(`incidents.severity.${one}`)}` }))}
+            data={SEVERITIES.map((one) => ({
+              value: one,
+              label: `${one} · ${t(`incidents.severity.${one}`)}`,
+            }))}
             value={severity}
             onChange={(value) => setSeverity(value ?? UNKNOWN)}
             allowDeselect={false}

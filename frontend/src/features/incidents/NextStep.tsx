@@ -35,19 +35,29 @@ export function NextStep({ incident, view, asked }: Props) {
   useEffect(() => {
     if (step && host) setLast({ step, host, run });
   }, [step, host, run]);
-  const { next } = incident;
+  const resolved = incident.state === "resolved";
+  const next = resolved ? null : incident.next;
   return (
-    <section className={classes.next} aria-label={t("playbooks.next")} data-running={running ? "" : undefined}>
+    <section
+      className={classes.next}
+      aria-label={t("playbooks.next")}
+      data-running={running ? "" : undefined}
+    >
       {running && <Progress incident={incident} view={view} run={running} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
       {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
-      {!running && !next && incident.steps.length > 0 && (
+      {!running && resolved && (
+        <p className={classes.done}>
+          <Verdict look="supports" /> {t("incidents.next.resolved")}
+        </p>
+      )}
+      {!running && !resolved && !next && incident.steps.length > 0 && (
         <p className={classes.done}>
           <Verdict look={incident.gaps.length > 0 ? "absent" : "supports"} />
           {t(incident.gaps.length > 0 ? "playbooks.nothingLeft" : "playbooks.answered")}
         </p>
       )}
-      {!running && !next && incident.steps.length === 0 && (
+      {!running && !resolved && !next && incident.steps.length === 0 && (
         <p className={classes.done}>
           <Verdict look="absent" /> {t("incidents.next.noPlaybook")}
           <Button size="xs" onClick={() => view.set({ act: "hosts" })}>
@@ -74,7 +84,6 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   const person = next.collectors.length === 0;
   const allowed = incident.may.capture && incident.may.tiers.includes(next.tier);
   const stops = next.tier === "ptrace";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a press of the key counts
   useEffect(() => {
     if (asked === 0 || !button.current) return;
     if (document.activeElement === button.current) button.current.click();
@@ -159,12 +168,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
       )}
       {next.commands.length > 0 && (
         <>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            aria-expanded={open}
-            onClick={() => setOpen(!open)}
-          >
+          <Button size="compact-xs" variant="subtle" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? t("diagnose.hideCommands") : t("diagnose.showCommands")}
           </Button>
           {open && (

@@ -15,13 +15,21 @@ import type { IncidentView } from "./view";
 const MAX_LINES = 40;
 
 /** The brushed time, where there is one; else the lines behind the first number of the step. */
-export function shownOf(incident: Incident, view: IncidentView, brush: Range | undefined): PinDraft | undefined {
+export function shownOf(
+  incident: Incident,
+  view: IncidentView,
+  brush: Range | undefined,
+): PinDraft | undefined {
   const { host, answer } = view;
   if (brush && host) {
     const run = incident.runs.find((one) => {
       const [from, to] = [isoToNs(one.from), isoToNs(one.to)];
       return (
-        one.host_id === host.id && from !== undefined && to !== undefined && from <= brush.to && to >= brush.from
+        one.host_id === host.id &&
+        from !== undefined &&
+        to !== undefined &&
+        from <= brush.to &&
+        to >= brush.from
       );
     });
     if (run)

@@ -31,7 +31,10 @@ export function Progress({ incident, view, run }: Props) {
   useEffect(() => {
     if (ended) void cache.invalidateQueries({ queryKey: incidentKeys.one(incident.id) });
   }, [ended, cache, incident.id]);
-  const cancel = useAction(() => post(`/captures/${run.capture_id}/cancel`), [keys.captures, incidentKeys.all]);
+  const cancel = useAction(
+    () => post(`/captures/${run.capture_id}/cancel`),
+    [keys.captures, incidentKeys.all],
+  );
   const step = incident.steps.find((one) => one.key === run.step);
   return (
     <>

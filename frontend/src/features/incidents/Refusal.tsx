@@ -46,7 +46,15 @@ export function Refusal({ incident, error, onStep }: Props) {
   );
 }
 
-function OpenStep({ incident, step, onStep }: { incident: Incident; step: string; onStep?: (key: string) => void }) {
+function OpenStep({
+  incident,
+  step,
+  onStep,
+}: {
+  incident: Incident;
+  step: string;
+  onStep?: (key: string) => void;
+}) {
   const { t } = useTranslation();
   const pick = usePick();
   const write = useWrite(incident);

@@ -56,7 +56,11 @@ export function StepResult({ incident, view, step: key, host, run }: Props) {
       </span>
       <strong>{t(`playbooks.verdict.${answer.verdict}`)}</strong>
       {why && <span className="num">{why}</span>}
-      <button type="button" className={classes.asks} onClick={() => view.set({ step: key, host, pane: "evidence" })}>
+      <button
+        type="button"
+        className={classes.asks}
+        onClick={() => view.set({ step: key, host, pane: "evidence" })}
+      >
         {t("incidents.next.show")}
       </button>
     </p>

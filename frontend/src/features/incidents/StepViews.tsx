@@ -73,9 +73,7 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
           )}
         </p>
       )}
-      {drawn && (
-        <ProfileGlance key={drawn.profile} profile={drawn.profile ?? ""} frame={drawn.frame ?? ""} />
-      )}
+      {drawn && <ProfileGlance key={drawn.profile} profile={drawn.profile ?? ""} frame={drawn.frame ?? ""} />}
       {run?.tables.map((table) => {
         const lines = places.find((one) => one.artifact === table.artifact_id)?.lines;
         return lines && <CitedRows key={`${table.kind}${table.artifact_id}`} table={table} lines={lines} />;

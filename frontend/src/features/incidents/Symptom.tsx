@@ -9,7 +9,11 @@ const KINDS = ["latency", "errors", "rate"] as const;
 const SCALED = new Set(["ms", "s", "us", "ns", "%", "pct", "ratio", "bytes"]);
 
 export const told = (value: number | null, unit: string): string =>
-  value === null ? NO_VALUE : SCALED.has(unit) ? quantity(value, unit) : `${number(value)}${unit && `\u2009${unit}`}`;
+  value === null
+    ? NO_VALUE
+    : SCALED.has(unit)
+      ? quantity(value, unit)
+      : `${number(value)}${unit && `\u2009${unit}`}`;
 
 function Level({ level }: { level: BeforeAfter }) {
   const { before, after, unit } = level;

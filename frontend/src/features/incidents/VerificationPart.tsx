@@ -13,7 +13,12 @@ import { useWords } from "./useWords";
 import { IntervalChart, WindowsChart } from "./VerifyCharts";
 import { VerifyWindows } from "./VerifyWindows";
 
-const TONES: Record<Outcome, Tone> = { verified: "ok", worse: "bad", no_effect: "off", no_conclusion: "warn" };
+const TONES: Record<Outcome, Tone> = {
+  verified: "ok",
+  worse: "bad",
+  no_effect: "off",
+  no_conclusion: "warn",
+};
 
 interface Props {
   incident: Incident;
@@ -104,7 +109,10 @@ function Running({ incident, verification }: Props) {
   const made = [...verification.made_before, ...verification.after];
   const runs = incident.runs.filter((one) => made.includes(one.capture_id) && isActive(one.state));
   const cancel = useAction(
-    () => Promise.all([...new Set(runs.map((one) => one.capture_id))].map((id) => post(`/captures/${id}/cancel`))),
+    () =>
+      Promise.all(
+        [...new Set(runs.map((one) => one.capture_id))].map((id) => post(`/captures/${id}/cancel`)),
+      ),
     [keys.captures, incidentKeys.all],
   );
   if (runs.length === 0) return null;

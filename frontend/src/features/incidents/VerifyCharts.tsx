@@ -32,7 +32,11 @@ export function WindowsChart({ result }: { result: Judged }) {
   const x = (value: number) => LEFT + ((value - low) / (top - low)) * (RIGHT - LEFT);
   return (
     <figure className={classes.chart}>
-      <svg viewBox={`0 0 ${W} ${sides.length * ROW + 12}`} role="img" aria-label={t("incidents.verify.windows")}>
+      <svg
+        viewBox={`0 0 ${W} ${sides.length * ROW + 12}`}
+        role="img"
+        aria-label={t("incidents.verify.windows")}
+      >
         {sides.map(({ side, windows }, i) => {
           const y = i * ROW + 28;
           const mean = meanOf(windows);
@@ -43,7 +47,14 @@ export function WindowsChart({ result }: { result: Judged }) {
               </text>
               <line x1={LEFT} x2={RIGHT} y1={y} y2={y} className={classes.axis} />
               {windows.map((one, at) => (
-                <Spread key={one.run} window={one} x={x} y={y + (at - (windows.length - 1) / 2) * 2} side={side} unit={unit} />
+                <Spread
+                  key={one.run}
+                  window={one}
+                  x={x}
+                  y={y + (at - (windows.length - 1) / 2) * 2}
+                  side={side}
+                  unit={unit}
+                />
               ))}
               {mean !== undefined && (
                 <>

@@ -31,7 +31,9 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
                 <tr key={one.host}>
                   <td className="mono">{one.host}</td>
                   <td className="num right">{one.change === null ? NO_VALUE : percent(one.change)}</td>
-                  <td>{one.left_out ? sentence(one.left_out) : one.outlier ? t("incidents.verify.outlier") : ""}</td>
+                  <td>
+                    {one.left_out ? sentence(one.left_out) : one.outlier ? t("incidents.verify.outlier") : ""}
+                  </td>
                 </tr>
               ))}
             </tbody>

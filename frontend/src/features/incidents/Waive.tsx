@@ -5,8 +5,8 @@ import type { IncidentStep } from "../../client/incidents";
 import { usePick } from "../../lib/i18n";
 import { useWrite } from "../../lib/incidents";
 import { ActForm } from "./ActForm";
-import classes from "./Evidence.module.css";
 import type { ActProps } from "./Acts";
+import classes from "./Evidence.module.css";
 
 /** Leaves a step unanswered, on purpose and with a reason. */
 export function WaiveDialog({ incident, view, onClose }: ActProps) {

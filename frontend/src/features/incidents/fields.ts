@@ -29,6 +29,9 @@ export const FIELDS = {
 
 /** The view of the list. */
 export const LIST_FIELDS = {
-  state: choiceField(["", "unresolved", "open", "investigating", "identified", "mitigated", "resolved"], "unresolved"),
+  state: choiceField(
+    ["", "unresolved", "open", "investigating", "identified", "mitigated", "resolved"],
+    "unresolved",
+  ),
   q: textField,
 };

@@ -51,7 +51,10 @@ describe("playbooks that are suggested", () => {
   ];
 
   it("are those of a named cause first, then those with the same words", () => {
-    expect(suggested(books, ["cpu-oversubscribed"], "slow reads").map((one) => one.id)).toEqual(["cpu", "disk"]);
+    expect(suggested(books, ["cpu-oversubscribed"], "slow reads").map((one) => one.id)).toEqual([
+      "cpu",
+      "disk",
+    ]);
     expect(suggested(books, [], "Reads!").map((one) => one.id)).toEqual(["disk"]);
     expect(suggested(books, [], "服务变慢了").map((one) => one.id)).toEqual(["disk", "cpu"]);
     expect(suggested(books, [], "")).toEqual([]);

@@ -49,7 +49,8 @@ export function typedNumber(text: string): number | undefined {
   return plain !== "" && Number.isFinite(value) ? value : undefined;
 }
 
-export const isNumberOrEmpty = (text: string): boolean => text.trim() === "" || typedNumber(text) !== undefined;
+export const isNumberOrEmpty = (text: string): boolean =>
+  text.trim() === "" || typedNumber(text) !== undefined;
 
 export const symptomFits = (draft: SymptomDraft): boolean =>
   LEVELS.every((name) => isNumberOrEmpty(draft[name].before) && isNumberOrEmpty(draft[name].after));

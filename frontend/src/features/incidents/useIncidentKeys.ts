@@ -10,8 +10,8 @@ export function useIncidentKeys(incident: Incident, view: IncidentView, onNext: 
     const at = step ? keys.indexOf(step.key) : -1;
     const to = keys[Math.min(keys.length - 1, Math.max(0, at + by))];
     if (!to || !free()) return;
-    view.choose(to);
-    document.getElementById(`step-${to}`)?.scrollIntoView({ block: "nearest" });
+    view.set({ step: to, pane: "evidence" });
+    document.getElementById(`step-${to}`)?.focus();
   };
   useHotkeys([
     ["j", () => walk(1)],

@@ -48,7 +48,10 @@ export function useWords(incident: Incident) {
         ...(of.key === "incident.changed"
           ? {
               what: (list: string) =>
-                list.split(", ").map((kind) => t(`incidents.kind.${kind as "note"}`, { defaultValue: kind })).join(", "),
+                list
+                  .split(", ")
+                  .map((kind) => t(`incidents.kind.${kind as "note"}`, { defaultValue: kind }))
+                  .join(", "),
             }
           : {}),
       };

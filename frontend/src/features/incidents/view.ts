@@ -21,10 +21,7 @@ export function useIncidentView(incident: Incident) {
     hosts.find((one) => answered.includes(one.id) && one.role === "suspect") ??
     hosts[0];
   const answer = step?.hosts.find((one) => one.host_id === host?.id);
-  const choose = useCallback(
-    (key: string) => set({ step: key, pane: "evidence" }, { push: true }),
-    [set],
-  );
+  const choose = useCallback((key: string) => set({ step: key, pane: "evidence" }, { push: true }), [set]);
   return { ...state, set, keys, step, host, answer, choose };
 }
 export type IncidentView = ReturnType<typeof useIncidentView>;

@@ -8,8 +8,8 @@ import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
 import { type FlameNode, namesWith } from "../../core/flame";
 import { useUrlState } from "../../lib/urlState";
 import { FlameGraph } from "../../renderers/flame/FlameGraph";
-import { PinButton } from "../../renderers/incident/PinButton";
 import { HeatStrip } from "../../renderers/heat/HeatStrip";
+import { PinButton } from "../../renderers/incident/PinButton";
 import { Detail, frameTitle } from "./Detail";
 import { FilterBar } from "./FilterBar";
 import { PROFILE_FIELDS, type ProfileState, toFilter } from "./filter";
@@ -142,7 +142,13 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
 }
 
 /** The zoomed frame with its callers, from the root on. */
-function stackOf({ path = [], tree }: { path?: { id: number | string; name: string }[]; tree: FlameNode }): string[] {
+function stackOf({
+  path = [],
+  tree,
+}: {
+  path?: { id: number | string; name: string }[];
+  tree: FlameNode;
+}): string[] {
   const names = path.map((one) => one.name);
   return String(path.at(-1)?.id) === String(tree.id) ? names : [...names, tree.name];
 }

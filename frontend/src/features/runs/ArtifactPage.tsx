@@ -153,7 +153,11 @@ export function ArtifactPage() {
                       className={classes.line}
                       {...(marked.has(number) ? { "data-cited": "" } : {})}
                     >
-                      <a href={`#L${number}`} onClick={(event) => mark(event, number)} title={t("artifact.mark")}>
+                      <a
+                        href={`#L${number}`}
+                        onClick={(event) => mark(event, number)}
+                        title={t("artifact.mark")}
+                      >
                         {number}
                       </a>
                       <span>{line}</span>

@@ -50,8 +50,7 @@ export function ProfileGlance({ profile, frame }: Props) {
   const wide = Math.round(width / 50) * 50;
   const query = useQuery({
     queryKey: [...keys.profiles, profile, "tree", { hide_idle: true }, { width: wide }],
-    queryFn: ({ signal }) =>
-      get<Tree>(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
+    queryFn: ({ signal }) => get<Tree>(`/profiles/${profile}/tree`, { hide_idle: true, width: wide }, signal),
     enabled: wide > 0,
     staleTime: Number.POSITIVE_INFINITY,
   });

@@ -35,7 +35,13 @@ export function PinButton({ label, small = false, disabled = false, ...draft }: 
     <Popover opened={open} onChange={setOpen} position="bottom-end" trapFocus returnFocus withArrow>
       <Popover.Target>
         {small ? (
-          <ActionIcon size="sm" onClick={flip} aria-label={label} title={label} className={classes.small ?? ""}>
+          <ActionIcon
+            size="sm"
+            onClick={flip}
+            aria-label={label}
+            title={label}
+            className={classes.small ?? ""}
+          >
             <Pin size={13} />
           </ActionIcon>
         ) : (
@@ -69,7 +75,11 @@ function Ask({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
     return (
       <p className={classes.done} role="status">
         <Mark tone="ok">{t("incidents.pin.done")}</Mark>
-        <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }} search={{ step, pane: "pins" } as never}>
+        <Link
+          to="/incidents/$incidentId"
+          params={{ incidentId: incident.id }}
+          search={{ step, pane: "pins" } as never}
+        >
           {t("incidents.number", { number: incident.number })}
         </Link>
       </p>
@@ -101,7 +111,11 @@ function Ask({ draft, label }: { draft: Omit<Props, "label">; label: string }) {
           pin.mutate({
             incident: incident.id,
             step,
-            draft: { kind: draft.kind, ref: draft.of, view: draft.view ?? `${here.pathname}${here.searchStr}` },
+            draft: {
+              kind: draft.kind,
+              ref: draft.of,
+              view: draft.view ?? `${here.pathname}${here.searchStr}`,
+            },
           })
         }
       >

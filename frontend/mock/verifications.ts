@@ -1,0 +1,71 @@
+/** Comparisons of before with after: four sides of three captures each. */
+import type * as I from "../src/client/incidents.ts";
+import { at, LENA, SICK, WELL } from "./incidentParts.ts";
+import { id } from "./noise.ts";
+
+export const window = (
+  side: I.VerificationWindow["side"],
+  n: number,
+  mean: number,
+  load: number,
+): I.VerificationWindow => ({
+  side,
+  run: id("run", "verify", n),
+  host: side.startsWith("control") ? WELL.name : SICK.name,
+  load,
+  mean,
+  t_ns: [0, 1, 2, 3].map((one) => (Date.parse(at("02:50:00")) + one * 1000) * 1e6),
+  values: [mean * 0.9, mean * 1.05, mean * 1.1, mean * 0.95],
+  citations: [
+    {
+      collector: "perf_sched",
+      artifact: id("artifact", id("run", "verify", n), "perf_sched", "stdout"),
+      part: "sched.txt",
+      lines: [1184],
+    },
+  ],
+  missing: null,
+});
+
+export const JUDGED: I.Judged = {
+  outcome: "verified",
+  change: -0.91,
+  low: -0.97,
+  high: -0.85,
+  p: 0.001,
+  bar: 0.1,
+  confidence: 0.95,
+  per_work: false,
+  primary: {
+    read: "sched.delay_per_switch",
+    unit: "ms",
+    better: "lower",
+    subject: { cgroup: "/svc/feed" },
+  },
+  load: { kind: "requests", unit: "per_s", before: 810, after: 842, change: 0.04 },
+  reasons: [],
+  windows: [
+    ...[44.1, 41.7, 47.9].map((mean, i) => window("before", i, mean, 810)),
+    ...[3.9, 4.2, 3.7].map((mean, i) => window("after", 10 + i, mean, 842)),
+    ...[0.9, 1.1, 1].map((mean, i) => window("control_before", 20 + i, mean, 806)),
+    ...[1, 0.9, 1.2].map((mean, i) => window("control_after", 30 + i, mean, 838)),
+  ],
+};
+
+export const verification = (extra: Partial<I.Verification>): I.Verification => ({
+  id: id("verification", 1),
+  kind: "control",
+  primary: { read: "sched.delay_per_switch", better: "lower" },
+  bar: 0.1,
+  before: [],
+  made_before: [],
+  after: [],
+  control_host_id: WELL.id,
+  state: "done",
+  result: JUDGED,
+  failure: null,
+  requested_by: LENA,
+  created_at: at("02:45:00"),
+  ended_at: at("02:52:00"),
+  ...extra,
+});

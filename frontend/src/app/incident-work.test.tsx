@@ -1,0 +1,178 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { meanwhile, resetIncidents } from "../../mock/incidents";
+import { FAILED, RICH } from "../../mock/investigations";
+import { answerInstead, sent } from "../../mock/msw";
+import { HOSTS } from "../../mock/world";
+import { open } from "../testing/screen";
+
+const AT = `/incidents/${RICH.id}`;
+const WAITING = "requests-wait-for-cpu/waiting";
+const LOCK = "requests-wait-for-cpu/lock";
+
+const next = async () => within(await screen.findByRole("region", { name: "Next step" }));
+const posted = (path: string) => sent.filter((one) => one.method !== "GET" && one.path.endsWith(path));
+
+beforeEach(() => {
+  resetIncidents();
+  state.hosts = HOSTS.slice(0, 8);
+});
+afterEach(() => {
+  state.role = "admin";
+  state.empty = false;
+  state.hosts = [...HOSTS];
+});
+
+describe("the next step", () => {
+  it("is shown with n, run with n again, and stands there while it runs, with its way out", async () => {
+    const user = userEvent.setup();
+    open(AT);
+    const part = await next();
+    expect(part.getByText("deep")).toBeVisible();
+    expect(part.queryByText(/perf sched record/)).toBeNull();
+    fireEvent.keyDown(document.documentElement, { key: "n", code: "KeyN" });
+    expect(await part.findByText(/perf sched record -a/)).toBeVisible();
+    expect(posted("/step")).toHaveLength(0);
+    const button = part.getByRole("button", { name: /^Run/ });
+    await waitFor(() => expect(button).toHaveFocus());
+    fireEvent.keyDown(button, { key: "n", code: "KeyN" });
+    await waitFor(() => expect(posted("/step")).toHaveLength(1));
+    expect(posted("/step")[0]?.body).toEqual({ step: LOCK, host_id: HOSTS[1]?.id, version: RICH.version });
+    await user.click(await part.findByRole("button", { name: "Cancel the capture" }));
+    await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
+  });
+
+  it("is not offered to who may only look", async () => {
+    state.role = "viewer";
+    open(AT);
+    const part = await next();
+    expect(part.queryByRole("button", { name: /^Run/ })).toBeNull();
+    expect(part.getByText("Your role may not run deep collectors.")).toBeVisible();
+  });
+});
+
+describe("what several people change", () => {
+  it("is not overwritten: what changed is shown, what was typed is kept, and goes on top", async () => {
+    const user = userEvent.setup();
+    open(`${AT}?pane=journal`);
+    const note = await screen.findByRole("textbox", { name: "Write something down" });
+    await user.type(note, "mine");
+    meanwhile(RICH.id, "Restarted feed on the third host.");
+    fireEvent.click(screen.getByRole("button", { name: "Write down" }));
+    const alert = within(await screen.findByRole("alert"));
+    expect(alert.getByText(/lena changed this incident since you opened it \(a note\)/)).toBeVisible();
+    expect(await alert.findByText("Restarted feed on the third host.")).toBeVisible();
+    expect(note).toHaveValue("mine");
+    await user.click(alert.getByRole("button", { name: "Send mine on top of that" }));
+    await waitFor(() => expect(note).toHaveValue(""));
+    expect(posted("/notes").at(-1)?.body).toEqual({ note: "mine", version: RICH.version + 1 });
+  });
+
+  it("is told in the words of the screen", async () => {
+    open(`${AT}?pane=journal`);
+    expect(await screen.findByText(/2 · Which pool are these threads\?: supports/)).toBeVisible();
+    expect(screen.getByText("lena has it open")).toBeInTheDocument();
+  });
+});
+
+describe("the state of an incident", () => {
+  it("is refused with the open steps, each of which can be waived there", async () => {
+    const user = userEvent.setup();
+    open(`${AT}?act=state&what=resolved`);
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("button", { name: "Resolve" }));
+    expect(await dialog.findByText(/1 steps on the path are unanswered: 3 · Do they wait/)).toBeVisible();
+    const steps = within(dialog.getByRole("list", { name: "Open steps" }));
+    await user.type(steps.getByRole("textbox"), "nobody has a lock there");
+    await user.click(steps.getByRole("button", { name: "Waive" }));
+    expect(await dialog.findByText("They are waived or answered now. Try again.")).toBeVisible();
+    expect(posted("/waivers")[0]?.body).toMatchObject({ step: LOCK, reason: "nobody has a lock there" });
+  });
+
+  it("leads from a refusal to the open step", async () => {
+    const user = userEvent.setup();
+    const router = open(`${AT}?act=state&what=resolved&step=${WAITING}`);
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("button", { name: "Resolve" }));
+    const steps = within(await dialog.findByRole("list", { name: "Open steps" }));
+    await user.click(steps.getByRole("button", { name: /Do they wait for one lock/ }));
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ step: LOCK }));
+    expect(screen.queryByRole("dialog")).toBeNull();
+  });
+});
+
+describe("a fix", () => {
+  it("is taken from a card, and verified against an untouched host", async () => {
+    const user = userEvent.setup();
+    const router = open(`${AT}?act=fix&what=requests-wait-for-cpu/crowd`);
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(await dialog.findByRole("combobox", { name: "After a card of the playbook" }));
+    await user.click(await screen.findByRole("option", { name: /Bound the number of threads/ }));
+    expect(dialog.getByRole("textbox", { name: "Way back" })).toHaveValue("Set the old value.");
+    await user.click(dialog.getByRole("button", { name: "Save the fix" }));
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ pane: "fixes" }));
+    expect(posted("/fixes")[0]?.body).toMatchObject({
+      card: "requests-wait-for-cpu/bound-the-pool",
+      what: "Bound the number of threads",
+    });
+  });
+
+  it("shows its verification: outcome in words, interval, every capture at its run", async () => {
+    const user = userEvent.setup();
+    open(`${AT}?pane=fixes`);
+    const part = within(await screen.findByRole("region", { name: "Verify" }));
+    expect(part.getByText("The fix worked")).toBeVisible();
+    expect(part.getByText(/The whole interval is on the good side.*bar of 10 %/)).toBeVisible();
+    expect(part.getByRole("img", { name: "The change with its interval against the bar" })).toBeVisible();
+    await user.click(part.getByRole("button", { name: /Every capture before and after/ }));
+    const table = within(await part.findByRole("region", { name: "Every capture before and after" }));
+    expect(table.getAllByRole("row")).toHaveLength(13);
+    expect(table.getAllByRole("link", { name: HOSTS[1]?.name ?? "" })[0]).toHaveAttribute(
+      "href",
+      expect.stringMatching(/^\/runs\//),
+    );
+  });
+
+  it("that could not be judged says why", async () => {
+    open(`/incidents/${FAILED.id}?pane=fixes`);
+    expect(await screen.findByText("No conclusion")).toBeVisible();
+    expect(screen.getByText(/The interval is neither within 10 % of nothing/)).toBeVisible();
+    expect(screen.getByText(/captures with data are needed before and after/)).toBeVisible();
+  });
+});
+
+describe("pins from elsewhere", () => {
+  it("take the marked lines to the incident that was looked at last", async () => {
+    const user = userEvent.setup();
+    sessionStorage.setItem("culprit.incident", JSON.stringify({ incident: RICH.id, step: LOCK }));
+    open("/artifacts/0193?line=12&lines=12,14");
+    await user.click(await screen.findByRole("button", { name: "Pin" }));
+    await user.click(await screen.findByRole("button", { name: "Pin to #42" }));
+    expect(await screen.findByText("Pinned")).toBeVisible();
+    expect(posted("/pins")[0]?.body).toMatchObject({
+      kind: "line",
+      step: LOCK,
+      ref: { artifact_id: "0193", lines: [12, 14] },
+      view: "/artifacts/0193?line=12&lines=12,14",
+    });
+  });
+
+  it("are not offered where no line is marked, nor to who may only look", async () => {
+    open("/artifacts/0193");
+    expect(await screen.findByRole("button", { name: "Pin" })).toBeDisabled();
+  });
+});
+
+describe("what is not there", () => {
+  it("says so in place", async () => {
+    answerInstead(({ path }) =>
+      path === `/incidents/${RICH.id}`
+        ? { status: 404, body: { status: 404, title: "", detail: "", key: "incident.not_found", params: {} } }
+        : undefined,
+    );
+    open(AT);
+    expect(await screen.findByText("There is no such incident.")).toBeVisible();
+  });
+});
