@@ -54,12 +54,12 @@ describe("the grid of resources", () => {
       "true",
     );
     await user.click(within(grid).getByRole("button", { name: /^CPU, Saturation: critical/ }));
-    expect(await within(grid).findByRole("link", { name: "More runnable tasks than CPUs" })).toHaveAttribute(
+    expect(await within(grid).findByRole("link", { name: "F-SCHED-RUNQ" })).toHaveAttribute(
       "href",
       expect.stringContaining("rule=F-SCHED-RUNQ"),
     );
     expect(within(grid).getByText(/3 fired of 4 rules that had their data, of 10/)).toBeVisible();
-    expect(within(grid).getByRole("link", { name: /More runnable tasks than CPUs 3: open/ })).toHaveAttribute(
+    expect(within(grid).getByRole("link", { name: /F-SCHED-RUNQ 3: open/ })).toHaveAttribute(
       "href",
       expect.stringMatching(/\/artifacts\/cpu_stat\?.*line=\d+/),
     );

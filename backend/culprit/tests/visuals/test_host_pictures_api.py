@@ -102,17 +102,16 @@ def test_hosts_of_one_capture_are_peers(db, as_, session, config):
 
 
 def test_peers_are_only_those_that_exist_for_the_reader(db, as_, session, config):
-    mine = a_run(db, "seen-0", 96, labels={"team": "payments"})
-    a_run(db, "seen-1", 20, mine.capture_id, {"team": "payments"})
-    a_run(db, "hidden", 20, mine.capture_id)
-    answer = as_("scoped").get(f"{API}/runs/{mine.run_id}/visuals?ids=peers")
-    names = {
-        dot["host"]
-        for one in (answer.json()["visuals"] if answer.status_code == 200 else [])
-        for strip in (one["body"] or {"strips": []})["strips"]
-        for dot in strip["dots"]
-    }
-    assert "hidden" not in names
+    mine = a_run(db, "seen-0", 96, labels={"role": "feed"})
+    a_run(db, "seen-1", 20, mine.capture_id, {"role": "feed"})
+    a_run(db, "hidden", 20, mine.capture_id, {"role": "database"})
+
+    def hosts(who: str) -> set[str]:
+        strips = picture(as_(who), mine.run_id, "peers")["body"]["strips"]
+        return {dot["host"] for strip in strips for dot in strip["dots"]}
+
+    assert hosts("scoped") == {"", "seen-1"}
+    assert hosts("viewer") == {"", "seen-1", "hidden"}
 
 
 def test_a_host_alone_has_no_peers(db, as_, session, config):

@@ -10,6 +10,7 @@ import type { Range } from "../../core/range";
 import { useTimeFormat } from "../../lib/useFormat";
 import { HeatStrip } from "../heat/HeatStrip";
 import classes from "./CpuHeat.module.css";
+import { useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { Value } from "./Value";
 import shared from "./Visuals.module.css";
@@ -105,7 +106,7 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
 function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
   const every = Math.max(1, Math.ceil(LABEL / rowPx));
   return (
-    <svg width={GUTTER} height={cpus.length * rowPx} aria-hidden>
+    <svg className={shared.svg} width={GUTTER} height={cpus.length * rowPx} aria-hidden>
       {cpus.map(
         (cpu, i) =>
           i % every === 0 && (
@@ -121,12 +122,13 @@ function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
 /** Time of each CPU in softirqs; a CPU of which nobody knows it is hatched. */
 function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   const { t } = useTranslation();
+  const id = useInkId();
   const height = body.cpus.length * rowPx;
   const bar = SIDE - 46;
   return (
-    <svg width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
+    <svg className={shared.svg} width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
       <defs>
-        <pattern id="soft-unknown" width="6" height="6" patternUnits="userSpaceOnUse">
+        <pattern id={id} width="6" height="6" patternUnits="userSpaceOnUse">
           <path d="M-1 4 4 -1M2 8 8 2" className={classes.hatch} />
         </pattern>
       </defs>
@@ -135,7 +137,7 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
           <title>{`CPU ${body.cpus[i]}: ${one ? quantity(one.value, one.unit) : NO_VALUE}`}</title>
           <rect
             className={one ? classes.trough : undefined}
-            fill={one ? undefined : "url(#soft-unknown)"}
+            fill={one ? undefined : `url(#${id})`}
             width={bar}
             height={Math.max(1, rowPx - 1)}
           />

@@ -6,6 +6,7 @@ import { NO_VALUE, number, quantity } from "../../core/format";
 import { swarm } from "../../core/panels";
 import { fit } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import classes from "./PeerStrips.module.css";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
@@ -25,14 +26,13 @@ export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: s
   const { ref, width } = useWidth();
   return (
     <div ref={ref} className={shared.drawing}>
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-      <svg width={width} height={body.strips.length * ROW + 4} role="group" aria-label={label}>
+      <Drawing width={width} height={body.strips.length * ROW + 4} label={label}>
         {body.strips.map((one, i) => (
           <g key={one.id} transform={`translate(0 ${i * ROW})`}>
             <StripRow strip={one} width={width} />
           </g>
         ))}
-      </svg>
+      </Drawing>
     </div>
   );
 }

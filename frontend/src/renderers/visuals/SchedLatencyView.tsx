@@ -1,4 +1,3 @@
-import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import type { SchedLatencyBody, VisualLongWait, VisualWaits } from "../../client/hostVisuals";
 import type { VisualFigure } from "../../client/visuals";
@@ -6,7 +5,7 @@ import { Grid } from "../../components/Grid";
 import { compact, count, duration, number, quantity } from "../../core/format";
 import { shares } from "../../core/panels";
 import { useTimeFormat } from "../../lib/useFormat";
-import { InkDefs, ink } from "./Inks";
+import { InkDefs, ink, useInkId } from "./Inks";
 import classes from "./SchedLatency.module.css";
 import { useWidth } from "./useWidth";
 import { Value } from "./Value";
@@ -47,7 +46,7 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
   const high = (share: number) => (share > 0 ? Math.max(1.5, PLOT * Math.sqrt(share / top)) : 0);
   const every = Math.max(1, Math.ceil(52 / bar));
   return (
-    <svg width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
+    <svg className={shared.svg} width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
       {mine.map((share, i) => (
         <g key={edges[i]} transform={`translate(${LEFT + i * bar} ${TOP})`}>
           <title>{t("visuals.sched.bucket", { from: duration((edges[i] ?? 0) * US), n: count(now.counts[i] ?? 0), share: number(share) })}</title>
@@ -157,7 +156,7 @@ const task = ({ comm, pid, tid }: { comm: string; pid: number; tid: number }): s
 
 function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: string }) {
   const { t } = useTranslation();
-  const id = useId();
+  const id = useInkId();
   if (worst.length === 0) return null;
   const longest = Math.max(...worst.map((one) => one.waited.value), 1e-9);
   return (
