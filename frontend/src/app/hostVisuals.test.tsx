@@ -154,12 +154,12 @@ describe("nodes of memory", () => {
 describe("waits for a CPU", () => {
   it("stand beside those of the run before, and name who ran instead", async () => {
     const user = userEvent.setup();
-    open(`/runs/${RUN}?before=0199`);
+    open(`/runs/${RUN}?before=r-0199`);
     const waits = await picture("Waits for a CPU");
     expect(within(waits).getByText("before", { exact: false, selector: "dt" })).toBeVisible();
     expect(within(waits).getAllByText(/^postgres 11130/)[0]).toBeVisible();
     expect(within(waits).getAllByText(/python 10847 21.6/)[0]).toBeVisible();
-    expect(sent.some(({ query }) => query.get("baseline") === "0199")).toBe(true);
+    expect(sent.some(({ query }) => query.get("baseline") === "r-0199")).toBe(true);
     await user.click(within(waits).getByRole("button", { name: /as a table/ }));
     expect(within(waits).getAllByRole("table")).toHaveLength(2);
   });

@@ -6,6 +6,7 @@ import type { VisualFigure } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { NO_VALUE, number, quantity } from "../../core/format";
 import type { Heat } from "../../core/heat";
+import { rowMeans } from "../../core/panels";
 import type { Range } from "../../core/range";
 import { useTimeFormat } from "../../lib/useFormat";
 import { HeatStrip } from "../heat/HeatStrip";
@@ -63,7 +64,7 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
 }
 
 /** What HeatStrip draws: its rows begin at the bottom, ours at the top. No data is NaN, which it hatches. */
-export function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
+function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
   return {
     t0Ns: body.t_ns[0] ?? 0,
     colNs: body.step_ns,
@@ -169,17 +170,11 @@ function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
 }
 
 /** The mean rate of each CPU in a range, the greatest first. */
-export function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
+function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
   const inside = body.t_ns.map(
     (t) => range === undefined || (t < range.to && t + body.step_ns > range.from),
   );
-  return matrix.values
-    .map((row, i): [string, number] => {
-      const known = row.filter((one, at): one is number => one !== null && inside[at] === true);
-      return [body.cpus[i] ?? "", known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : Number.NaN];
-    })
-    .filter(([, rate]) => Number.isFinite(rate))
-    .sort(([, a], [, b]) => b - a);
+  return rowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
 }
 
 function Rates({ body, matrix, brush }: { body: CpuHeatBody; matrix: VisualCpuMatrix; brush: Range | undefined }) {

@@ -3,7 +3,7 @@ import type { SchedLatencyBody, VisualLongWait, VisualWaits } from "../../client
 import type { VisualFigure } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { compact, count, duration, number, quantity } from "../../core/format";
-import { shares } from "../../core/panels";
+import { bucketAt, shares } from "../../core/panels";
 import { useTimeFormat } from "../../lib/useFormat";
 import { InkDefs, ink, useInkId } from "./Inks";
 import classes from "./SchedLatency.module.css";
@@ -76,17 +76,6 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
       </text>
     </svg>
   );
-}
-
-/** Where a time lies on the axis of buckets, from 0 to their number: linear within a bucket. */
-export function bucketAt(us: number, edges: readonly number[]): number {
-  for (let i = edges.length - 1; i >= 0; i -= 1) {
-    const from = edges[i] as number;
-    if (us < from) continue;
-    const to = edges[i + 1] ?? Math.max(1, from * 2);
-    return i + Math.min(1, (us - from) / Math.max(to - from, 1e-9));
-  }
-  return 0;
 }
 
 interface MarkersProps {
