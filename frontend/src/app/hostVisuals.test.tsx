@@ -86,7 +86,7 @@ describe("charts over time", () => {
       "href",
       expect.stringContaining("line=21"),
     );
-    expect(within(disk).getByText("Writes per request").parentElement).toHaveTextContent("1.2");
+    expect(within(disk).getAllByText("Writes per request").at(-1)?.parentElement).toHaveTextContent("1.2");
   });
 
   it("mark kills with the line of the kernel's log, in words as well", async () => {
