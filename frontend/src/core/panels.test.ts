@@ -1,6 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { areaPath, linePath, most, pauses, shares, stacked, stretches, swarm, union, type Values } from "./panels";
+import {
+  areaPath,
+  bucketAt,
+  extent,
+  linePath,
+  most,
+  pauses,
+  rowMeans,
+  shares,
+  stacked,
+  stretches,
+  swarm,
+  union,
+  type Values,
+} from "./panels";
 
 const VALUES = fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true })), { maxLength: 40 });
 
@@ -94,4 +108,40 @@ it("sets dots apart that would hide each other, within their room", () => {
 it("compares distributions of different sizes as shares", () => {
   expect(shares([1, 3], 3)).toEqual([25, 75, 0]);
   expect(shares([], 2)).toEqual([0, 0]);
+});
+
+it("places a time within its bucket", () => {
+  const edges = [0, 1, 2, 4, 8];
+  expect(edges.map((edge) => bucketAt(edge, edges))).toEqual([0, 1, 2, 3, 4]);
+  expect(bucketAt(3, edges)).toBe(2.5);
+  expect([bucketAt(1e9, edges), bucketAt(-1, edges), bucketAt(5, [])]).toEqual([5, 0, 0]);
+});
+
+it("gives values an axis with room", () => {
+  expect(extent([10, 50])).toEqual({ from: 0, to: 52 });
+  expect(extent([])).toEqual({ from: 0, to: 1 });
+  expect(extent([-5]).from).toBe(-5);
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: -1e12, max: 1e12, noNaN: true })), (values) => {
+      const { from, to } = extent(values);
+      expect(to).toBeGreaterThan(from);
+      for (const value of values) expect(value >= from && value <= to).toBe(true);
+    }),
+  );
+});
+
+it("ranks rows by their mean over the chosen columns", () => {
+  const rows = [
+    [1, 9],
+    [2, null],
+    [null, null],
+  ];
+  expect(rowMeans(rows, [true, true])).toEqual([
+    [0, 5],
+    [1, 2],
+  ]);
+  expect(rowMeans(rows, [true, false])).toEqual([
+    [1, 2],
+    [0, 1],
+  ]);
 });

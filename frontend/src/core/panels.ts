@@ -110,3 +110,35 @@ export function shares(counts: readonly number[], buckets: number): number[] {
   const all = counts.reduce((sum, one) => sum + one, 0);
   return Array.from({ length: buckets }, (_, i) => (all > 0 ? (100 * (counts[i] ?? 0)) / all : 0));
 }
+
+/** Where a time lies on the axis of buckets with these lower edges, from 0 to their number: linear within a bucket. */
+export function bucketAt(value: number, edges: readonly number[]): number {
+  for (let i = edges.length - 1; i >= 0; i -= 1) {
+    const from = edges[i] as number;
+    if (value < from) continue;
+    const to = edges[i + 1] ?? Math.max(1, from * 2);
+    return i + Math.min(1, (value - from) / Math.max(to - from, 1e-9));
+  }
+  return 0;
+}
+
+/** An axis for values: from zero, or the lowest where that is below, to a little more than the highest. */
+export function extent(values: readonly number[]): { from: number; to: number } {
+  let from = 0;
+  let to = 0;
+  for (const value of values) {
+    from = Math.min(from, value);
+    to = Math.max(to, value);
+  }
+  return { from, to: to > from ? to + (to - from) * 0.04 : from + 1 };
+}
+
+/** Index and mean of each row over the chosen columns, the greatest first; rows without a reading are left out. */
+export function rowMeans(rows: readonly Values[], chosen: readonly boolean[]): [number, number][] {
+  const out: [number, number][] = [];
+  for (const [i, row] of rows.entries()) {
+    const known = row.filter((one, at): one is number => one !== null && chosen[at] === true);
+    if (known.length > 0) out.push([i, known.reduce((sum, one) => sum + one, 0) / known.length]);
+  }
+  return out.sort(([, a], [, b]) => b - a);
+}

@@ -91,6 +91,11 @@ def panel(  # noqa: PLR0917 - what a panel is, in its own order
     )
 
 
+def at_times(one: Wanted, grid: Rows) -> Values:
+    """[n]: the values of a series at the times of another one; NaN where it has no reading near."""
+    return _placed(one, grid)[0]
+
+
 def _placed(one: Wanted, grid: Rows) -> tuple[Values, Rows]:
     """The values at the times of the grid and their rows: the reading nearest in time, within its usual step."""
     values, own = one.values(), one.lane.t_ns

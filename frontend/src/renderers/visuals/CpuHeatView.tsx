@@ -6,10 +6,12 @@ import type { VisualFigure } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { NO_VALUE, number, quantity } from "../../core/format";
 import type { Heat } from "../../core/heat";
+import { rowMeans } from "../../core/panels";
 import type { Range } from "../../core/range";
 import { useTimeFormat } from "../../lib/useFormat";
 import { HeatStrip } from "../heat/HeatStrip";
 import classes from "./CpuHeat.module.css";
+import { useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
 import { Value } from "./Value";
 import shared from "./Visuals.module.css";
@@ -62,7 +64,7 @@ export function CpuHeatView({ body, label }: { body: CpuHeatBody; label: string 
 }
 
 /** What HeatStrip draws: its rows begin at the bottom, ours at the top. No data is NaN, which it hatches. */
-export function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
+function heatOf(body: CpuHeatBody, matrix: VisualCpuMatrix): Heat {
   return {
     t0Ns: body.t_ns[0] ?? 0,
     colNs: body.step_ns,
@@ -105,7 +107,7 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
 function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
   const every = Math.max(1, Math.ceil(LABEL / rowPx));
   return (
-    <svg width={GUTTER} height={cpus.length * rowPx} aria-hidden>
+    <svg className={shared.svg} width={GUTTER} height={cpus.length * rowPx} aria-hidden>
       {cpus.map(
         (cpu, i) =>
           i % every === 0 && (
@@ -121,12 +123,13 @@ function Cpus({ cpus, rowPx }: { cpus: readonly string[]; rowPx: number }) {
 /** Time of each CPU in softirqs; a CPU of which nobody knows it is hatched. */
 function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
   const { t } = useTranslation();
+  const id = useInkId();
   const height = body.cpus.length * rowPx;
   const bar = SIDE - 46;
   return (
-    <svg width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
+    <svg className={shared.svg} width={SIDE} height={height} role="img" aria-label={t("visuals.heat.soft")}>
       <defs>
-        <pattern id="soft-unknown" width="6" height="6" patternUnits="userSpaceOnUse">
+        <pattern id={id} width="6" height="6" patternUnits="userSpaceOnUse">
           <path d="M-1 4 4 -1M2 8 8 2" className={classes.hatch} />
         </pattern>
       </defs>
@@ -135,7 +138,7 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
           <title>{`CPU ${body.cpus[i]}: ${one ? quantity(one.value, one.unit) : NO_VALUE}`}</title>
           <rect
             className={one ? classes.trough : undefined}
-            fill={one ? undefined : "url(#soft-unknown)"}
+            fill={one ? undefined : `url(#${id})`}
             width={bar}
             height={Math.max(1, rowPx - 1)}
           />
@@ -167,17 +170,11 @@ function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
 }
 
 /** The mean rate of each CPU in a range, the greatest first. */
-export function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
+function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
   const inside = body.t_ns.map(
     (t) => range === undefined || (t < range.to && t + body.step_ns > range.from),
   );
-  return matrix.values
-    .map((row, i): [string, number] => {
-      const known = row.filter((one, at): one is number => one !== null && inside[at] === true);
-      return [body.cpus[i] ?? "", known.length > 0 ? known.reduce((a, b) => a + b, 0) / known.length : Number.NaN];
-    })
-    .filter(([, rate]) => Number.isFinite(rate))
-    .sort(([, a], [, b]) => b - a);
+  return rowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
 }
 
 function Rates({ body, matrix, brush }: { body: CpuHeatBody; matrix: VisualCpuMatrix; brush: Range | undefined }) {

@@ -1,4 +1,3 @@
-import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import type { NumaCell, NumaMatrixBody, NumaRow } from "../../client/hostVisuals";
 import { Grid } from "../../components/Grid";
@@ -6,6 +5,8 @@ import { Mark as Sign } from "../../components/Mark";
 import { NO_VALUE, number, quantity } from "../../core/format";
 import { usePick, useSentence } from "../../lib/i18n";
 import { Cited } from "../findings/Place";
+import { Drawing } from "./Drawing";
+import { useInkId } from "./Inks";
 import classes from "./NumaMatrix.module.css";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
@@ -20,7 +21,7 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
   const { t } = useTranslation();
   const { ref, width } = useWidth();
   const pick = usePick();
-  const hatch = useId();
+  const hatch = useInkId();
   const wide = Math.min(CELL.most, Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)));
   const most = Math.max(1e-9, ...body.rows.flatMap((row) => row.cells.map((one) => one.figure?.value ?? 0)));
   return (
@@ -32,12 +33,10 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
         )}
       </p>
       <div className={classes.scroll}>
-        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-        <svg
+        <Drawing
           width={GUTTER + body.columns.length * wide + 4}
           height={TOP + body.rows.length * CELL.height + 4}
-          role="group"
-          aria-label={label}
+          label={label}
         >
           <defs>
             <pattern id={hatch} width="7" height="7" patternUnits="userSpaceOnUse">
@@ -67,7 +66,7 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
               ))}
             </g>
           ))}
-        </svg>
+        </Drawing>
       </div>
       <Notes body={body} />
     </div>

@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { PanelsBody, VisualPanel } from "../../client/hostVisuals";
 import type { VisualLabel } from "../../client/visuals";
@@ -8,7 +8,7 @@ import { areaPath, linePath, most, pauses, stacked, union } from "../../core/pan
 import { padded, type Range, toTime, toX } from "../../core/range";
 import { usePick } from "../../lib/i18n";
 import { useTimeFormat } from "../../lib/useFormat";
-import { InkDefs, ink } from "./Inks";
+import { InkDefs, ink, useInkId } from "./Inks";
 import classes from "./Panels.module.css";
 import { Facts, Moments, Parts, Reading } from "./PanelsText";
 import { useWidth } from "./useWidth";
@@ -41,6 +41,7 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
   return (
     <div ref={ref} className={shared.drawing}>
       <svg
+        className={shared.svg}
         width={width}
         height={height}
         role="img"
@@ -99,7 +100,7 @@ function Stroke({ x, plot, height }: { x: number; plot: number; height: number }
 }
 
 function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot: number }) {
-  const id = useId();
+  const id = useInkId();
   const pick = usePick();
   const rows = panel.tracks.map((one) => one.values);
   const layers = useMemo(() => stacked(panel.tracks.map((one) => one.values)), [panel]);

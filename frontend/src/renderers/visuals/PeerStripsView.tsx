@@ -3,9 +3,10 @@ import type { PeerStripsBody, VisualDot, VisualStrip } from "../../client/hostVi
 import { Grid } from "../../components/Grid";
 import { Mark as Sign } from "../../components/Mark";
 import { NO_VALUE, number, quantity } from "../../core/format";
-import { swarm } from "../../core/panels";
+import { extent, swarm } from "../../core/panels";
 import { fit } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
+import { Drawing } from "./Drawing";
 import classes from "./PeerStrips.module.css";
 import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
@@ -25,14 +26,13 @@ export function PeerStripsView({ body, label }: { body: PeerStripsBody; label: s
   const { ref, width } = useWidth();
   return (
     <div ref={ref} className={shared.drawing}>
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it; an image could hold none */}
-      <svg width={width} height={body.strips.length * ROW + 4} role="group" aria-label={label}>
+      <Drawing width={width} height={body.strips.length * ROW + 4} label={label}>
         {body.strips.map((one, i) => (
           <g key={one.id} transform={`translate(0 ${i * ROW})`}>
             <StripRow strip={one} width={width} />
           </g>
         ))}
-      </svg>
+      </Drawing>
     </div>
   );
 }
@@ -42,7 +42,7 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   const { t } = useTranslation();
   const pick = usePick();
   const name = pick(strip.label);
-  const { from, to } = extent(strip);
+  const { from, to } = extent(strip.dots.map((one) => one.figure.value));
   const x = (value: number) => SIDE + ((value - from) / (to - from)) * (width - 2 * SIDE);
   const quiet = strip.dots.filter((one) => !one.unlike && !one.own);
   const ys = swarm(
@@ -125,14 +125,6 @@ function Names({ dots, x, width }: { dots: readonly VisualDot[]; x: (value: numb
       </text>
     );
   });
-}
-
-/** From zero, or the lowest dot where that is below, to a little more than the highest. */
-export function extent(strip: Pick<VisualStrip, "dots">): { from: number; to: number } {
-  const values = strip.dots.map((one) => one.figure.value);
-  const low = Math.min(0, ...values);
-  const high = Math.max(low, ...values);
-  return { from: low, to: high > low ? high + (high - low) * 0.04 : low + 1 };
 }
 
 /** Every host and its number, strip by strip. */

@@ -1,12 +1,11 @@
-import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import type { SchedLatencyBody, VisualLongWait, VisualWaits } from "../../client/hostVisuals";
 import type { VisualFigure } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { compact, count, duration, number, quantity } from "../../core/format";
-import { shares } from "../../core/panels";
+import { bucketAt, shares } from "../../core/panels";
 import { useTimeFormat } from "../../lib/useFormat";
-import { InkDefs, ink } from "./Inks";
+import { InkDefs, ink, useInkId } from "./Inks";
 import classes from "./SchedLatency.module.css";
 import { useWidth } from "./useWidth";
 import { Value } from "./Value";
@@ -47,7 +46,7 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
   const high = (share: number) => (share > 0 ? Math.max(1.5, PLOT * Math.sqrt(share / top)) : 0);
   const every = Math.max(1, Math.ceil(52 / bar));
   return (
-    <svg width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
+    <svg className={shared.svg} width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
       {mine.map((share, i) => (
         <g key={edges[i]} transform={`translate(${LEFT + i * bar} ${TOP})`}>
           <title>{t("visuals.sched.bucket", { from: duration((edges[i] ?? 0) * US), n: count(now.counts[i] ?? 0), share: number(share) })}</title>
@@ -77,17 +76,6 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
       </text>
     </svg>
   );
-}
-
-/** Where a time lies on the axis of buckets, from 0 to their number: linear within a bucket. */
-export function bucketAt(us: number, edges: readonly number[]): number {
-  for (let i = edges.length - 1; i >= 0; i -= 1) {
-    const from = edges[i] as number;
-    if (us < from) continue;
-    const to = edges[i + 1] ?? Math.max(1, from * 2);
-    return i + Math.min(1, (us - from) / Math.max(to - from, 1e-9));
-  }
-  return 0;
 }
 
 interface MarkersProps {
@@ -157,7 +145,7 @@ const task = ({ comm, pid, tid }: { comm: string; pid: number; tid: number }): s
 
 function Worst({ worst, label }: { worst: readonly VisualLongWait[]; label: string }) {
   const { t } = useTranslation();
-  const id = useId();
+  const id = useInkId();
   if (worst.length === 0) return null;
   const longest = Math.max(...worst.map((one) => one.waited.value), 1e-9);
   return (

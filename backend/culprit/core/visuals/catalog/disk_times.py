@@ -11,13 +11,14 @@ from collectors.contract import Sentence, Text
 from culprit.core.rules.measures.disk import PLATEAU
 from culprit.core.rules.view import Lane, View, reads
 from culprit.core.visuals.bodies.figure import Figure, Label
-from culprit.core.visuals.bodies.panels import Panels
+from culprit.core.visuals.bodies.panels import Panel, Panels
 from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import MOST, Wanted, first, mean_of, panel, span, told, wanted
+from culprit.core.visuals.readings import MOST, Wanted, at_times, first, mean_of, panel, span, told, wanted
 
 _TITLE = Text("Disk over time", "磁盘随时间的变化")
 _READS, _WRITES, _FLUSHES = Text("Reads", "读"), Text("Writes", "写"), Text("Flushes", "刷写")
 _REQUESTS = Text("Requests of the service", "服务请求")
+_EACH = Text("Writes per request", "每个请求的写次数")
 #: A coefficient of variation below this, of a disk that is slow, looks like a quota (F-DISK-QUOTA-PLATEAU).
 PLATEAU_PCT = 3.0
 _SLOW_MS = 20.0
@@ -76,6 +77,7 @@ def _device(view: View, dev: str) -> list[Visual]:
             wanted(view, _RATES, dev=dev),
             beside,
         ),
+        _per_request(view, dev, asked),
         panel("bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", wanted(view, _BYTES, dev=dev)),
         panel(
             "waits", Text("Time of a request", "单次请求耗时"), "ms", "line", wanted(view, _WAITS, dev=dev)
@@ -90,6 +92,18 @@ def _device(view: View, dev: str) -> list[Visual]:
     return [
         Visual(f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev))
     ]
+
+
+def _per_request(view: View, dev: str, asked: Lane | None) -> Panel | None:
+    """How many writes the disk did for each request of the service, reading by reading."""
+    writes = next(iter(wanted(view, _RATES[1:2], dev=dev)), None)
+    if writes is None or asked is None:
+        return None
+    rate = at_times(Wanted("requests", _REQUESTS, asked), writes.lane.t_ns)
+    some = np.nan_to_num(rate) >= LEAST_RATE
+    ratio = np.divide(writes.values(), rate, out=np.full(len(rate), np.nan), where=some)
+    lane = replace(writes.lane, values=ratio.reshape(-1, 1))
+    return panel("per_request", _EACH, "count", "line", [Wanted("per_request", _EACH, lane)])
 
 
 def _requests(view: View) -> Lane | None:
@@ -111,7 +125,7 @@ def _facts(view: View, dev: str, asked: Lane | None) -> tuple[tuple[Label, Figur
     if written is not None and rate is not None and rate.value >= LEAST_RATE:
         found.append(
             (
-                Text("Writes per request", "每个请求的写次数"),
+                _EACH,
                 Figure(written.value / rate.value, "count", written.cite),
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +27,11 @@ FAR_SHARE_PCT, FAR_PAGES_PER_S, FAR_MEMORY_PCT = 10.0, 250.0, 60.0
 def _build(view: View) -> Sequence[Visual]:
     sets = _cpusets(view)
     whole = _allocations(view, sets)
-    return [*whole, *_processes(view, sets)][:MAX_PER_BUILDER]
+    processes = _processes(view, sets)
+    room = MAX_PER_BUILDER - len(whole)
+    if len(processes) > room:
+        processes = [*processes[: room - 1], replace(processes[room - 1], left_out=len(processes) - room)]
+    return [*whole, *processes]
 
 
 def _cpusets(view: View) -> list[Cpuset]:
@@ -92,9 +97,9 @@ def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
     other = next(
         (lane for lane in view.of("numa.other_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None
     )
-    if own is None:
+    nodes = own.axis_values[:MAX_NODES] if own is not None else ()
+    if own is None or not nodes:
         return []
-    nodes = own.axis_values[:MAX_NODES]
     far = {node: _mean(other, node) for node in nodes}
     near = {node: _mean(own, node) for node in nodes}
     rows = []
@@ -132,14 +137,18 @@ def _far_pct(near: Mapping[str, Figure | None], far: Mapping[str, Figure | None]
 
 
 def _processes(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
-    """Where the memory of each process that was looked at is, the largest first."""
+    """Where the memory of each process that was looked at is, what has most first."""
     may_run = {row.text("pid"): row for row in view.rows("process_cpuset")}
     held: dict[str, dict[str, list[Row]]] = {}
     for row in view.rows("numa_maps"):
         if (cell(row, "memory_kb") or 0.0) > 0:
             held.setdefault(row.text("pid"), {}).setdefault(row.text("node"), []).append(row)
-    drawn = [_process(view, pid, nodes, may_run.get(pid), sets) for pid, nodes in held.items()]
-    return sorted(drawn, key=lambda one: one.id)
+    ranked = sorted(held, key=lambda pid: (-_sum(held[pid]), pid))
+    return [_process(view, pid, held[pid], may_run.get(pid), sets) for pid in ranked]
+
+
+def _sum(held: Mapping[str, Sequence[Row]]) -> float:
+    return sum(cell(row, "memory_kb") or 0.0 for rows in held.values() for row in rows)
 
 
 def _process(

@@ -37,7 +37,7 @@ def _build(view: View) -> Sequence[Visual]:
         return ()
     t_ns, cpus = lanes[0].t_ns, _cpus(lanes[0])
     same = [lane for lane in lanes if _cpus(lane) == cpus and len(lane.t_ns) == len(t_ns)]
-    drawn = same[: max(LEAST_VECTORS, min(MAX_VECTORS, MAX_CELLS // (len(cpus) * LEAST_COLUMNS)))]
+    drawn = _chosen(same, max(LEAST_VECTORS, min(MAX_VECTORS, MAX_CELLS // (len(cpus) * LEAST_COLUMNS))))
     columns = max(1, min(len(t_ns), MAX_CELLS // (len(cpus) * len(drawn))))
     edges = np.linspace(0, len(t_ns), columns + 1).astype(np.int64)
     step = int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else _NO_STEP_NS
@@ -49,6 +49,13 @@ def _build(view: View) -> Sequence[Visual]:
         _busy(view, cpus),
     )
     return [Visual("softirq-heat", "softirq-heat", _TITLE, body=body, left_out=len(lanes) - len(drawn))]
+
+
+def _chosen(lanes: Sequence[Lane], most: int) -> list[Lane]:
+    """The busiest vectors; received packets are always among them, because most questions are about those."""
+    kept = list(lanes[:most])
+    received = next((lane for lane in lanes[most:] if lane.labels.get("vector") == "NET_RX"), None)
+    return [*kept[:-1], received] if received is not None else kept
 
 
 def _cpus(lane: Lane) -> tuple[str, ...]:
