@@ -8,6 +8,7 @@ import { useNames } from "../../lib/useNames";
 import { CitedLines } from "../../renderers/artifact/CitedLines";
 import { CitedRows } from "../../renderers/artifact/CitedRows";
 import { ProfileGlance } from "../../renderers/flame/ProfileGlance";
+import { Visuals } from "../../renderers/visuals/Visuals";
 import classes from "./Evidence.module.css";
 
 const MOST = 2;
@@ -32,6 +33,7 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
   const drawn = answer.findings
     .flatMap((one) => one.numbers.flatMap((number) => number.citations))
     .find((one) => one.profile);
+  const rules = [...new Set(answer.findings.map((one) => one.rule))];
   const from = run?.started_at ? Date.parse(run.started_at) * 1e6 : undefined;
   const to = run?.ended_at ? Date.parse(run.ended_at) * 1e6 : undefined;
   return (
@@ -73,6 +75,7 @@ export function StepViews({ answer }: { answer: HostAnswer }) {
           )}
         </p>
       )}
+      {rules.length > 0 && run && <Visuals runId={run.id} findings={rules} beside />}
       {drawn && <ProfileGlance key={drawn.profile} profile={drawn.profile ?? ""} frame={drawn.frame ?? ""} />}
       {run?.tables.map((table) => {
         const lines = places.find((one) => one.artifact === table.artifact_id)?.lines;

@@ -15,6 +15,8 @@ interface Props {
   ids?: readonly string[];
   /** The run that is shown as the one before, where a picture can show two. */
   baseline?: string | undefined;
+  /** Beside something else: where nothing is drawn, nothing is said about it. */
+  beside?: boolean;
 }
 
 /** The pictures of a run; asked for once, kept until the run is read anew. */
@@ -33,9 +35,10 @@ export const useRunVisuals = (
   });
 
 /** What a run brought home, as pictures; those that nothing was collected for are named below, with the reason. */
-export function Visuals({ runId, findings = [], ids = [], baseline }: Props) {
+export function Visuals({ runId, findings = [], ids = [], baseline, beside = false }: Props) {
   const { t } = useTranslation();
   const query = useRunVisuals(runId, ids, findings, baseline);
+  if (beside && !query.data?.visuals.some((one) => one.body !== null)) return null;
   return (
     <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
       {({ visuals }) =>
