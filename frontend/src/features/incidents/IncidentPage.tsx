@@ -22,6 +22,7 @@ import { Panes } from "./Panes";
 import { Pins } from "./Pins";
 import { useIncidentKeys } from "./useIncidentKeys";
 import { useMarks } from "./useMarks";
+import { Where } from "./Where";
 import { useIncidentView } from "./view";
 
 /** One investigation: the chain, the evidence of the step that is looked at, and the host's time, always in agreement. */
@@ -108,6 +109,7 @@ function Known({ incident, link, pollMs }: Props) {
               <h2 className={classes.paneTitle}>{t("timeline.title")}</h2>
               <HostPicker incident={incident} view={view} />
             </div>
+            {host && <Where key={`where ${host.id}`} hostId={host.id} />}
             {host ? (
               <Timeline
                 key={host.id}
