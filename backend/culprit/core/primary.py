@@ -126,10 +126,17 @@ def subject_of(views: Sequence[View], read: str, better: Better) -> Subject:
 
 
 def seen(view: View, read: str, subject: Subject, better: Better = "lower") -> Seen:
-    """The number in one run, of that subject."""
+    """The number in one run, of that subject.
+
+    A measure that lists what is ill (waits, stuck tasks, what rules dropped) and that was taken and lists nothing at
+    all is nought: none of it is left. One subject that is gone among others that are there is not told.
+    """
     load, kind = load_of(view)
     tracks = _tracks(view, read, better)
     track = tracks.get(subject)
+    if track is None and not tracks and better == "lower" and _lists_nothing(view, read):
+        t0, t1 = view.span_ns or (0, 0)
+        return Seen(Window(np.zeros(1), load, 1), np.array([(t0 + t1) // 2], np.int64), subject, kind)
     if track is None:
         nothing = Window(np.zeros(0), load)
         about = ", ".join(f"{name}={value}" for name, value in subject)
@@ -137,6 +144,13 @@ def seen(view: View, read: str, subject: Subject, better: Better = "lower") -> S
         return Seen(nothing, np.zeros(0, np.int64), subject, kind, (), gone)
     block = 1 if single(read) else _block(track.t_ns)
     return Seen(Window(track.values, load, block), track.t_ns, subject, kind, track.citations)
+
+
+def _lists_nothing(view: View, read: str) -> bool:
+    """Whether a measure was taken and found nothing to list."""
+    one = measure_of(read)
+    taken = take(view, one) if one is not None else None
+    return taken is not None and not isinstance(taken, Missing) and not taken
 
 
 def load_of(view: View) -> tuple[float, LoadKind]:

@@ -90,7 +90,7 @@ def judge(
 
     `bar` is the smallest relative change that matters. `floor` is the smallest value that matters: below it, changes
     are measured against it. `divisible` says that the number grows with the work (CPU seconds, reads) and may be told
-    per unit of it where the load differs. `control` is an unchanged peer, before and after at the same times: what
+    per unit of it where the load differs; else only what the load cannot have done is told. `control` is an unchanged peer, before and after at the same times: what
     changed there is taken off.
     """
     sides = [before, after, *(control or ())]
@@ -104,18 +104,19 @@ def judge(
     unlike = abs(load_change) > MAX_LOAD_CHANGE or (
         control is not None and abs(relative(loads[2], loads[3])) > MAX_LOAD_CHANGE
     )
-    if unlike and not (divisible and all(load > 0 for load in loads)):
-        told = load_change
-        if control is not None and abs(told) <= MAX_LOAD_CHANGE:
-            told = relative(loads[2], loads[3])
-        return none("unlike_load", load_change, percent=_percent(told))
-    made = [_side(side, per_work=unlike) for side in sides]
-    scale = max(abs(made[0].mean), floor / (loads[0] if unlike else 1.0))
+    per_work = unlike and divisible and all(load > 0 for load in loads)
+    if unlike and not per_work:
+        if control is not None:
+            told = load_change if abs(load_change) > MAX_LOAD_CHANGE else relative(loads[2], loads[3])
+            return none("unlike_load", load_change, percent=_percent(told))
+        return _in_spite(before, after, better, bar, floor, load_change)
+    made = [_side(side, per_work=per_work) for side in sides]
+    scale = max(abs(made[0].mean), floor / (loads[0] if per_work else 1.0))
     if scale <= 0:
         return none("nothing_before", load_change)
     change, low, high = _interval(made[0], made[1], scale)
     if control is not None:
-        base = max(abs(made[2].mean), floor / (loads[2] if unlike else 1.0))
+        base = max(abs(made[2].mean), floor / (loads[2] if per_work else 1.0))
         if base <= 0:
             return none("nothing_before", load_change)
         there, there_low, there_high = _interval(made[2], made[3], base)
@@ -124,7 +125,33 @@ def judge(
         low, high = change - half, change + half
     p = _by_chance(made[0].blocks, made[1].blocks) if control is None else math.nan
     outcome, reason = settle(change, low, high, p, better, bar)
-    return Judged(outcome, change, low, high, p, load_change, unlike, reason)
+    return Judged(outcome, change, low, high, p, load_change, per_work, reason)
+
+
+def _in_spite(  # noqa: PLR0917
+    before: Sequence[Window],
+    after: Sequence[Window],
+    better: Better,
+    bar: float,
+    floor: float,
+    load_change: float,
+) -> Judged:
+    """What can be told although the load differs: more work makes no ill number better, nor less work one worse.
+
+    A fix that lets requests through again raises what is answered well; that is no reason to conclude nothing.
+    """
+    made = [_side(side, per_work=False) for side in (before, after)]
+    scale = max(abs(made[0].mean), floor)
+    unlike = none("unlike_load", load_change, percent=_percent(load_change))
+    if scale <= 0:
+        return unlike
+    change, low, high = _interval(made[0], made[1], scale)
+    p = _by_chance(made[0].blocks, made[1].blocks)
+    outcome, _ = settle(change, low, high, p, better, bar)
+    if outcome != ("verified" if load_change > 0 else "worse"):
+        return unlike
+    reason = Sentence("verify.in_spite_of_load", {"percent": _percent(load_change)})
+    return Judged(outcome, change, low, high, p, load_change, False, reason)
 
 
 def settle(  # noqa: PLR0917

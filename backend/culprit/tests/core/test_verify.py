@@ -94,6 +94,21 @@ def test_unlike_load_concludes_nothing_unless_it_can_be_told_per_unit_of_work() 
     assert told(judge(before, unknown, "lower")) == ("no_conclusion", "verify.load_unknown")
 
 
+def test_what_more_work_cannot_have_done_is_told() -> None:
+    """A service that answers again does more; that its queue overflows no longer is the fix, and not the load."""
+    rng = np.random.default_rng(3)
+    ill, well = side(rng, 50.0, load=50.0), side(rng, 5.0)
+    found = judge(ill, well, "lower")
+    assert told(found) == ("verified", "verify.in_spite_of_load") and found.high < -0.8
+    assert told(judge(side(rng, 5.0), side(rng, 50.0, load=50.0), "lower"))[0] == "worse", "with less to do"
+    assert told(judge(side(rng, 5.0, load=50.0), side(rng, 50.0), "lower")) == (
+        "no_conclusion",
+        "verify.unlike_load",
+    )
+    assert told(judge(ill, side(rng, 50.0), "lower")) == ("no_conclusion", "verify.unlike_load")
+    assert judge(side(rng, 5.0, load=50.0), side(rng, 50.0), "higher").outcome == "verified"
+
+
 def test_what_was_nothing_needs_a_floor() -> None:
     rng = np.random.default_rng(4)
     nothing = [Window(np.zeros(SECONDS), 100.0) for _ in range(3)]
