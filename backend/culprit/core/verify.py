@@ -90,8 +90,8 @@ def judge(
 
     `bar` is the smallest relative change that matters. `floor` is the smallest value that matters: below it, changes
     are measured against it. `divisible` says that the number grows with the work (CPU seconds, reads) and may be told
-    per unit of it where the load differs; else only what the load cannot have done is told. `control` is an unchanged peer, before and after at the same times: what
-    changed there is taken off.
+    per unit of it where the load differs; else only what the load cannot have done is told. `control` is an unchanged
+    peer, before and after at the same times: what changed there is taken off.
     """
     sides = [before, after, *(control or ())]
     least = max(least_windows(side) for side in sides)

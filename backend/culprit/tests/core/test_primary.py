@@ -137,6 +137,14 @@ def test_what_did_not_come_home_says_why() -> None:
     assert gone.missing is not None and gone.missing.params == {"subject": "dev=b"}
 
 
+def test_an_illness_of_which_nothing_is_left_is_nought() -> None:
+    taken = view(*log(100.0, 0.0))
+    found = primary.seen(taken, "dep.reply_wait_ms", (("peer", "10.0.0.9:6379"),))
+    assert found.window.values.tolist() == [0.0] and found.missing is None and found.window.block == 1
+    assert primary.seen(taken, "dep.reply_wait_ms", (), "higher").missing is not None
+    assert primary.seen(View(), "dep.reply_wait_ms", ()).missing is not None, "not taken is not nought"
+
+
 def test_every_primary_of_the_playbooks_can_be_read() -> None:
     for playbook in library().values():
         for one in playbook.hypotheses:
