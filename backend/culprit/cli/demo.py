@@ -305,4 +305,5 @@ def _ms(seen: Json) -> str:
 
 
 def _bad(seen: Json) -> float:
-    return round(100.0 * (seen["errors"] + seen["timeouts"]) / max(1.0, seen["requests"]), 1)
+    failed, requests = float(seen["errors"] + seen["timeouts"]), float(seen["requests"])
+    return round(100.0 * failed / max(1.0, requests), 1)

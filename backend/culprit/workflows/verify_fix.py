@@ -171,7 +171,7 @@ def _settled(session: Session, fix: Fix) -> bool:
     """Whether enough time has passed since the fix."""
     at = session.scalar(select(func.clock_timestamp()))
     assert at is not None and fix.applied_at is not None
-    return at >= fix.applied_at + SETTLED
+    return bool(at >= fix.applied_at + SETTLED)
 
 
 def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, before: Sequence[Run]) -> None:

@@ -933,6 +933,8 @@ export interface FleetPeers {
   without: number;
   left_out: number;
   groups: PeerGroup[];
+}
+
 /** Whose the other end of a call is, and where to go on. */
 export interface CallPlace {
   kind: "unix" | "process" | "host" | "ambiguous" | "not_enrolled";

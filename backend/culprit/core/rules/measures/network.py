@@ -163,7 +163,7 @@ def _uncounted_limit(view: View) -> Iterator[Measured]:
         limit = int(said[1]) / _SECONDS[said[2]] if said else 0.0
         near = 100.0 if by_chance else 100.0 * most / limit
         about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
-        detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
+        detail: Detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
         yield Measured(near, about, (row.cite, *cites[:1]), 1, detail=detail)
 
 

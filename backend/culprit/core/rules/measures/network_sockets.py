@@ -141,7 +141,7 @@ def _unanswered(view: View) -> Sequence[Measured]:
     if top is None or not cites or cell(top, "syn_sent") < MIN_UNANSWERED:
         return ()
     peer = f"{top.text('peer')}:{top.text('port')}"
-    detail = {
+    detail: Detail = {
         "peer": peer,
         "waiting": int(cell(top, "syn_sent")),
         "established": int(cell(top, "established")),
