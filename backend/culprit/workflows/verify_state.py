@@ -62,5 +62,5 @@ def fail(session: Session, verification: Verification, sentence: Json) -> None:
 def tell(session: Session, what: Asked, kind: str, **params: str | float) -> None:
     """A line in the journal under a new version of the incident, which must be locked."""
     incident = session.get_one(Incident, what.fix.incident_id, populate_existing=True)
-    told = {"what": what.fix.what, "verification": str(what.verification.id)}
-    journal.enter(session, incident, None, kind, note="", more=None, **told, **params)
+    told: Json = {"what": what.fix.what, "verification": str(what.verification.id), **params}
+    journal.enter(session, incident, None, kind, **told)

@@ -217,9 +217,29 @@ export interface paths {
         };
         /**
          * List Causes
-         * @description Every cause that may be named.
+         * @description Every cause that may be named, and how often that turned out right and wrong.
          */
         get: operations["findings_list_causes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/causes/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Outcomes
+         * @description How often each cause was named and was it, and how often it was not.
+         */
+        get: operations["incidents_list_outcomes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -456,6 +476,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fleet/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What fired where
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        get: operations["fleet_get_findings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/peers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which host is unlike the others
+         * @description Groups of hosts with the same label, and the measures in which one of them is unlike the others.
+         */
+        get: operations["fleet_get_peers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * USE grid
+         * @description Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts.
+         */
+        get: operations["fleet_get_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -562,6 +642,26 @@ export interface paths {
          * @description What it is, and which collectors will work there.
          */
         post: operations["hosts_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{host_id}/context": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Context
+         * @description Where am I: the machine, its kernel, limits, neighbours, what changed, and whether a twin is healthy.
+         */
+        get: operations["context_read_context"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -708,6 +808,460 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Incidents
+         * @description Incidents, the newest first.
+         */
+        get: operations["incidents_list_incidents"];
+        put?: never;
+        /**
+         * Create Incident
+         * @description Opens an incident, from nothing, from a diagnosis or from runs.
+         */
+        post: operations["incidents_create_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Incident
+         * @description All of an incident: its chain with a verdict for each step and host, what is missing, and what to do next.
+         */
+        get: operations["incidents_get_incident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Incident
+         * @description Title, symptom, window, severity, state.
+         */
+        patch: operations["incidents_change_incident"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/autopilot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Autopilot
+         * @description The proposed captures are made one after another, up to a tier, until a person is needed.
+         */
+        post: operations["incidents_start_autopilot"];
+        /**
+         * Stop Autopilot
+         * @description By hand again, at once. It takes no version: stopping is always right.
+         */
+        delete: operations["incidents_stop_autopilot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Bundle
+         * @description The cited artifacts, what was concluded and what it was, without names: a case to test rules with (zip).
+         */
+        get: operations["incidents_get_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incident Events
+         * @description Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
+         *
+         *     With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+         */
+        get: operations["incidents_incident_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Fix
+         * @description Writes down a fix.
+         */
+        post: operations["incidents_add_fix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Fix
+         * @description It was applied, or taken back, or is told better.
+         */
+        patch: operations["incidents_change_fix"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Fix
+         * @description Asks whether it helped; `made` is the verification.
+         */
+        post: operations["incidents_verify_fix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Hosts
+         * @description More hosts.
+         */
+        post: operations["incidents_add_hosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hypotheses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Hypothesis
+         * @description An explanation of one's own.
+         */
+        post: operations["incidents_add_hypothesis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hypotheses/{hypothesis_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Decide Hypothesis
+         * @description Refuted, likely, confirmed, or open again.
+         */
+        patch: operations["incidents_decide_hypothesis"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/journal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Journal
+         * @description What happened after a version of the incident, at most a thousand entries.
+         */
+        get: operations["incidents_get_journal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Note
+         * @description Something to remember.
+         */
+        post: operations["incidents_add_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/pins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Pin
+         * @description Evidence; what it shows is read by the server.
+         */
+        post: operations["incidents_add_pin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/pins/{pin_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check Pin
+         * @description A pin, and whether the bytes behind it are still those that came home.
+         */
+        get: operations["incidents_check_pin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/playbooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Playbooks
+         * @description More playbooks, or their newest versions.
+         */
+        post: operations["incidents_add_playbooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Runs
+         * @description Runs to look at; their hosts come along.
+         */
+        post: operations["incidents_add_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Step
+         * @description Collects what a step needs on a host; `made` is the capture.
+         */
+        post: operations["incidents_take_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verdicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Verdict
+         * @description What a step shows, and the pins that show it.
+         */
+        post: operations["incidents_add_verdict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verdicts/{verdict_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Verdict
+         * @description It does not hold any more.
+         */
+        post: operations["incidents_withdraw_verdict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/waivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Waive Step
+         * @description A step may stay unanswered, for a reason.
+         */
+        post: operations["incidents_waive_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/wrong": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cause Was Wrong
+         * @description A cause that was named was not it.
+         */
+        post: operations["incidents_cause_was_wrong"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -747,6 +1301,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mutes
+         * @description Rules that are muted on hosts; with `over` those whose time has ended too.
+         */
+        get: operations["incidents_list_mutes"];
+        put?: never;
+        /**
+         * Add Mute
+         * @description A rule is known to fire on a host: until then it counts for no verdict there.
+         */
+        post: operations["incidents_add_mute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes/{mute_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Mute
+         * @description It counts again.
+         */
+        delete: operations["incidents_remove_mute"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1096,6 +1694,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Calls
+         * @description Follow the call: whom a process calls and who calls it, each with the enrolled host and process behind it.
+         *
+         *     `from_ns` and `to_ns` are kept in the addresses that go on from here.
+         */
+        get: operations["context_read_calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/events": {
         parameters: {
             query?: never;
@@ -1206,6 +1826,8 @@ export interface paths {
         /**
          * Get Run Visuals
          * @description What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules.
+         *
+         *     Where a picture can show two runs, that of `baseline` is the one before.
          */
         get: operations["visuals_get_run_visuals"];
         put?: never;
@@ -1636,6 +2258,72 @@ export interface components {
             /** Seq */
             seq: number;
         };
+        /**
+         * AutopilotRead
+         * @description How far it is by itself: `taken` captures, the last one for `step`, and why it stopped.
+         */
+        AutopilotRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Capture Id */
+            capture_id: string | null;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "stopped";
+            /** Step */
+            step: string | null;
+            /** Taken */
+            taken: number;
+            /** Tier */
+            tier: string;
+        };
+        /**
+         * AutopilotStart
+         * @description Go on by itself, up to this tier.
+         */
+        AutopilotStart: {
+            /**
+             * Tier
+             * @default standard
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep";
+            /** Version */
+            version: number;
+        };
+        /**
+         * Band
+         * @description A range that has a meaning of its own.
+         */
+        Band: {
+            /** High */
+            high: number;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number;
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad" | "none";
+        };
+        /**
+         * Bin
+         * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
+         */
+        Bin: {
+            count: components["schemas"]["Figure"];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+        };
         /** Body_imports_create_import */
         Body_imports_create_import: {
             /**
@@ -1667,8 +2355,8 @@ export interface components {
             id: string;
             /** Rules */
             rules: string[];
-            says: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
+            says: components["schemas"]["culprit__visuals__schemas__TextRead"];
+            title: components["schemas"]["culprit__visuals__schemas__TextRead"];
         };
         /**
          * BusyRead
@@ -1693,6 +2381,251 @@ export interface components {
              * @default 20
              */
             seconds: number;
+        };
+        /**
+         * CallEnds
+         * @description One wait seen from both sides, in mean numbers of requests: at the caller, inside the callee, in between.
+         */
+        CallEnds: {
+            /** Between */
+            between: number;
+            /** Callee */
+            callee: number;
+            /** Caller */
+            caller: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+        };
+        /**
+         * CallLogged
+         * @description Median response times of the same time by the access logs of caller and callee.
+         */
+        CallLogged: {
+            /** Callee Ms */
+            callee_ms: number;
+            /** Caller Ms */
+            caller_ms: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+        };
+        /**
+         * CallPath
+         * @description Hops, the outermost first (calls of parents last longer than those of their children).
+         */
+        CallPath: {
+            /** Hops */
+            hops: components["schemas"]["Hop"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "path";
+        };
+        /**
+         * CallPlace
+         * @description Whose the other end of a call is, and where to go on.
+         *
+         *     `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an enrolled
+         *     host, `ambiguous` where several have the address, `not_enrolled` where none has it. `how` says whether the process
+         *     was met at the other end of the connection or only listens there. `url` goes on there with the same range of time;
+         *     `why` says what is not known.
+         */
+        CallPlace: {
+            /**
+             * Among
+             * @default []
+             */
+            among: components["schemas"]["HostRef"][];
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["ContextCited"][];
+            /**
+             * Comm
+             * @default
+             */
+            comm: string;
+            host?: components["schemas"]["HostRef"] | null;
+            /** How */
+            how?: ("connection" | "listener") | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unix" | "process" | "host" | "ambiguous" | "not_enrolled";
+            /** Pid */
+            pid?: number | null;
+            /** Run Id */
+            run_id?: string | null;
+            /**
+             * Together
+             * @default false
+             */
+            together: boolean;
+            /** Url */
+            url?: string | null;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * CallRead
+         * @description All connections of processes of one name with one address and port.
+         *
+         *     `port` is the remote one of `out`, the own one of `in`. Counts are of connections; `waiting` is how many of them
+         *     owed an answer on average over `looks`. Null is not known, which is not zero.
+         */
+        CallRead: {
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+            /** Close Wait */
+            close_wait: number | null;
+            /** Comm */
+            comm: string;
+            /** Connections */
+            connections: number | null;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "out" | "in";
+            ends: components["schemas"]["CallEnds"] | null;
+            /** Ends Why */
+            ends_why: {
+                [key: string]: unknown;
+            } | null;
+            /** Established */
+            established: number | null;
+            /** Key */
+            key: string;
+            logged: components["schemas"]["CallLogged"] | null;
+            /** Looks */
+            looks: number;
+            /** Pids */
+            pids: number[];
+            place: components["schemas"]["CallPlace"];
+            /** Port */
+            port: number | null;
+            /**
+             * Protocol
+             * @enum {string}
+             */
+            protocol: "tcp" | "unix";
+            /** Recv Queue Bytes */
+            recv_queue_bytes: number | null;
+            /** Remote */
+            remote: string;
+            /** Retransmitted */
+            retransmitted: number | null;
+            /** Retransmitting */
+            retransmitting: number | null;
+            /** Rtt Max Ms */
+            rtt_max_ms: number | null;
+            /** Rtt Mean Ms */
+            rtt_mean_ms: number | null;
+            /** Send Queue Bytes */
+            send_queue_bytes: number | null;
+            /** Syn Sent */
+            syn_sent: number | null;
+            /** Time Wait */
+            time_wait: number | null;
+            /** Waiting */
+            waiting: number | null;
+            /** Waiting Oldest Ms */
+            waiting_oldest_ms: number | null;
+        };
+        /**
+         * CallSegment
+         * @description One part of the response time: `call` is the key of a call, empty for the processes' own time.
+         *
+         *     `share` lies between `low` and `high` in 95 of 100 cases; `ms` is a request's, where their rate is known.
+         */
+        CallSegment: {
+            /** Call */
+            call: string;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Ms */
+            ms: number | null;
+            /** Share */
+            share: number;
+        };
+        /**
+         * CallSplit
+         * @description The response time in segments: `requests` were inside on average, `met` in all looks together.
+         *
+         *     `parallel`: the processes wait for several answers at once, so the shares do not add up to one.
+         */
+        CallSplit: {
+            /** Met */
+            met: number;
+            /** Parallel */
+            parallel: boolean;
+            /** Rate Per S */
+            rate_per_s: number | null;
+            /** Requests */
+            requests: number;
+            /** Segments */
+            segments: components["schemas"]["CallSegment"][];
+        };
+        /**
+         * CallsMissing
+         * @description What was not collected, and why.
+         */
+        CallsMissing: {
+            /** Collector */
+            collector: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * CallsRead
+         * @description Whom a process, the scope of a capture or a host calls, and who calls it, in one run.
+         *
+         *     `pids` are the process and those of its name that serve the same port. `left_out` calls were too many to be listed.
+         */
+        CallsRead: {
+            /** Comm */
+            comm: string;
+            host: components["schemas"]["HostRef"] | null;
+            /** Into */
+            into: components["schemas"]["CallRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Missing */
+            missing: components["schemas"]["CallsMissing"][];
+            /** Out */
+            out: components["schemas"]["CallRead"][];
+            /** Pid */
+            pid: number | null;
+            /** Pids */
+            pids: number[];
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            split: components["schemas"]["CallSplit"] | null;
+            /** Split Why */
+            split_why: {
+                [key: string]: unknown;
+            } | null;
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
         };
         /**
          * CaptureBlock
@@ -1855,21 +2788,21 @@ export interface components {
          * @description One thing to do or to know.
          */
         CardRead: {
-            back: components["schemas"]["TextRead"] | null;
+            back: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
             /** Causes */
             causes: string[];
             /** Command */
             command: string;
-            correction: components["schemas"]["TextRead"] | null;
+            correction: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
             /** Findings */
             findings: string[];
             /** Id */
             id: string;
-            risk: components["schemas"]["TextRead"] | null;
-            title: components["schemas"]["TextRead"];
+            risk: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
             /** Verifies */
             verifies: string;
-            when: components["schemas"]["TextRead"];
+            when: components["schemas"]["culprit__playbooks__schemas__TextRead"];
         };
         /**
          * CauseNamed
@@ -1891,29 +2824,6 @@ export interface components {
             scope: {
                 [key: string]: string;
             };
-        };
-        /**
-         * CauseRead
-         * @description One cause as it is published.
-         */
-        CauseRead: {
-            /** Explains */
-            explains: string[];
-            fix: components["schemas"]["TextRead"];
-            /** Id */
-            id: string;
-            /** Proven */
-            proven: boolean;
-            risk: components["schemas"]["TextRead"];
-            /** Rules */
-            rules: string[];
-            /** Suspected By */
-            suspected_by: string[];
-            /** Tested By */
-            tested_by: string[];
-            title: components["schemas"]["TextRead"];
-            verify: components["schemas"]["TextRead"];
-            what: components["schemas"]["TextRead"];
         };
         /**
          * ChainRead
@@ -2124,15 +3034,284 @@ export interface components {
             };
         };
         /**
-         * CostRead
-         * @description Expected cost on a host.
+         * CommandRead
+         * @description What will run.
          */
-        CostRead: {
-            /** Bytes Per S */
-            bytes_per_s: number;
-            /** Cpu Pct */
-            cpu_pct: number;
-            note: components["schemas"]["TextRead"];
+        CommandRead: {
+            /** Collector */
+            collector: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ComparisonPin
+         * @description A comparison.
+         */
+        ComparisonPin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "comparison";
+            ref: components["schemas"]["ComparisonRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * ComparisonRef
+         * @description Two of a kind beside each other.
+         */
+        ComparisonRef: {
+            /**
+             * Left
+             * Format: uuid
+             */
+            left: string;
+            /**
+             * Right
+             * Format: uuid
+             */
+            right: string;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "runs" | "profiles";
+        };
+        /**
+         * ContextCited
+         * @description Where something was read: lines (1-based) of a part of an artifact.
+         */
+        ContextCited: {
+            /**
+             * Artifact
+             * @default
+             */
+            artifact: string;
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Run
+             * @default
+             */
+            run: string;
+        };
+        /**
+         * ContextDifference
+         * @description What is otherwise here than in the twins: 0..1 is how surprising that is, and how alike the twins are.
+         */
+        ContextDifference: {
+            /** Agree */
+            agree: number;
+            /** Here */
+            here: unknown;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "fact" | "setting" | "metric" | "stack";
+            /** Name */
+            name: string;
+            /** Surprise */
+            surprise: number;
+            /** There */
+            there: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ContextGap
+         * @description What is not known, why, and which collectors would tell.
+         */
+        ContextGap: {
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ContextItem
+         * @description One thing that is known of where a run was.
+         *
+         *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         */
+        ContextItem: {
+            /** At S */
+            at_s: number | null;
+            citation: components["schemas"]["ContextCited"] | null;
+            /** Detail */
+            detail: string;
+            /** Id */
+            id: string;
+            /** Looked At */
+            looked_at: boolean;
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+            /** Unusual */
+            unusual: {
+                [key: string]: unknown;
+            } | null;
+            /** Value */
+            value: string | number | null;
+        };
+        /**
+         * ContextRead
+         * @description Where am I.
+         */
+        ContextRead: {
+            host: components["schemas"]["HostRef"];
+            /** Run Id */
+            run_id: string | null;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            /** Sections */
+            sections: components["schemas"]["ContextSection"][];
+            /** T0 Ns */
+            t0_ns: number | null;
+            twins: components["schemas"]["ContextTwins"];
+        };
+        /**
+         * ContextSection
+         * @description The items that answer one question.
+         */
+        ContextSection: {
+            /** Gaps */
+            gaps: components["schemas"]["ContextGap"][];
+            /**
+             * Id
+             * @enum {string}
+             */
+            id: "machine" | "kernel" | "limits" | "neighbours" | "changes";
+            /** Items */
+            items: components["schemas"]["ContextItem"][];
+        };
+        /**
+         * ContextTwin
+         * @description A host with the same labels, and its capture nearest in time; `healthy` is None where no rule was asked.
+         */
+        ContextTwin: {
+            /** Causes */
+            causes: string[];
+            /** Healthy */
+            healthy: boolean | null;
+            host: components["schemas"]["HostRef"];
+            /** Run Id */
+            run_id: string | null;
+            /** T0 Ns */
+            t0_ns: number | null;
+        };
+        /**
+         * ContextTwins
+         * @description Is an identical instance healthy? `compared` are names of the twins that `differences` were made with.
+         */
+        ContextTwins: {
+            /** Compared */
+            compared: string[];
+            /** Differences */
+            differences: components["schemas"]["ContextDifference"][];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Twins */
+            twins: components["schemas"]["ContextTwin"][];
+            /** Why */
+            why: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * CpuHeat
+         * @description Matrices over the same CPUs and the columns that begin at `t_ns`, the busiest vector first.
+         *
+         *     `step_ns` is how long a column is. `busy` is the time of each CPU in softirqs, in percent, where it is known.
+         */
+        CpuHeat: {
+            /** Busy */
+            busy: (components["schemas"]["Figure"] | null)[];
+            /** Cpus */
+            cpus: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "cpu_heat";
+            /** Matrices */
+            matrices: components["schemas"]["CpuMatrix"][];
+            /** Step Ns */
+            step_ns: number;
+            /** T Ns */
+            t_ns: number[];
+        };
+        /**
+         * CpuMatrix
+         * @description `values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `cite` that they were read from.
+         *
+         *     `uneven` is the rate of the busiest CPU over the mean of all, `most` that of the busiest one, `busiest`.
+         */
+        CpuMatrix: {
+            /** Busiest */
+            busiest: string;
+            cite: components["schemas"]["Citation"];
+            /** Lines */
+            lines: number[];
+            most: components["schemas"]["Figure"];
+            total: components["schemas"]["Figure"];
+            uneven: components["schemas"]["Figure"] | null;
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[][];
+            /** Vector */
+            vector: string;
+        };
+        /**
+         * Cpuset
+         * @description Where a group or process may run and have its memory.
+         */
+        Cpuset: {
+            /** About */
+            about: string;
+            cite: components["schemas"]["Citation"];
+            /** Cpu Nodes */
+            cpu_nodes: string;
+            /** Cpus */
+            cpus: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Mem Nodes */
+            mem_nodes: string;
+            /**
+             * Mismatch
+             * @enum {string}
+             */
+            mismatch: "none" | "partial" | "disjoint";
         };
         /**
          * CredentialCreate
@@ -2422,6 +3601,37 @@ export interface components {
             }[];
         };
         /**
+         * Dot
+         * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
+         *
+         *     `own` is the host that is asked about, whose name may be empty.
+         */
+        Dot: {
+            figure: components["schemas"]["Figure"];
+            /** Host */
+            host: string;
+            /** Own */
+            own: boolean;
+            /** Unlike */
+            unlike: boolean;
+            /** Z */
+            z: number | null;
+        };
+        /**
+         * Edge
+         * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
+         */
+        Edge: {
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            times?: components["schemas"]["Figure"] | null;
+            /** Via */
+            via: components["schemas"]["Text"] | string;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
          * EvidenceRead
          * @description One number that speaks for or against a cause.
          */
@@ -2571,6 +3781,371 @@ export interface components {
             };
         };
         /**
+         * FindingsHostRead
+         * @description A row of the matrix: what fired; which of the matrix's other rules were asked and quiet, or not sure.
+         */
+        FindingsHostRead: {
+            /** Fired */
+            fired: components["schemas"]["FleetWordRead"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Inconclusive */
+            inconclusive: string[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /** Quiet */
+            quiet: string[];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FindingsMatrixRead
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        FindingsMatrixRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["FindingsHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
+        };
+        /**
+         * FixAdd
+         * @description Something to change: after a card (`playbook/card`), whose texts fill what is not given, or one's own.
+         */
+        FixAdd: {
+            /**
+             * Card
+             * @default
+             */
+            card: string;
+            /**
+             * Command
+             * @default
+             */
+            command: string;
+            /**
+             * Host Ids
+             * @default []
+             */
+            host_ids: string[];
+            /** Hypothesis Id */
+            hypothesis_id?: string | null;
+            /**
+             * Risk
+             * @default
+             */
+            risk: string;
+            /** Version */
+            version: number;
+            /**
+             * Way Back
+             * @default
+             */
+            way_back: string;
+            /**
+             * What
+             * @default
+             */
+            what: string;
+        };
+        /**
+         * FixPatch
+         * @description It was applied (since when), taken back, or is told better. How it turned out is judged and not said.
+         */
+        FixPatch: {
+            /** Applied At */
+            applied_at?: string | null;
+            /** Command */
+            command?: string | null;
+            /** Risk */
+            risk?: string | null;
+            /** State */
+            state?: ("applied" | "reverted") | null;
+            /** Version */
+            version: number;
+            /** Way Back */
+            way_back?: string | null;
+            /** What */
+            what?: string | null;
+        };
+        /**
+         * FixRead
+         * @description Something that was changed or is to be.
+         */
+        FixRead: {
+            /** Applied At */
+            applied_at: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Card */
+            card: string;
+            /** Command */
+            command: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Hosts */
+            hosts: string[];
+            /** Hypothesis Id */
+            hypothesis_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Risk */
+            risk: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted";
+            /** Verifications */
+            verifications: components["schemas"]["VerificationRead"][];
+            /** Way Back */
+            way_back: string;
+            /** What */
+            what: string;
+        };
+        /**
+         * FleetCellRead
+         * @description The worst word of a cell, how many of the cell's rules spoke at all, and how many of them fired.
+         */
+        FleetCellRead: {
+            /** Fired */
+            fired: number;
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /** Said */
+            said: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * FleetHostRead
+         * @description A host, its newest looks (the newest first), and the worst that fired.
+         */
+        FleetHostRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FleetLabelRead
+         * @description A label that groups can be made by: how many hosts carry it, and with how many values.
+         */
+        FleetLabelRead: {
+            /** Hosts */
+            hosts: number;
+            /** Name */
+            name: string;
+            /** Values */
+            values: number;
+        };
+        /**
+         * FleetLookRead
+         * @description One evaluated run; `at` is when it measured last.
+         */
+        FleetLookRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Plan */
+            plan: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * FleetRuleRead
+         * @description What is needed to show a word of a rule; the rest is in GET /rules.
+         */
+        FleetRuleRead: {
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            /** Letter */
+            letter: ("utilisation" | "saturation" | "errors") | null;
+            /** Op */
+            op: string;
+            /** Resource */
+            resource: ("cpu" | "memory" | "disk" | "network" | "application" | "kernel") | null;
+            title: components["schemas"]["culprit__fleet__schemas__TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * FleetStandingRead
+         * @description One host among its peers.
+         */
+        FleetStandingRead: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Look */
+            look: number;
+            /** Unlike */
+            unlike: boolean;
+            /** Value */
+            value: number;
+            /** Z */
+            z: number;
+        };
+        /**
+         * FleetWordRead
+         * @description What one rule last said of a host. `look` is a place in the host's `looks`.
+         */
+        FleetWordRead: {
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * FramePin
+         * @description A frame.
+         */
+        FramePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "frame";
+            ref: components["schemas"]["FrameRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * FrameRef
+         * @description A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up.
+         */
+        FrameRef: {
+            /** Frames */
+            frames: string[];
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+            /** Share */
+            share?: number | null;
+        };
+        /**
+         * Gantt
+         * @description Lanes over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970).
+         */
+        Gantt: {
+            /** Classes */
+            classes: [
+                string,
+                components["schemas"]["Text"] | string
+            ][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gantt";
+            /** Lanes */
+            lanes: components["schemas"]["Lane"][];
+            /** Span Ms */
+            span_ms: number;
+            /** Start Ms */
+            start_ms: number;
+        };
+        /**
          * Gauge
          * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
          *
@@ -2617,6 +4192,21 @@ export interface components {
             value_says: components["schemas"]["Text"] | string;
         };
         /**
+         * Graph
+         * @description The heaviest waits. Chains may close (a deadlock).
+         */
+        Graph: {
+            /** Edges */
+            edges: components["schemas"]["Edge"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "graph";
+            /** Nodes */
+            nodes: components["schemas"]["Node"][];
+        };
+        /**
          * HeatRead
          * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
          */
@@ -2627,6 +4217,105 @@ export interface components {
             rows: number[][];
             /** T0 Ns */
             t0_ns: number;
+        };
+        /**
+         * Histogram
+         * @description Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
+         *
+         *     `beside` are counts that belong to no bin: what was never answered.
+         */
+        Histogram: {
+            /** Bands */
+            bands: components["schemas"]["Band"][];
+            /**
+             * Beside
+             * @default []
+             */
+            beside: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"],
+                "good" | "warn" | "bad" | "none"
+            ][];
+            /** Bins */
+            bins: components["schemas"]["Bin"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "histogram";
+            /** Markers */
+            markers: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Hop
+         * @description One operation of one service: its own time as a share of all time, and how long calls took as a whole.
+         */
+        Hop: {
+            calls: components["schemas"]["Figure"] | null;
+            errors: components["schemas"]["Figure"] | null;
+            /** Operation */
+            operation: string;
+            own: components["schemas"]["Figure"] | null;
+            p50: components["schemas"]["Figure"] | null;
+            p99: components["schemas"]["Figure"] | null;
+            /** Service */
+            service: string;
+            share: components["schemas"]["Figure"];
+        };
+        /**
+         * HostAnswerRead
+         * @description What a step shows on one host.
+         *
+         *     `verdict` is what counts, `rule_verdict` what the rule alone says. `disagrees`: a person and the rule, or two
+         *     people, say otherwise. `muted` findings are shown and do not count. `pins` are what the person's verdict cites.
+         */
+        HostAnswerRead: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "person" | "nobody";
+            /** Disagrees */
+            disagrees: boolean;
+            /** Findings */
+            findings: {
+                [key: string]: unknown;
+            }[];
+            /** Grade */
+            grade: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Muted */
+            muted: {
+                [key: string]: unknown;
+            }[];
+            person: components["schemas"]["PersonVerdictRead"] | null;
+            /** Pins */
+            pins: string[];
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Rule Verdict
+             * @enum {string}
+             */
+            rule_verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
         };
         /**
          * HostCreate
@@ -2721,6 +4410,30 @@ export interface components {
             run_id: string;
         };
         /**
+         * HostGiven
+         * @description A host, what on it, and as what.
+         */
+        HostGiven: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Role
+             * @default suspect
+             * @enum {string}
+             */
+            role: "suspect" | "control" | "dependency";
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+        };
+        /**
          * HostImport
          * @description Many hosts at once. With `dry_run` nothing is changed; names are resolved, no host is contacted.
          */
@@ -2756,60 +4469,6 @@ export interface components {
             pinned_at: string | null;
             /** Type */
             type: string;
-        };
-        /**
-         * HostRead
-         * @description A host. Without `host_key` nothing connects to it until a key was confirmed.
-         */
-        HostRead: {
-            /** Address */
-            address: string;
-            /** Allows Ptrace */
-            allows_ptrace: boolean;
-            /** Captures */
-            captures: number;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            credential: components["schemas"]["HostCredential"] | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Facts At */
-            facts_at: string | null;
-            host_key: components["schemas"]["HostKey"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            jump_host: components["schemas"]["Named"] | null;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            last_run: components["schemas"]["LastRun"] | null;
-            /** Max Silence S */
-            max_silence_s: number;
-            /** Name */
-            name: string;
-            /** Port */
-            port: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "active" | "imported" | "retired";
-            /**
-             * Sudo
-             * @enum {string}
-             */
-            sudo: "none" | "nopasswd" | "password";
-            /** Username */
-            username: string;
         };
         /**
          * HostRef
@@ -2860,16 +4519,48 @@ export interface components {
             username?: string | null;
         };
         /**
-         * HypothesisRead
-         * @description One explanation.
+         * HostsAdd
+         * @description Hosts that belong to it too; of one that is there already, scope and role change.
          */
-        HypothesisRead: {
-            /** Cause */
+        HostsAdd: {
+            /** Hosts */
+            hosts: components["schemas"]["HostGiven"][];
+            /** Version */
+            version: number;
+        };
+        /**
+         * HypothesisAdd
+         * @description An explanation of one's own. `says` in one's own language stands for both.
+         */
+        HypothesisAdd: {
+            /**
+             * Cause
+             * @default
+             */
             cause: string;
-            /** Id */
-            id: string;
-            primary: components["schemas"]["PrimaryRead"] | null;
-            says: components["schemas"]["TextRead"];
+            primary?: components["schemas"]["PrimaryGiven"] | null;
+            /** Says */
+            says: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * HypothesisPatch
+         * @description What people decided about it.
+         */
+        HypothesisPatch: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /** Version */
+            version: number;
         };
         /**
          * ImportAnswer
@@ -2986,6 +4677,243 @@ export interface components {
             state: string;
         };
         /**
+         * IncidentCreate
+         * @description What is going on, where and since when; all but the title may come later.
+         *
+         *     `diagnosis_id` or `run_ids` bring their hosts, runs and causes along, and the playbooks that have those causes.
+         */
+        IncidentCreate: {
+            /** Diagnosis Id */
+            diagnosis_id?: string | null;
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: components["schemas"]["HostGiven"][];
+            /**
+             * Playbooks
+             * @default []
+             */
+            playbooks: string[];
+            /**
+             * Run Ids
+             * @default []
+             */
+            run_ids: string[];
+            /**
+             * Severity
+             * @default 3
+             */
+            severity: number;
+            /**
+             * @default {
+             *       "says": "",
+             *       "service": ""
+             *     }
+             */
+            symptom: components["schemas"]["Symptom-Input"];
+            /** Title */
+            title: string;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentPatch
+         * @description What changes. `window_to` null: it goes on. `reason` says why an incident goes back to an earlier state.
+         */
+        IncidentPatch: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Severity */
+            severity?: number | null;
+            /** State */
+            state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved") | null;
+            symptom?: components["schemas"]["Symptom-Input"] | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentRead
+         * @description All of an incident, as it stands. `made` is the id of what a write has just made.
+         *
+         *     `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
+         *     symptom still there?
+         */
+        IncidentRead: {
+            /** Again */
+            again: boolean;
+            autopilot: components["schemas"]["AutopilotRead"] | null;
+            /** Causes */
+            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /** Fixes */
+            fixes: components["schemas"]["FixRead"][];
+            /** Gaps */
+            gaps: string[];
+            /** Hosts */
+            hosts: components["schemas"]["culprit__incidents__schemas__HostRead"][];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["culprit__incidents__schemas_chain__HypothesisRead"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Leads To */
+            leads_to: string[];
+            /** Made */
+            made?: string | null;
+            may: components["schemas"]["MayRead"];
+            next: components["schemas"]["NextRead"] | null;
+            /** Number */
+            number: number;
+            /** People */
+            people: components["schemas"]["PersonHere"][];
+            /** Pins */
+            pins: components["schemas"]["PinRead"][];
+            /** Playbooks */
+            playbooks: components["schemas"]["PlaybookRef"][];
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Runs */
+            runs: components["schemas"]["culprit__incidents__schemas__RunRead"][];
+            /** Severity */
+            severity: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            /** Steps */
+            steps: components["schemas"]["culprit__incidents__schemas_chain__StepRead"][];
+            symptom: components["schemas"]["Symptom-Output"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["WindowRead"];
+        };
+        /**
+         * IncidentSummary
+         * @description An incident in a list.
+         */
+        IncidentSummary: {
+            /** Causes */
+            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Fixes */
+            fixes: ("planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted")[];
+            /** Hosts */
+            hosts: string[];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** People */
+            people: number;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Severity */
+            severity: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            symptom: components["schemas"]["Symptom-Output"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["WindowRead"];
+        };
+        /**
+         * JournalRead
+         * @description One change. `kind` is the key of its sentence (`journal.*`); `by` null: Culprit itself.
+         */
+        JournalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Note */
+            note: string;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Version */
+            version: number;
+        };
+        /**
+         * Ladder
+         * @description The layers in the order that a received packet takes.
+         */
+        Ladder: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ladder";
+            /** Layers */
+            layers: components["schemas"]["Layer"][];
+        };
+        /**
+         * Lane
+         * @description One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have.
+         */
+        Lane: {
+            cite: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Spans */
+            spans: components["schemas"]["Span"][];
+        };
+        /**
          * LaneName
          * @description A lane that a host has, and when.
          */
@@ -3028,6 +4956,48 @@ export interface components {
             state: string;
         };
         /**
+         * Layer
+         * @description One layer. `passing` is what went through it; `reason` says why nothing is known, or why nothing can be lost.
+         */
+        Layer: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Left Out
+             * @default 0
+             */
+            left_out: number;
+            /**
+             * Losses
+             * @default []
+             */
+            losses: components["schemas"]["Loss"][];
+            passing?: components["schemas"]["Figure"] | null;
+            reason?: components["schemas"]["Sentence"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "good" | "warn" | "bad" | "no_data";
+        };
+        /**
+         * Level
+         * @description A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`.
+         */
+        "Level-Input": {
+            /** After */
+            after?: number | null;
+            /** Before */
+            before?: number | null;
+            /**
+             * Unit
+             * @default
+             */
+            unit: string;
+        };
+        /**
          * LimitRead
          * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
          */
@@ -3047,11 +5017,47 @@ export interface components {
             severity: ("info" | "warn" | "critical") | null;
             /** Source */
             source: string;
-            title: components["schemas"]["TextRead"] | null;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
             /** Unit */
             unit: string;
             /** Value */
             value: number;
+        };
+        /**
+         * LinePin
+         * @description Lines.
+         */
+        LinePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "line";
+            ref: components["schemas"]["LineRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * LineRef
+         * @description Lines (from 1) of a part of an artifact.
+         */
+        LineRef: {
+            /**
+             * Artifact Id
+             * Format: uuid
+             */
+            artifact_id: string;
+            /** Lines */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
         };
         /**
          * LinesRead
@@ -3139,6 +5145,51 @@ export interface components {
             password: string;
         };
         /**
+         * LongWait
+         * @description One wait: who, from when on, how long, for which CPU, and who ran there instead, the longest first.
+         *
+         *     `preempted`: it was taken off the CPU, else it was woken. `others` is what further tasks ran meanwhile.
+         */
+        LongWait: {
+            /** Comm */
+            comm: string;
+            /** Cpu */
+            cpu: number;
+            /** From Ns */
+            from_ns: number;
+            /** Instead */
+            instead: components["schemas"]["Ran"][];
+            others: components["schemas"]["Figure"] | null;
+            /** Pid */
+            pid: number;
+            /** Preempted */
+            preempted: boolean;
+            /** Tid */
+            tid: number;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
+         * Loss
+         * @description One counter of a layer: how often per second, and how often in all where that is known.
+         *
+         *     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
+         */
+        Loss: {
+            /** About */
+            about: string;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            rate: components["schemas"]["Figure"];
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad";
+            total: components["schemas"]["Figure"] | null;
+        };
+        /**
          * Matrix
          * @description A lane with an axis: for every time one value per axis value.
          */
@@ -3147,6 +5198,26 @@ export interface components {
             t_ns: number[];
             /** Values */
             values: (number | null)[][];
+        };
+        /**
+         * MayRead
+         * @description What this person may do here, for the buttons.
+         */
+        MayRead: {
+            /** Autopilot */
+            autopilot: boolean;
+            /** Bundle */
+            bundle: boolean;
+            /** Capture */
+            capture: boolean;
+            /** Edit */
+            edit: boolean;
+            /** Mute */
+            mute: boolean;
+            /** Resolve */
+            resolve: boolean;
+            /** Tiers */
+            tiers: string[];
         };
         /**
          * Me
@@ -3209,10 +5280,80 @@ export interface components {
             /** Labels */
             labels: string[];
             lane: components["schemas"]["culprit__catalogue__schemas__LaneRead"];
-            meaning: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
+            meaning: components["schemas"]["culprit__catalogue__schemas__TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Unit */
             unit: string;
+        };
+        /**
+         * Moment
+         * @description Something that happened at an instant, across all panels; it may lie before the first reading.
+         */
+        Moment: {
+            cite: components["schemas"]["Citation"];
+            /** Detail */
+            detail: string;
+            /** Grave */
+            grave: boolean;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** T Ns */
+            t_ns: number;
+        };
+        /**
+         * MuteAdd
+         * @description A rule that is known to fire on a host, why, and until when it is not counted.
+         */
+        MuteAdd: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * MuteRead
+         * @description A muted rule on a host.
+         */
+        MuteRead: {
+            /** Active */
+            active: boolean;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Host */
+            host: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
         };
         /**
          * Named
@@ -3293,6 +5434,30 @@ export interface components {
             port_to: number;
         };
         /**
+         * NextRead
+         * @description The step to take next; without collectors it is a person's.
+         */
+        NextRead: {
+            /** Collectors */
+            collectors: string[];
+            /** Commands */
+            commands: components["schemas"]["CommandRead"][];
+            cost: components["schemas"]["culprit__incidents__schemas_chain__CostRead"];
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Step */
+            step: string;
+            /** Tier */
+            tier: string;
+            /** Why */
+            why: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * NoSource
          * @description Nothing measures this service.
          */
@@ -3302,6 +5467,22 @@ export interface components {
              * @enum {string}
              */
             kind: "none";
+        };
+        /**
+         * Node
+         * @description A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known.
+         */
+        Node: {
+            figure?: components["schemas"]["Figure"] | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "thread" | "lock" | "network" | "file" | "sleep" | "cpu" | "other";
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * NotCollectedRead
@@ -3314,6 +5495,67 @@ export interface components {
             reason: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * NoteAdd
+         * @description Something to remember.
+         */
+        NoteAdd: {
+            /** Note */
+            note: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * NumaCell
+         * @description What CPUs of the row have on the node of the column; None is no data.
+         *
+         *     `near`: the CPUs are of that node. `distance` is what the firmware tells, 10 is local. `mismatch` says why this
+         *     memory is on the wrong node, where it is.
+         */
+        NumaCell: {
+            /** Distance */
+            distance?: number | null;
+            figure: components["schemas"]["Figure"] | null;
+            mismatch?: components["schemas"]["Sentence"] | null;
+            /** Near */
+            near: boolean;
+        };
+        /**
+         * NumaMatrix
+         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node.
+         */
+        NumaMatrix: {
+            /** Columns */
+            columns: string[];
+            /**
+             * Cpusets
+             * @default []
+             */
+            cpusets: components["schemas"]["Cpuset"][];
+            /** Far Pct */
+            far_pct: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "numa_matrix";
+            /** Rows */
+            rows: components["schemas"]["NumaRow"][];
+            /** Says */
+            says: components["schemas"]["Text"] | string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * NumaRow
+         * @description CPUs of these nodes; none where it is only known that they are of another node than the memory.
+         */
+        NumaRow: {
+            /** Cells */
+            cells: components["schemas"]["NumaCell"][];
+            /** Nodes */
+            nodes: string[];
         };
         /**
          * NumberRead
@@ -3352,7 +5594,23 @@ export interface components {
             pattern: string;
             /** Required */
             required: boolean;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
+        };
+        /**
+         * OutcomeRead
+         * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
+         */
+        OutcomeRead: {
+            /** Cause */
+            cause: string;
+            /** Instead */
+            instead: {
+                [key: string]: number;
+            };
+            /** Right */
+            right: number;
+            /** Wrong */
+            wrong: number;
         };
         /**
          * OverviewRead
@@ -3394,7 +5652,14 @@ export interface components {
         /** Page[HostRead] */
         Page_HostRead_: {
             /** Items */
-            items: components["schemas"]["HostRead"][];
+            items: components["schemas"]["culprit__hosts__schemas__HostRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[IncidentSummary] */
+        Page_IncidentSummary_: {
+            /** Items */
+            items: components["schemas"]["IncidentSummary"][];
             /** Next */
             next?: string | null;
         };
@@ -3434,6 +5699,90 @@ export interface components {
             next?: string | null;
         };
         /**
+         * Panel
+         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
+         *
+         *     `beside` are drawn dashed: of another collector, brought to the same times, in the same unit.
+         */
+        Panel: {
+            /**
+             * Beside
+             * @default []
+             */
+            beside: components["schemas"]["Track"][];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Levels
+             * @default []
+             */
+            levels: components["schemas"]["culprit__core__visuals__bodies__panels__Level"][];
+            /**
+             * Look
+             * @enum {string}
+             */
+            look: "line" | "area" | "stack";
+            /** T Ns */
+            t_ns: number[];
+            /** Tracks */
+            tracks: components["schemas"]["Track"][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Panels
+         * @description `facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_say`.
+         */
+        Panels: {
+            /**
+             * Facts
+             * @default []
+             */
+            facts: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /** From Ns */
+            from_ns: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "panels";
+            /**
+             * Moments
+             * @default []
+             */
+            moments: components["schemas"]["Moment"][];
+            /** Panels */
+            panels: components["schemas"]["Panel"][];
+            /**
+             * Parts
+             * @default []
+             */
+            parts: components["schemas"]["Part"][];
+            /**
+             * Parts Say
+             * @default
+             */
+            parts_say: components["schemas"]["Text"] | string;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
+         * Part
+         * @description One share of something: where blocked tasks stand, who faults. `about` is what the host calls it.
+         */
+        Part: {
+            /** About */
+            about: string;
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
          * PathStep
          * @description A frame between the root and the one that a tree begins with.
          */
@@ -3442,6 +5791,133 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+        };
+        /**
+         * PeerGroupRead
+         * @description Hosts with the same label. With fewer than five fresh ones nothing is compared.
+         *
+         *     `measures` are those in which somebody is unlike the others, the most unusual first; `agree` counts the others.
+         */
+        PeerGroupRead: {
+            /** Agree */
+            agree: number;
+            /** Hosts */
+            hosts: components["schemas"]["FleetHostRead"][];
+            /** Measures */
+            measures: components["schemas"]["PeerMeasureRead"][];
+            /** Stale */
+            stale: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * PeerMeasureRead
+         * @description One number over a group, the most unusual host first. `step` is one of z, in the unit.
+         */
+        PeerMeasureRead: {
+            /** Measure */
+            measure: string;
+            /** Median */
+            median: number;
+            /** N */
+            n: number;
+            /** Rule */
+            rule: string;
+            /** Standings */
+            standings: components["schemas"]["FleetStandingRead"][];
+            /** Step */
+            step: number;
+            title: components["schemas"]["culprit__fleet__schemas__TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * PeerStrips
+         * @description Strips, the one in which somebody is most unlike the others first.
+         */
+        PeerStrips: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "peer_strips";
+            /** Strips */
+            strips: components["schemas"]["Strip"][];
+        };
+        /**
+         * PeersRead
+         * @description Who is unlike the others. `label` is the one that groups were made by; `without` counts hosts that lack it.
+         */
+        PeersRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Groups */
+            groups: components["schemas"]["PeerGroupRead"][];
+            /** Label */
+            label: string;
+            /** Labels */
+            labels: components["schemas"]["FleetLabelRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Without */
+            without: number;
+        };
+        /**
+         * PersonHere
+         * @description Somebody who takes part; `here`: has it open now.
+         */
+        PersonHere: {
+            /** Here */
+            here: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PersonRef
+         * @description Somebody by name.
+         */
+        PersonRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PersonVerdictRead
+         * @description A verdict that somebody gave.
+         */
+        PersonVerdictRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
         };
         /**
          * Pin
@@ -3456,6 +5932,80 @@ export interface components {
             reason: string;
         };
         /**
+         * PinChecked
+         * @description A pin, and whether the bytes behind it are still those. None where it rests on no single artifact.
+         */
+        PinChecked: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Said */
+            said: {
+                [key: string]: unknown;
+            };
+            /** State */
+            state: ("intact" | "altered" | "gone") | null;
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
+        };
+        /**
+         * PinRead
+         * @description Evidence, and what it showed when it was pinned.
+         */
+        PinRead: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Said */
+            said: {
+                [key: string]: unknown;
+            };
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
+        };
+        /**
          * PlanRead
          * @description A named set of collectors.
          */
@@ -3468,10 +6018,10 @@ export interface components {
             seconds: number;
             /** Tier */
             tier: string;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Total Seconds */
             total_seconds: number;
-            why: components["schemas"]["TextRead"];
+            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
         };
         /**
          * PlannedRead
@@ -3499,11 +6049,11 @@ export interface components {
             /** Cards */
             cards: components["schemas"]["CardRead"][];
             /** Covered */
-            covered: components["schemas"]["TextRead"][];
+            covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** Dead Ends */
-            dead_ends: components["schemas"]["TextRead"][];
+            dead_ends: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** Hypotheses */
-            hypotheses: components["schemas"]["HypothesisRead"][];
+            hypotheses: components["schemas"]["culprit__playbooks__schemas__HypothesisRead"][];
             /** Id */
             id: string;
             /**
@@ -3512,14 +6062,27 @@ export interface components {
              */
             kind: "case" | "method" | "snippet" | "reference";
             /** Not Covered */
-            not_covered: components["schemas"]["TextRead"][];
+            not_covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** References */
             references: components["schemas"]["ReferenceRead"][];
             /** Steps */
-            steps: components["schemas"]["StepRead"][];
-            symptom: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
-            verify: components["schemas"]["TextRead"] | null;
+            steps: components["schemas"]["culprit__playbooks__schemas__StepRead"][];
+            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            verify: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+        };
+        /**
+         * PlaybookRef
+         * @description A playbook as it is used here; `current`: the catalogue still has it so.
+         */
+        PlaybookRef: {
+            /** Current */
+            current: boolean;
+            /** Digest */
+            digest: string;
+            /** Id */
+            id: string;
+            title: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
         };
         /**
          * PlaybookSummary
@@ -3541,8 +6104,18 @@ export interface components {
             kind: "case" | "method" | "snippet" | "reference";
             /** Steps */
             steps: number;
-            symptom: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
+            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+        };
+        /**
+         * PlaybooksAdd
+         * @description Playbooks to go by, as the catalogue has them now; one that is there already is brought up to date.
+         */
+        PlaybooksAdd: {
+            /** Playbooks */
+            playbooks: string[];
+            /** Version */
+            version: number;
         };
         /**
          * Points
@@ -3678,6 +6251,19 @@ export interface components {
             tier: string;
             /** Total Seconds */
             total_seconds: number;
+        };
+        /**
+         * PrimaryGiven
+         * @description The number by which a fix is judged, and which way it should go.
+         */
+        PrimaryGiven: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
         };
         /**
          * PrimaryRead
@@ -3866,6 +6452,62 @@ export interface components {
             series: number;
         };
         /**
+         * Ran
+         * @description Somebody who ran on the CPU during a wait, and for how long of it.
+         */
+        Ran: {
+            /** Comm */
+            comm: string;
+            /** Pid */
+            pid: number;
+            ran: components["schemas"]["Figure"];
+            /** Tid */
+            tid: number;
+        };
+        /**
+         * RangePin
+         * @description A range of time.
+         */
+        RangePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "range";
+            ref: components["schemas"]["RangeRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * RangeRef
+         * @description A time on a host's lanes; of one metric, or of all that is shown.
+         */
+        RangeRef: {
+            /** From Ns */
+            from_ns: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Metric
+             * @default
+             */
+            metric: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
          * RankingRead
          * @description What findings add up to.
          */
@@ -3922,6 +6564,51 @@ export interface components {
             url: string;
         };
         /**
+         * RowPin
+         * @description A row.
+         */
+        RowPin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "row";
+            ref: components["schemas"]["RowRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * RowRef
+         * @description A row (from 0) of a table of a run, named by id or by collector and kind; `cells` are columns to point at.
+         */
+        RowRef: {
+            /** Cells */
+            cells?: string[] | null;
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Kind
+             * @default
+             */
+            kind: string;
+            /** Row */
+            row: number;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Table Id */
+            table_id?: string | null;
+        };
+        /**
          * RuleRead
          * @description One rule as it is published.
          */
@@ -3945,11 +6632,11 @@ export interface components {
             refuted_by: string[];
             /** Refutes */
             refutes: string[];
-            says: components["schemas"]["TextRead"];
+            says: components["schemas"]["culprit__findings__schemas__TextRead"];
             /** Source */
             source: string;
-            title: components["schemas"]["TextRead"];
-            traps: components["schemas"]["TextRead"] | null;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            traps: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
             /** Unit */
             unit: string;
         };
@@ -3984,72 +6671,6 @@ export interface components {
              * Format: uuid
              */
             run_id: string;
-        };
-        /**
-         * RunRead
-         * @description All about one run but its series and events.
-         */
-        RunRead: {
-            /** Artifacts */
-            artifacts: components["schemas"]["ArtifactRead"][];
-            /** Attempt */
-            attempt: number;
-            /** Boot Id */
-            boot_id: string | null;
-            /** Bytes */
-            bytes: number;
-            capture: components["schemas"]["CaptureRef"];
-            clock: components["schemas"]["ClockRead"] | null;
-            /** Collectors */
-            collectors: components["schemas"]["culprit__evidence__schemas__CollectorRead"][];
-            /** Ended At */
-            ended_at: string | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            host: components["schemas"]["HostRef"] | null;
-            /** Host Cpu Ms */
-            host_cpu_ms: number | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Not Before */
-            not_before: string | null;
-            /** Profiles */
-            profiles: components["schemas"]["ProfileRef"][];
-            /** Seconds */
-            seconds: number | null;
-            /** Spec */
-            spec: {
-                [key: string]: unknown;
-            } | null;
-            /** Started At */
-            started_at: string | null;
-            /** State */
-            state: string;
-            /** T0 Ns */
-            t0_ns: number | null;
-            /** T1 Ns */
-            t1_ns: number | null;
-            /** Tables */
-            tables: components["schemas"]["culprit__evidence__schemas__TableRead"][];
-            /** Timings */
-            timings: {
-                [key: string]: unknown;
-            } | null;
-            /** Waiting */
-            waiting: {
-                [key: string]: unknown;
-            } | null;
-            /** Warnings */
-            warnings: components["schemas"]["CollectorWarning"][];
         };
         /**
          * RunSummary
@@ -4103,6 +6724,24 @@ export interface components {
             visuals: components["schemas"]["VisualRead"][];
         };
         /**
+         * RunsAdd
+         * @description Runs to look at.
+         */
+        RunsAdd: {
+            /**
+             * Role
+             * @default evidence
+             * @enum {string}
+             */
+            role: "evidence" | "before" | "after" | "control";
+            /** Run Ids */
+            run_ids: string[];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
          * ScanKey
          * @description Where to look for a host key.
          */
@@ -4154,6 +6793,21 @@ export interface components {
             tasks: {
                 [key: string]: number | string;
             }[];
+        };
+        /**
+         * SchedLatency
+         * @description The waits of one capture, and of the one that it is compared with.
+         */
+        SchedLatency: {
+            before: components["schemas"]["Waits"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "sched_latency";
+            now: components["schemas"]["Waits"];
+            /** Worst */
+            worst: components["schemas"]["LongWait"][];
         };
         /**
          * SchedRead
@@ -4268,6 +6922,18 @@ export interface components {
             share: number;
             /** Weight */
             weight: number;
+        };
+        /**
+         * Sentence
+         * @description A message for people: a key into the sentence catalogue, and its parameters.
+         */
+        Sentence: {
+            /** Key */
+            key: string;
+            /** Params */
+            params?: {
+                [key: string]: string | number;
+            };
         };
         /**
          * SeriesRead
@@ -4392,6 +7058,29 @@ export interface components {
             results: components["schemas"]["QueryResult"][];
         };
         /**
+         * Span
+         * @description One span of a lane: from `at_ms` after the beginning for `ms`, read from `line`.
+         *
+         *     `cls` is one of the body's classes; `mark` a word that must not be missed (an error's name).
+         */
+        Span: {
+            /** At Ms */
+            at_ms: number;
+            /** Cls */
+            cls: string;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /**
+             * Mark
+             * @default
+             */
+            mark: string;
+            /** Ms */
+            ms: number;
+        };
+        /**
          * SpanRead
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -4400,6 +7089,38 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
+        };
+        /**
+         * Stacked
+         * @description Tracks of one unit, the greatest first. `t_ms` are UTC milliseconds since 1970, as long as every track.
+         */
+        Stacked: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stacked";
+            /** T Ms */
+            t_ms: number[];
+            /** Tracks */
+            tracks: components["schemas"]["Track"][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * StageColumn
+         * @description One number of every row; `better` is the direction that one wants.
+         */
+        StageColumn: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "more" | "less" | "none";
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * StageRead
@@ -4437,6 +7158,34 @@ export interface components {
             tier: string;
         };
         /**
+         * StageRow
+         * @description One row: a number for each column, None where nobody measured it, and for how long it was measured.
+         */
+        StageRow: {
+            /** Cells */
+            cells: (components["schemas"]["Figure"] | null)[];
+            /** Label */
+            label: string;
+            seconds?: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Stages
+         * @description Rows in an order that means something; `row_says` names what one row is.
+         */
+        Stages: {
+            /** Columns */
+            columns: components["schemas"]["StageColumn"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stages";
+            /** Row Says */
+            row_says: components["schemas"]["Text"] | string;
+            /** Rows */
+            rows: components["schemas"]["StageRow"][];
+        };
+        /**
          * StandRead
          * @description Where a hypothesis stands, and the steps that say so.
          */
@@ -4456,34 +7205,96 @@ export interface components {
             supports: string[];
         };
         /**
-         * StepRead
-         * @description One question: answered by a rule (`finding`) or by a person (`look`).
+         * StepRun
+         * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
          */
-        StepRead: {
-            /** About */
-            about: string;
-            asks: components["schemas"]["TextRead"];
-            beware: components["schemas"]["TextRead"] | null;
-            /** Finding */
-            finding: string;
+        StepRun: {
+            /** Confirm */
+            confirm?: string | null;
             /**
-             * Fired
-             * @enum {string}
+             * Host Id
+             * Format: uuid
              */
-            fired: "supports" | "refutes" | "inconclusive";
+            host_id: string;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /** Seconds */
+            seconds?: number | null;
+            /** Step */
+            step: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * Strip
+         * @description One number over a group of `hosts`, the most unusual first. From `low` to `high` a host is like the others.
+         */
+        Strip: {
+            /** Dots */
+            dots: components["schemas"]["Dot"][];
+            /** High */
+            high: number | null;
+            /** Hosts */
+            hosts: number;
             /** Id */
             id: string;
-            look: components["schemas"]["TextRead"] | null;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number | null;
+            /** Median */
+            median: number | null;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Symptom
+         * @description What is wrong as users see it: of which service, in words, and in rate, errors and latency where known.
+         */
+        "Symptom-Input": {
+            errors?: components["schemas"]["Level-Input"] | null;
+            latency?: components["schemas"]["Level-Input"] | null;
+            rate?: components["schemas"]["Level-Input"] | null;
             /**
-             * Quiet
-             * @enum {string}
+             * Says
+             * @default
              */
-            quiet: "supports" | "refutes" | "inconclusive";
-            seen: components["schemas"]["TextRead"] | null;
-            /** Then */
-            then: {
-                [key: string]: string;
-            };
+            says: string;
+            /**
+             * Service
+             * @default
+             */
+            service: string;
+            /** Since */
+            since?: string | null;
+        };
+        /**
+         * Symptom
+         * @description What is wrong as users see it: of which service, in words, and in rate, errors and latency where known.
+         */
+        "Symptom-Output": {
+            errors?: components["schemas"]["culprit__incidents__given__Level"] | null;
+            latency?: components["schemas"]["culprit__incidents__given__Level"] | null;
+            rate?: components["schemas"]["culprit__incidents__given__Level"] | null;
+            /**
+             * Says
+             * @default
+             */
+            says: string;
+            /**
+             * Service
+             * @default
+             */
+            service: string;
+            /** Since */
+            since?: string | null;
         };
         /**
          * TableRow
@@ -4506,16 +7317,6 @@ export interface components {
          * @description A fixed text in both languages of the product.
          */
         Text: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        TextRead: {
             /** En */
             en: string;
             /** Zh */
@@ -4639,6 +7440,26 @@ export interface components {
             token?: string | null;
         };
         /**
+         * Track
+         * @description Numbers of one unit over time. None is no data, which is not zero.
+         *
+         *     `lines[i]` is the line of `cite` that `values[i]` was read from (0: not known); both are as long as the times of
+         *     the body that holds the track.
+         */
+        Track: {
+            cite: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Lines */
+            lines: number[];
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
          * TreeNode
          * @description One frame below its callers; value = self + values of children. Kind `pruned` stands for what is too
          *     narrow.
@@ -4678,6 +7499,133 @@ export interface components {
             /** Total */
             total: number;
             tree: components["schemas"]["TreeNode"];
+        };
+        /**
+         * UseCell
+         * @description One question about one resource. `rule` is whose finding says most about it.
+         *
+         *     `unknown` is not looked at, with the reason. `figure` is what the rule compared with `threshold`. Of the `asked`
+         *     rules of the cell `said` had their data and `fired` fired.
+         */
+        UseCell: {
+            /**
+             * Asked
+             * @default 0
+             */
+            asked: number;
+            figure?: components["schemas"]["Figure"] | null;
+            /**
+             * Fired
+             * @default 0
+             */
+            fired: number;
+            /**
+             * Letter
+             * @enum {string}
+             */
+            letter: "utilisation" | "saturation" | "errors";
+            /** Op */
+            op?: (">" | ">=" | "<" | "<=" | "==" | "!=") | null;
+            reason?: components["schemas"]["Sentence"] | null;
+            /**
+             * Rule
+             * @default
+             */
+            rule: string;
+            /**
+             * Said
+             * @default 0
+             */
+            said: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "critical" | "warn" | "info" | "quiet" | "inconclusive" | "unknown";
+            /**
+             * Subject
+             * @default []
+             */
+            subject: [
+                string,
+                string
+            ][];
+            /** Threshold */
+            threshold?: number | null;
+        };
+        /**
+         * UseGrid
+         * @description All resources of one host.
+         */
+        UseGrid: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "use_grid";
+            /** Rows */
+            rows: components["schemas"]["UseRow"][];
+        };
+        /**
+         * UseHostRead
+         * @description A row of the grid: `<resource>.<letter>` → what is there. A cell that nobody looked at is not in it.
+         */
+        UseHostRead: {
+            /** Cells */
+            cells: {
+                [key: string]: components["schemas"]["FleetCellRead"];
+            };
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * UseRead
+         * @description The USE grid; `rules` are all that have a place in it.
+         */
+        UseRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["UseHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
+        };
+        /**
+         * UseRow
+         * @description One resource: its cells in the order of the letters.
+         */
+        UseRow: {
+            /** Cells */
+            cells: components["schemas"]["UseCell"][];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * UserCreate
@@ -4778,6 +7726,112 @@ export interface components {
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
         /**
+         * VerdictAdd
+         * @description What a step shows, as somebody sees it, and the pins that show it. Without a host it holds for all of them.
+         */
+        VerdictAdd: {
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Pins
+             * @default []
+             */
+            pins: string[];
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive";
+            /** Version */
+            version: number;
+        };
+        /**
+         * VerdictWithdraw
+         * @description Why one's verdict does not hold any more.
+         */
+        VerdictWithdraw: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * VerificationRead
+         * @description One comparison of before with after: runs before, captures that were made for it before and after the fix.
+         */
+        VerificationRead: {
+            /** After */
+            after: string[];
+            /** Bar */
+            bar: number | null;
+            /** Before */
+            before: string[];
+            /** Control Host Id */
+            control_host_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plain" | "control" | "cohort";
+            /** Made Before */
+            made_before: string[];
+            primary: components["schemas"]["PrimaryRead"] | null;
+            requested_by: components["schemas"]["PersonRef"] | null;
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "before" | "waiting" | "collecting" | "judging" | "done" | "failed" | "cancelled";
+        };
+        /**
+         * VerifyAdd
+         * @description How a fix is to be judged. `bar` is the change that counts, as a share of what was before.
+         */
+        VerifyAdd: {
+            /** Bar */
+            bar?: number | null;
+            /** Control Host Id */
+            control_host_id?: string | null;
+            /**
+             * Kind
+             * @default plain
+             * @enum {string}
+             */
+            kind: "plain" | "control" | "cohort";
+            /** Version */
+            version: number;
+        };
+        /**
          * VisualRead
          * @description One picture. `body` is null where there is no data; `reason` then says why.
          *
@@ -4785,7 +7839,7 @@ export interface components {
          */
         VisualRead: {
             /** Body */
-            body: components["schemas"]["Gauges"] | null;
+            body: (components["schemas"]["CallPath"] | components["schemas"]["CpuHeat"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["NumaMatrix"] | components["schemas"]["Panels"] | components["schemas"]["PeerStrips"] | components["schemas"]["SchedLatency"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"] | components["schemas"]["UseGrid"]) | null;
             /** Builder */
             builder: string;
             /** Collectors */
@@ -4804,7 +7858,7 @@ export interface components {
             } | null;
             /** Rules */
             rules: string[];
-            says: components["schemas"]["TextRead"];
+            says: components["schemas"]["culprit__visuals__schemas__TextRead"];
             /**
              * State
              * @enum {string}
@@ -4814,7 +7868,45 @@ export interface components {
             subject: {
                 [key: string]: string;
             };
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__visuals__schemas__TextRead"];
+        };
+        /**
+         * Waits
+         * @description `counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `most` in ms.
+         */
+        Waits: {
+            average: components["schemas"]["Figure"];
+            /** Counts */
+            counts: number[];
+            /** Edges Us */
+            edges_us: number[];
+            /** Lost Share */
+            lost_share: number;
+            most: components["schemas"]["Figure"];
+            p99: components["schemas"]["Figure"];
+            /** Waits */
+            waits: number;
+        };
+        /**
+         * WaivedRead
+         * @description Why a step is left unanswered, and who decided so.
+         */
+        WaivedRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * WaiverAdd
+         * @description A step that need not be answered, and why.
+         */
+        WaiverAdd: {
+            /** Reason */
+            reason: string;
+            /** Step */
+            step: string;
+            /** Version */
+            version: number;
         };
         /**
          * WayRead
@@ -4828,11 +7920,46 @@ export interface components {
             shows: string;
         };
         /**
+         * WindowRead
+         * @description From when to when; null: it goes on.
+         */
+        WindowRead: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * WrongAdd
+         * @description A cause that was named and was not it; what it was instead, where that is known.
+         */
+        WrongAdd: {
+            /** Cause */
+            cause: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Pins
+             * @default []
+             */
+            pins: string[];
+            /** True Cause */
+            true_cause?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
          * CollectorRead
          * @description One collector. Those that are `on_demand` are part of no plan but one's own.
          */
         culprit__catalogue__schemas__CollectorRead: {
-            cost: components["schemas"]["CostRead"];
+            cost: components["schemas"]["culprit__catalogue__schemas__CostRead"];
             /** Exclusive */
             exclusive: boolean;
             /** Id */
@@ -4851,12 +7978,23 @@ export interface components {
             seconds_max: number;
             /** Tier */
             tier: string;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Ways */
             ways: components["schemas"]["WayRead"][];
-            why: components["schemas"]["TextRead"];
+            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Yields */
             yields: string[];
+        };
+        /**
+         * CostRead
+         * @description Expected cost on a host.
+         */
+        culprit__catalogue__schemas__CostRead: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Cpu Pct */
+            cpu_pct: number;
+            note: components["schemas"]["culprit__catalogue__schemas__TextRead"];
         };
         /**
          * LaneRead
@@ -4865,11 +8003,30 @@ export interface components {
         culprit__catalogue__schemas__LaneRead: {
             /** Group */
             group: string;
-            group_title: components["schemas"]["TextRead"];
+            group_title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Kind */
             kind: string;
             /** Order */
             order: number;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__catalogue__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * Level
+         * @description A horizontal line: a limit, a capacity.
+         */
+        culprit__core__visuals__bodies__panels__Level: {
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * CollectorRead
@@ -4945,6 +8102,72 @@ export interface components {
             uncertainty_ns: number;
         };
         /**
+         * RunRead
+         * @description All about one run but its series and events.
+         */
+        culprit__evidence__schemas__RunRead: {
+            /** Artifacts */
+            artifacts: components["schemas"]["ArtifactRead"][];
+            /** Attempt */
+            attempt: number;
+            /** Boot Id */
+            boot_id: string | null;
+            /** Bytes */
+            bytes: number;
+            capture: components["schemas"]["CaptureRef"];
+            clock: components["schemas"]["ClockRead"] | null;
+            /** Collectors */
+            collectors: components["schemas"]["culprit__evidence__schemas__CollectorRead"][];
+            /** Ended At */
+            ended_at: string | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            } | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            host: components["schemas"]["HostRef"] | null;
+            /** Host Cpu Ms */
+            host_cpu_ms: number | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Not Before */
+            not_before: string | null;
+            /** Profiles */
+            profiles: components["schemas"]["ProfileRef"][];
+            /** Seconds */
+            seconds: number | null;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            } | null;
+            /** Started At */
+            started_at: string | null;
+            /** State */
+            state: string;
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
+            /** Tables */
+            tables: components["schemas"]["culprit__evidence__schemas__TableRead"][];
+            /** Timings */
+            timings: {
+                [key: string]: unknown;
+            } | null;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            /** Warnings */
+            warnings: components["schemas"]["CollectorWarning"][];
+        };
+        /**
          * TableRead
          * @description A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows.
          */
@@ -4963,6 +8186,333 @@ export interface components {
             lines: number[];
             /** Rows */
             rows: unknown[][];
+        };
+        /**
+         * CauseRead
+         * @description One cause as it is published, and how often it was named in incidents and was it, and was not.
+         */
+        culprit__findings__schemas__CauseRead: {
+            /** Explains */
+            explains: string[];
+            fix: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Id */
+            id: string;
+            /** Proven */
+            proven: boolean;
+            /** Right */
+            right: number;
+            risk: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Rules */
+            rules: string[];
+            /** Suspected By */
+            suspected_by: string[];
+            /** Tested By */
+            tested_by: string[];
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            verify: components["schemas"]["culprit__findings__schemas__TextRead"];
+            what: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Wrong */
+            wrong: number;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__findings__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__fleet__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * HostRead
+         * @description A host. Without `host_key` nothing connects to it until a key was confirmed.
+         */
+        culprit__hosts__schemas__HostRead: {
+            /** Address */
+            address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
+            /** Captures */
+            captures: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            credential: components["schemas"]["HostCredential"] | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            } | null;
+            /** Facts At */
+            facts_at: string | null;
+            host_key: components["schemas"]["HostKey"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            jump_host: components["schemas"]["Named"] | null;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            last_run: components["schemas"]["LastRun"] | null;
+            /** Max Silence S */
+            max_silence_s: number;
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /**
+             * Sudo
+             * @enum {string}
+             */
+            sudo: "none" | "nopasswd" | "password";
+            /** Username */
+            username: string;
+        };
+        /**
+         * Level
+         * @description A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`.
+         */
+        culprit__incidents__given__Level: {
+            /** After */
+            after?: number | null;
+            /** Before */
+            before?: number | null;
+            /**
+             * Unit
+             * @default
+             */
+            unit: string;
+        };
+        /**
+         * HostRead
+         * @description A host of the incident. One that is not `enrolled` cannot be captured.
+         */
+        culprit__incidents__schemas__HostRead: {
+            /** Enrolled */
+            enrolled: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "suspect" | "control" | "dependency";
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RunRead
+         * @description A run of the incident. `from`/`to` are when it was measured.
+         */
+        culprit__incidents__schemas__RunRead: {
+            /**
+             * Capture Id
+             * Format: uuid
+             */
+            capture_id: string;
+            /** Fix Id */
+            fix_id: string | null;
+            /** From */
+            from: string | null;
+            /** Host Id */
+            host_id: string | null;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "evidence" | "before" | "after" | "control";
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** State */
+            state: string;
+            /** Step */
+            step: string | null;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * CauseRead
+         * @description A root cause.
+         */
+        culprit__incidents__schemas_chain__CauseRead: {
+            /** Cause */
+            cause: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "confirmed";
+            /** Hypothesis */
+            hypothesis: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core, for how long, and bytes brought home where that is known.
+         */
+        culprit__incidents__schemas_chain__CostRead: {
+            /** Bytes */
+            bytes: number | null;
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * HypothesisRead
+         * @description An explanation: what people decided (`state`), and where the evidence stands. Steps are named by their keys.
+         */
+        culprit__incidents__schemas_chain__HypothesisRead: {
+            /** Cause */
+            cause: string;
+            /** Grade */
+            grade: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Key */
+            key: string;
+            primary: components["schemas"]["PrimaryRead"] | null;
+            /** Refutes */
+            refutes: string[];
+            says: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "open" | "supported" | "refuted" | "contested";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /** Supports */
+            supports: string[];
+        };
+        /**
+         * StepRead
+         * @description One question and what each host answers. `about` is a hypothesis's key or a gate; `verdict` is over all hosts.
+         */
+        culprit__incidents__schemas_chain__StepRead: {
+            /** About */
+            about: string;
+            asks: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
+            /** Finding */
+            finding: string;
+            /** Hosts */
+            hosts: components["schemas"]["HostAnswerRead"][];
+            /** Key */
+            key: string;
+            look: components["schemas"]["culprit__incidents__schemas_chain__TextRead"] | null;
+            /** On Path */
+            on_path: boolean;
+            /** Playbook */
+            playbook: string;
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            waived: components["schemas"]["WaivedRead"] | null;
+        };
+        /**
+         * TextRead
+         * @description A text in both languages.
+         */
+        culprit__incidents__schemas_chain__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * HypothesisRead
+         * @description One explanation.
+         */
+        culprit__playbooks__schemas__HypothesisRead: {
+            /** Cause */
+            cause: string;
+            /** Id */
+            id: string;
+            primary: components["schemas"]["PrimaryRead"] | null;
+            says: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+        };
+        /**
+         * StepRead
+         * @description One question: answered by a rule (`finding`) or by a person (`look`).
+         */
+        culprit__playbooks__schemas__StepRead: {
+            /** About */
+            about: string;
+            asks: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            beware: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /** Finding */
+            finding: string;
+            /**
+             * Fired
+             * @enum {string}
+             */
+            fired: "supports" | "refutes" | "inconclusive";
+            /** Id */
+            id: string;
+            look: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /**
+             * Quiet
+             * @enum {string}
+             */
+            quiet: "supports" | "refutes" | "inconclusive";
+            seen: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /** Then */
+            then: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__playbooks__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
         };
         /**
          * TableRead
@@ -5037,6 +8587,16 @@ export interface components {
             points?: components["schemas"]["Points"] | null;
             /** Unit */
             unit: string;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__visuals__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
         };
     };
     responses: never;
@@ -5780,7 +9340,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CauseRead"][];
+                    "application/json": components["schemas"]["culprit__findings__schemas__CauseRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_outcomes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeRead"][];
                 };
             };
             /** @description Refused */
@@ -6684,6 +10306,207 @@ export interface operations {
             };
         };
     };
+    fleet_get_findings: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingsMatrixRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_peers: {
+        parameters: {
+            query?: {
+                /** @description The label that makes hosts peers; empty: the usual one */
+                label?: string;
+                /** @description One measure, for every host of each group */
+                measure?: string;
+                /** @description Looks older than this are left out, seconds */
+                within_s?: number;
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeersRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_use: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UseRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     hosts_list_hosts: {
         parameters: {
             query?: {
@@ -6777,7 +10600,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -6973,7 +10796,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -7103,7 +10926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -7168,6 +10991,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PreflightRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    context_read_context: {
+        parameters: {
+            query?: {
+                run_id?: string | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContextRead"];
                 };
             };
             /** @description Refused */
@@ -7299,7 +11188,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -7681,6 +11570,1714 @@ export interface operations {
             };
         };
     };
+    incidents_list_incidents: {
+        parameters: {
+            query?: {
+                state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved")[] | null;
+                host?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_IncidentSummary_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_create_incident: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_change_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_start_autopilot: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutopilotStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_stop_autopilot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_incident_events: {
+        parameters: {
+            query?: {
+                once?: boolean;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_fix: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FixAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_change_fix: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FixPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_verify_fix: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerifyAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_hosts: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_hypothesis: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HypothesisAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_decide_hypothesis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                hypothesis_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HypothesisPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_journal: {
+        parameters: {
+            query?: {
+                after?: number;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_note: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_pin: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RangePin"] | components["schemas"]["FramePin"] | components["schemas"]["RowPin"] | components["schemas"]["LinePin"] | components["schemas"]["ComparisonPin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_check_pin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                pin_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PinChecked"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_playbooks: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybooksAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_runs: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunsAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_take_step: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_verdict: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerdictAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_withdraw_verdict: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                verdict_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerdictWithdraw"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_waive_step: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaiverAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_cause_was_wrong: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WrongAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     session_get_me: {
         parameters: {
             query?: never;
@@ -7826,6 +13423,201 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["MetricRead"][];
                 };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_mutes: {
+        parameters: {
+            query?: {
+                host?: string | null;
+                over?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_mute: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_remove_mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mute_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {
@@ -9046,7 +14838,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunRead"];
+                    "application/json": components["schemas"]["culprit__evidence__schemas__RunRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    context_read_calls: {
+        parameters: {
+            query?: {
+                /** @description A process; without it the scope of the capture */
+                pid?: number | null;
+                /** @description UTC nanoseconds */
+                from_ns?: number | null;
+                /** @description UTC nanoseconds */
+                to_ns?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallsRead"];
                 };
             };
             /** @description Refused */
@@ -9424,6 +15287,7 @@ export interface operations {
                 ids?: string[];
                 /** @description Only pictures that illustrate these rules */
                 findings?: string[];
+                baseline?: string | null;
             };
             header?: never;
             path: {

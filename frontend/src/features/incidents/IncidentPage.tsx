@@ -22,8 +22,8 @@ import { Panes } from "./Panes";
 import { Pins } from "./Pins";
 import { useIncidentKeys } from "./useIncidentKeys";
 import { useMarks } from "./useMarks";
-import { Where } from "./Where";
 import { useIncidentView } from "./view";
+import { Where } from "./Where";
 
 /** One investigation: the chain, the evidence of the step that is looked at, and the host's time, always in agreement. */
 export function IncidentPage() {

@@ -9,6 +9,7 @@ import numpy as np
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Measure, Measured, Subject
+from culprit.core.rules.measures.derived import Detail
 from culprit.core.rules.view import Row, View
 
 #: They drop to tell senders to slow down; that is their work (RFC 7567), up to a point.

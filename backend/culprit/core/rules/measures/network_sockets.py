@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.core.rules.contract import Measure, Measured, Subject
+from culprit.core.rules.measures.derived import Detail
 from culprit.core.rules.measures.network import cell, worst
 from culprit.core.rules.measures.network_loss import rate
 from culprit.core.rules.view import Row, View
