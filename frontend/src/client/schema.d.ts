@@ -217,9 +217,29 @@ export interface paths {
         };
         /**
          * List Causes
-         * @description Every cause that may be named.
+         * @description Every cause that may be named, and how often that turned out right and wrong.
          */
         get: operations["findings_list_causes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/causes/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Outcomes
+         * @description How often each cause was named and was it, and how often it was not.
+         */
+        get: operations["incidents_list_outcomes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -708,6 +728,460 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Incidents
+         * @description Incidents, the newest first.
+         */
+        get: operations["incidents_list_incidents"];
+        put?: never;
+        /**
+         * Create Incident
+         * @description Opens an incident, from nothing, from a diagnosis or from runs.
+         */
+        post: operations["incidents_create_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Incident
+         * @description All of an incident: its chain with a verdict for each step and host, what is missing, and what to do next.
+         */
+        get: operations["incidents_get_incident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Incident
+         * @description Title, symptom, window, severity, state.
+         */
+        patch: operations["incidents_change_incident"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/autopilot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Autopilot
+         * @description The proposed captures are made one after another, up to a tier, until a person is needed.
+         */
+        post: operations["incidents_start_autopilot"];
+        /**
+         * Stop Autopilot
+         * @description By hand again, at once. It takes no version: stopping is always right.
+         */
+        delete: operations["incidents_stop_autopilot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Bundle
+         * @description The cited artifacts, what was concluded and what it was, without names: a case to test rules with (zip).
+         */
+        get: operations["incidents_get_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incident Events
+         * @description Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
+         *
+         *     With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+         */
+        get: operations["incidents_incident_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Fix
+         * @description Writes down a fix.
+         */
+        post: operations["incidents_add_fix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Fix
+         * @description It was applied, or taken back, or is told better.
+         */
+        patch: operations["incidents_change_fix"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Fix
+         * @description Asks whether it helped; `made` is the verification.
+         */
+        post: operations["incidents_verify_fix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Hosts
+         * @description More hosts.
+         */
+        post: operations["incidents_add_hosts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hypotheses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Hypothesis
+         * @description An explanation of one's own.
+         */
+        post: operations["incidents_add_hypothesis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/hypotheses/{hypothesis_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Decide Hypothesis
+         * @description Refuted, likely, confirmed, or open again.
+         */
+        patch: operations["incidents_decide_hypothesis"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/journal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Journal
+         * @description What happened after a version of the incident, at most a thousand entries.
+         */
+        get: operations["incidents_get_journal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Note
+         * @description Something to remember.
+         */
+        post: operations["incidents_add_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/pins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Pin
+         * @description Evidence; what it shows is read by the server.
+         */
+        post: operations["incidents_add_pin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/pins/{pin_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check Pin
+         * @description A pin, and whether the bytes behind it are still those that came home.
+         */
+        get: operations["incidents_check_pin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/playbooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Playbooks
+         * @description More playbooks, or their newest versions.
+         */
+        post: operations["incidents_add_playbooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Runs
+         * @description Runs to look at; their hosts come along.
+         */
+        post: operations["incidents_add_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Step
+         * @description Collects what a step needs on a host; `made` is the capture.
+         */
+        post: operations["incidents_take_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verdicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Verdict
+         * @description What a step shows, and the pins that show it.
+         */
+        post: operations["incidents_add_verdict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verdicts/{verdict_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Verdict
+         * @description It does not hold any more.
+         */
+        post: operations["incidents_withdraw_verdict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/waivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Waive Step
+         * @description A step may stay unanswered, for a reason.
+         */
+        post: operations["incidents_waive_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/wrong": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cause Was Wrong
+         * @description A cause that was named was not it.
+         */
+        post: operations["incidents_cause_was_wrong"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -747,6 +1221,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mutes
+         * @description Rules that are muted on hosts; with `over` those whose time has ended too.
+         */
+        get: operations["incidents_list_mutes"];
+        put?: never;
+        /**
+         * Add Mute
+         * @description A rule is known to fire on a host: until then it counts for no verdict there.
+         */
+        post: operations["incidents_add_mute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes/{mute_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Mute
+         * @description It counts again.
+         */
+        delete: operations["incidents_remove_mute"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1596,6 +2114,44 @@ export interface components {
             /** Seq */
             seq: number;
         };
+        /**
+         * AutopilotRead
+         * @description How far it is by itself: `taken` captures, the last one for `step`, and why it stopped.
+         */
+        AutopilotRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Capture Id */
+            capture_id: string | null;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "stopped";
+            /** Step */
+            step: string | null;
+            /** Taken */
+            taken: number;
+            /** Tier */
+            tier: string;
+        };
+        /**
+         * AutopilotStart
+         * @description Go on by itself, up to this tier.
+         */
+        AutopilotStart: {
+            /**
+             * Tier
+             * @default standard
+             * @enum {string}
+             */
+            tier: "light" | "standard" | "deep";
+            /** Version */
+            version: number;
+        };
         /** Body_imports_create_import */
         Body_imports_create_import: {
             /**
@@ -1801,21 +2357,21 @@ export interface components {
          * @description One thing to do or to know.
          */
         CardRead: {
-            back: components["schemas"]["TextRead"] | null;
+            back: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
             /** Causes */
             causes: string[];
             /** Command */
             command: string;
-            correction: components["schemas"]["TextRead"] | null;
+            correction: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
             /** Findings */
             findings: string[];
             /** Id */
             id: string;
-            risk: components["schemas"]["TextRead"] | null;
-            title: components["schemas"]["TextRead"];
+            risk: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
             /** Verifies */
             verifies: string;
-            when: components["schemas"]["TextRead"];
+            when: components["schemas"]["culprit__playbooks__schemas__TextRead"];
         };
         /**
          * CauseNamed
@@ -1837,29 +2393,6 @@ export interface components {
             scope: {
                 [key: string]: string;
             };
-        };
-        /**
-         * CauseRead
-         * @description One cause as it is published.
-         */
-        CauseRead: {
-            /** Explains */
-            explains: string[];
-            fix: components["schemas"]["TextRead"];
-            /** Id */
-            id: string;
-            /** Proven */
-            proven: boolean;
-            risk: components["schemas"]["TextRead"];
-            /** Rules */
-            rules: string[];
-            /** Suspected By */
-            suspected_by: string[];
-            /** Tested By */
-            tested_by: string[];
-            title: components["schemas"]["TextRead"];
-            verify: components["schemas"]["TextRead"];
-            what: components["schemas"]["TextRead"];
         };
         /**
          * ChainRead
@@ -2041,15 +2574,53 @@ export interface components {
             };
         };
         /**
-         * CostRead
-         * @description Expected cost on a host.
+         * CommandRead
+         * @description What will run.
          */
-        CostRead: {
-            /** Bytes Per S */
-            bytes_per_s: number;
-            /** Cpu Pct */
-            cpu_pct: number;
-            note: components["schemas"]["TextRead"];
+        CommandRead: {
+            /** Collector */
+            collector: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ComparisonPin
+         * @description A comparison.
+         */
+        ComparisonPin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "comparison";
+            ref: components["schemas"]["ComparisonRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * ComparisonRef
+         * @description Two of a kind beside each other.
+         */
+        ComparisonRef: {
+            /**
+             * Left
+             * Format: uuid
+             */
+            left: string;
+            /**
+             * Right
+             * Format: uuid
+             */
+            right: string;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "runs" | "profiles";
         };
         /**
          * CredentialCreate
@@ -2477,6 +3048,139 @@ export interface components {
             };
         };
         /**
+         * FixAdd
+         * @description Something to change: after a card (`playbook/card`), whose texts fill what is not given, or one's own.
+         */
+        FixAdd: {
+            /**
+             * Card
+             * @default
+             */
+            card: string;
+            /**
+             * Command
+             * @default
+             */
+            command: string;
+            /**
+             * Host Ids
+             * @default []
+             */
+            host_ids: string[];
+            /** Hypothesis Id */
+            hypothesis_id?: string | null;
+            /**
+             * Risk
+             * @default
+             */
+            risk: string;
+            /** Version */
+            version: number;
+            /**
+             * Way Back
+             * @default
+             */
+            way_back: string;
+            /**
+             * What
+             * @default
+             */
+            what: string;
+        };
+        /**
+         * FixPatch
+         * @description It was applied (since when), taken back, or is told better. How it turned out is judged and not said.
+         */
+        FixPatch: {
+            /** Applied At */
+            applied_at?: string | null;
+            /** Command */
+            command?: string | null;
+            /** Risk */
+            risk?: string | null;
+            /** State */
+            state?: ("applied" | "reverted") | null;
+            /** Version */
+            version: number;
+            /** Way Back */
+            way_back?: string | null;
+            /** What */
+            what?: string | null;
+        };
+        /**
+         * FixRead
+         * @description Something that was changed or is to be.
+         */
+        FixRead: {
+            /** Applied At */
+            applied_at: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Card */
+            card: string;
+            /** Command */
+            command: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Hosts */
+            hosts: string[];
+            /** Hypothesis Id */
+            hypothesis_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Risk */
+            risk: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted";
+            /** Verifications */
+            verifications: components["schemas"]["VerificationRead"][];
+            /** Way Back */
+            way_back: string;
+            /** What */
+            what: string;
+        };
+        /**
+         * FramePin
+         * @description A frame.
+         */
+        FramePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "frame";
+            ref: components["schemas"]["FrameRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * FrameRef
+         * @description A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up.
+         */
+        FrameRef: {
+            /** Frames */
+            frames: string[];
+            /**
+             * Profile Id
+             * Format: uuid
+             */
+            profile_id: string;
+            /** Share */
+            share?: number | null;
+        };
+        /**
          * HeatRead
          * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
          */
@@ -2487,6 +3191,56 @@ export interface components {
             rows: number[][];
             /** T0 Ns */
             t0_ns: number;
+        };
+        /**
+         * HostAnswerRead
+         * @description What a step shows on one host.
+         *
+         *     `verdict` is what counts, `rule_verdict` what the rule alone says. `disagrees`: a person and the rule, or two
+         *     people, say otherwise. `muted` findings are shown and do not count. `pins` are what the person's verdict cites.
+         */
+        HostAnswerRead: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "person" | "nobody";
+            /** Disagrees */
+            disagrees: boolean;
+            /** Findings */
+            findings: {
+                [key: string]: unknown;
+            }[];
+            /** Grade */
+            grade: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Muted */
+            muted: {
+                [key: string]: unknown;
+            }[];
+            person: components["schemas"]["PersonVerdictRead"] | null;
+            /** Pins */
+            pins: string[];
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Rule Verdict
+             * @enum {string}
+             */
+            rule_verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
         };
         /**
          * HostCreate
@@ -2581,6 +3335,30 @@ export interface components {
             run_id: string;
         };
         /**
+         * HostGiven
+         * @description A host, what on it, and as what.
+         */
+        HostGiven: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Role
+             * @default suspect
+             * @enum {string}
+             */
+            role: "suspect" | "control" | "dependency";
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+        };
+        /**
          * HostImport
          * @description Many hosts at once. With `dry_run` nothing is changed; names are resolved, no host is contacted.
          */
@@ -2616,60 +3394,6 @@ export interface components {
             pinned_at: string | null;
             /** Type */
             type: string;
-        };
-        /**
-         * HostRead
-         * @description A host. Without `host_key` nothing connects to it until a key was confirmed.
-         */
-        HostRead: {
-            /** Address */
-            address: string;
-            /** Allows Ptrace */
-            allows_ptrace: boolean;
-            /** Captures */
-            captures: number;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            credential: components["schemas"]["HostCredential"] | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Facts At */
-            facts_at: string | null;
-            host_key: components["schemas"]["HostKey"] | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            jump_host: components["schemas"]["Named"] | null;
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            last_run: components["schemas"]["LastRun"] | null;
-            /** Max Silence S */
-            max_silence_s: number;
-            /** Name */
-            name: string;
-            /** Port */
-            port: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "active" | "imported" | "retired";
-            /**
-             * Sudo
-             * @enum {string}
-             */
-            sudo: "none" | "nopasswd" | "password";
-            /** Username */
-            username: string;
         };
         /**
          * HostRef
@@ -2720,16 +3444,48 @@ export interface components {
             username?: string | null;
         };
         /**
-         * HypothesisRead
-         * @description One explanation.
+         * HostsAdd
+         * @description Hosts that belong to it too; of one that is there already, scope and role change.
          */
-        HypothesisRead: {
-            /** Cause */
+        HostsAdd: {
+            /** Hosts */
+            hosts: components["schemas"]["HostGiven"][];
+            /** Version */
+            version: number;
+        };
+        /**
+         * HypothesisAdd
+         * @description An explanation of one's own. `says` in one's own language stands for both.
+         */
+        HypothesisAdd: {
+            /**
+             * Cause
+             * @default
+             */
             cause: string;
-            /** Id */
-            id: string;
-            primary: components["schemas"]["PrimaryRead"] | null;
-            says: components["schemas"]["TextRead"];
+            primary?: components["schemas"]["PrimaryGiven"] | null;
+            /** Says */
+            says: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * HypothesisPatch
+         * @description What people decided about it.
+         */
+        HypothesisPatch: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /** Version */
+            version: number;
         };
         /**
          * ImportAnswer
@@ -2846,6 +3602,217 @@ export interface components {
             state: string;
         };
         /**
+         * IncidentCreate
+         * @description What is going on, where and since when; all but the title may come later.
+         *
+         *     `diagnosis_id` or `run_ids` bring their hosts, runs and causes along, and the playbooks that have those causes.
+         */
+        IncidentCreate: {
+            /** Diagnosis Id */
+            diagnosis_id?: string | null;
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: components["schemas"]["HostGiven"][];
+            /**
+             * Playbooks
+             * @default []
+             */
+            playbooks: string[];
+            /**
+             * Run Ids
+             * @default []
+             */
+            run_ids: string[];
+            /**
+             * Severity
+             * @default 3
+             */
+            severity: number;
+            /**
+             * @default {
+             *       "says": "",
+             *       "service": ""
+             *     }
+             */
+            symptom: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentPatch
+         * @description What changes. `window_to` null: it goes on. `reason` says why an incident goes back to an earlier state.
+         */
+        IncidentPatch: {
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Severity */
+            severity?: number | null;
+            /** State */
+            state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved") | null;
+            symptom?: components["schemas"]["Symptom"] | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+            /** Window From */
+            window_from?: string | null;
+            /** Window To */
+            window_to?: string | null;
+        };
+        /**
+         * IncidentRead
+         * @description All of an incident, as it stands. `made` is the id of what a write has just made.
+         *
+         *     `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
+         *     symptom still there?
+         */
+        IncidentRead: {
+            /** Again */
+            again: boolean;
+            autopilot: components["schemas"]["AutopilotRead"] | null;
+            /** Causes */
+            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /** Fixes */
+            fixes: components["schemas"]["FixRead"][];
+            /** Gaps */
+            gaps: string[];
+            /** Hosts */
+            hosts: components["schemas"]["culprit__incidents__schemas__HostRead"][];
+            /** Hypotheses */
+            hypotheses: components["schemas"]["culprit__incidents__schemas_chain__HypothesisRead"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Leads To */
+            leads_to: string[];
+            /** Made */
+            made?: string | null;
+            may: components["schemas"]["MayRead"];
+            next: components["schemas"]["NextRead"] | null;
+            /** Number */
+            number: number;
+            /** People */
+            people: components["schemas"]["PersonHere"][];
+            /** Pins */
+            pins: components["schemas"]["PinRead"][];
+            /** Playbooks */
+            playbooks: components["schemas"]["PlaybookRef"][];
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Runs */
+            runs: components["schemas"]["culprit__incidents__schemas__RunRead"][];
+            /** Severity */
+            severity: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            /** Steps */
+            steps: components["schemas"]["culprit__incidents__schemas_chain__StepRead"][];
+            symptom: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["WindowRead"];
+        };
+        /**
+         * IncidentSummary
+         * @description An incident in a list.
+         */
+        IncidentSummary: {
+            /** Causes */
+            causes: components["schemas"]["culprit__incidents__schemas_chain__CauseRead"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Fixes */
+            fixes: ("planned" | "applied" | "verified" | "no_effect" | "worse" | "no_conclusion" | "reverted")[];
+            /** Hosts */
+            hosts: string[];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** People */
+            people: number;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Severity */
+            severity: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "investigating" | "identified" | "mitigated" | "resolved";
+            symptom: components["schemas"]["Symptom"];
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            window: components["schemas"]["WindowRead"];
+        };
+        /**
+         * JournalRead
+         * @description One change. `kind` is the key of its sentence (`journal.*`); `by` null: Culprit itself.
+         */
+        JournalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Note */
+            note: string;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Version */
+            version: number;
+        };
+        /**
          * LaneName
          * @description A lane that a host has, and when.
          */
@@ -2888,6 +3855,21 @@ export interface components {
             state: string;
         };
         /**
+         * Level
+         * @description A number of the symptom, before and now. `unit` as people write it: `ms`, `req/s`, `%`.
+         */
+        Level: {
+            /** After */
+            after?: number | null;
+            /** Before */
+            before?: number | null;
+            /**
+             * Unit
+             * @default
+             */
+            unit: string;
+        };
+        /**
          * LimitRead
          * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
          */
@@ -2907,11 +3889,47 @@ export interface components {
             severity: ("info" | "warn" | "critical") | null;
             /** Source */
             source: string;
-            title: components["schemas"]["TextRead"] | null;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
             /** Unit */
             unit: string;
             /** Value */
             value: number;
+        };
+        /**
+         * LinePin
+         * @description Lines.
+         */
+        LinePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "line";
+            ref: components["schemas"]["LineRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * LineRef
+         * @description Lines (from 1) of a part of an artifact.
+         */
+        LineRef: {
+            /**
+             * Artifact Id
+             * Format: uuid
+             */
+            artifact_id: string;
+            /** Lines */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
         };
         /**
          * LinesRead
@@ -3009,6 +4027,26 @@ export interface components {
             values: (number | null)[][];
         };
         /**
+         * MayRead
+         * @description What this person may do here, for the buttons.
+         */
+        MayRead: {
+            /** Autopilot */
+            autopilot: boolean;
+            /** Bundle */
+            bundle: boolean;
+            /** Capture */
+            capture: boolean;
+            /** Edit */
+            edit: boolean;
+            /** Mute */
+            mute: boolean;
+            /** Resolve */
+            resolve: boolean;
+            /** Tiers */
+            tiers: string[];
+        };
+        /**
          * Me
          * @description The one who is logged in. `csrf` is null for tokens; `this_host` is the machine that `up` enrolled.
          */
@@ -3069,10 +4107,65 @@ export interface components {
             /** Labels */
             labels: string[];
             lane: components["schemas"]["culprit__catalogue__schemas__LaneRead"];
-            meaning: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
+            meaning: components["schemas"]["culprit__catalogue__schemas__TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Unit */
             unit: string;
+        };
+        /**
+         * MuteAdd
+         * @description A rule that is known to fire on a host, why, and until when it is not counted.
+         */
+        MuteAdd: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * MuteRead
+         * @description A muted rule on a host.
+         */
+        MuteRead: {
+            /** Active */
+            active: boolean;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Host */
+            host: string;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
         };
         /**
          * Named
@@ -3153,6 +4246,30 @@ export interface components {
             port_to: number;
         };
         /**
+         * NextRead
+         * @description The step to take next; without collectors it is a person's.
+         */
+        NextRead: {
+            /** Collectors */
+            collectors: string[];
+            /** Commands */
+            commands: components["schemas"]["CommandRead"][];
+            cost: components["schemas"]["culprit__incidents__schemas_chain__CostRead"];
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Step */
+            step: string;
+            /** Tier */
+            tier: string;
+            /** Why */
+            why: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * NoSource
          * @description Nothing measures this service.
          */
@@ -3174,6 +4291,16 @@ export interface components {
             reason: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * NoteAdd
+         * @description Something to remember.
+         */
+        NoteAdd: {
+            /** Note */
+            note: string;
+            /** Version */
+            version: number;
         };
         /**
          * NumberRead
@@ -3212,7 +4339,23 @@ export interface components {
             pattern: string;
             /** Required */
             required: boolean;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
+        };
+        /**
+         * OutcomeRead
+         * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
+         */
+        OutcomeRead: {
+            /** Cause */
+            cause: string;
+            /** Instead */
+            instead: {
+                [key: string]: number;
+            };
+            /** Right */
+            right: number;
+            /** Wrong */
+            wrong: number;
         };
         /**
          * OverviewRead
@@ -3254,7 +4397,14 @@ export interface components {
         /** Page[HostRead] */
         Page_HostRead_: {
             /** Items */
-            items: components["schemas"]["HostRead"][];
+            items: components["schemas"]["culprit__hosts__schemas__HostRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[IncidentSummary] */
+        Page_IncidentSummary_: {
+            /** Items */
+            items: components["schemas"]["IncidentSummary"][];
             /** Next */
             next?: string | null;
         };
@@ -3304,6 +4454,60 @@ export interface components {
             name: string;
         };
         /**
+         * PersonHere
+         * @description Somebody who takes part; `here`: has it open now.
+         */
+        PersonHere: {
+            /** Here */
+            here: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PersonRef
+         * @description Somebody by name.
+         */
+        PersonRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * PersonVerdictRead
+         * @description A verdict that somebody gave.
+         */
+        PersonVerdictRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
          * Pin
          * @description A confirmed fingerprint, and why it is pinned now.
          */
@@ -3314,6 +4518,80 @@ export interface components {
             host_key?: string | null;
             /** Reason */
             reason: string;
+        };
+        /**
+         * PinChecked
+         * @description A pin, and whether the bytes behind it are still those. None where it rests on no single artifact.
+         */
+        PinChecked: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Said */
+            said: {
+                [key: string]: unknown;
+            };
+            /** State */
+            state: ("intact" | "altered" | "gone") | null;
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
+        };
+        /**
+         * PinRead
+         * @description Evidence, and what it showed when it was pinned.
+         */
+        PinRead: {
+            /** Artifact */
+            artifact: string | null;
+            by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "range" | "frame" | "row" | "line" | "comparison";
+            /** Ref */
+            ref: {
+                [key: string]: unknown;
+            };
+            /** Said */
+            said: {
+                [key: string]: unknown;
+            };
+            /** Step */
+            step: string | null;
+            /** View */
+            view: string;
         };
         /**
          * PlanRead
@@ -3328,10 +4606,10 @@ export interface components {
             seconds: number;
             /** Tier */
             tier: string;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Total Seconds */
             total_seconds: number;
-            why: components["schemas"]["TextRead"];
+            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
         };
         /**
          * PlannedRead
@@ -3359,11 +4637,11 @@ export interface components {
             /** Cards */
             cards: components["schemas"]["CardRead"][];
             /** Covered */
-            covered: components["schemas"]["TextRead"][];
+            covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** Dead Ends */
-            dead_ends: components["schemas"]["TextRead"][];
+            dead_ends: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** Hypotheses */
-            hypotheses: components["schemas"]["HypothesisRead"][];
+            hypotheses: components["schemas"]["culprit__playbooks__schemas__HypothesisRead"][];
             /** Id */
             id: string;
             /**
@@ -3372,14 +4650,27 @@ export interface components {
              */
             kind: "case" | "method" | "snippet" | "reference";
             /** Not Covered */
-            not_covered: components["schemas"]["TextRead"][];
+            not_covered: components["schemas"]["culprit__playbooks__schemas__TextRead"][];
             /** References */
             references: components["schemas"]["ReferenceRead"][];
             /** Steps */
-            steps: components["schemas"]["StepRead"][];
-            symptom: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
-            verify: components["schemas"]["TextRead"] | null;
+            steps: components["schemas"]["culprit__playbooks__schemas__StepRead"][];
+            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            verify: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+        };
+        /**
+         * PlaybookRef
+         * @description A playbook as it is used here; `current`: the catalogue still has it so.
+         */
+        PlaybookRef: {
+            /** Current */
+            current: boolean;
+            /** Digest */
+            digest: string;
+            /** Id */
+            id: string;
+            title: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
         };
         /**
          * PlaybookSummary
@@ -3401,8 +4692,18 @@ export interface components {
             kind: "case" | "method" | "snippet" | "reference";
             /** Steps */
             steps: number;
-            symptom: components["schemas"]["TextRead"];
-            title: components["schemas"]["TextRead"];
+            symptom: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            title: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+        };
+        /**
+         * PlaybooksAdd
+         * @description Playbooks to go by, as the catalogue has them now; one that is there already is brought up to date.
+         */
+        PlaybooksAdd: {
+            /** Playbooks */
+            playbooks: string[];
+            /** Version */
+            version: number;
         };
         /**
          * Points
@@ -3538,6 +4839,19 @@ export interface components {
             tier: string;
             /** Total Seconds */
             total_seconds: number;
+        };
+        /**
+         * PrimaryGiven
+         * @description The number by which a fix is judged, and which way it should go.
+         */
+        PrimaryGiven: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher";
+            /** Read */
+            read: string;
         };
         /**
          * PrimaryRead
@@ -3726,6 +5040,49 @@ export interface components {
             series: number;
         };
         /**
+         * RangePin
+         * @description A range of time.
+         */
+        RangePin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "range";
+            ref: components["schemas"]["RangeRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * RangeRef
+         * @description A time on a host's lanes; of one metric, or of all that is shown.
+         */
+        RangeRef: {
+            /** From Ns */
+            from_ns: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Metric
+             * @default
+             */
+            metric: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
          * RankingRead
          * @description What findings add up to.
          */
@@ -3782,6 +5139,51 @@ export interface components {
             url: string;
         };
         /**
+         * RowPin
+         * @description A row.
+         */
+        RowPin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "row";
+            ref: components["schemas"]["RowRef"];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
+            /** View */
+            view: string;
+        };
+        /**
+         * RowRef
+         * @description A row (from 0) of a table of a run, named by id or by collector and kind; `cells` are columns to point at.
+         */
+        RowRef: {
+            /** Cells */
+            cells?: string[] | null;
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Kind
+             * @default
+             */
+            kind: string;
+            /** Row */
+            row: number;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Table Id */
+            table_id?: string | null;
+        };
+        /**
          * RuleRead
          * @description One rule as it is published.
          */
@@ -3805,11 +5207,11 @@ export interface components {
             refuted_by: string[];
             /** Refutes */
             refutes: string[];
-            says: components["schemas"]["TextRead"];
+            says: components["schemas"]["culprit__findings__schemas__TextRead"];
             /** Source */
             source: string;
-            title: components["schemas"]["TextRead"];
-            traps: components["schemas"]["TextRead"] | null;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            traps: components["schemas"]["culprit__findings__schemas__TextRead"] | null;
             /** Unit */
             unit: string;
         };
@@ -3844,72 +5246,6 @@ export interface components {
              * Format: uuid
              */
             run_id: string;
-        };
-        /**
-         * RunRead
-         * @description All about one run but its series and events.
-         */
-        RunRead: {
-            /** Artifacts */
-            artifacts: components["schemas"]["ArtifactRead"][];
-            /** Attempt */
-            attempt: number;
-            /** Boot Id */
-            boot_id: string | null;
-            /** Bytes */
-            bytes: number;
-            capture: components["schemas"]["CaptureRef"];
-            clock: components["schemas"]["ClockRead"] | null;
-            /** Collectors */
-            collectors: components["schemas"]["culprit__evidence__schemas__CollectorRead"][];
-            /** Ended At */
-            ended_at: string | null;
-            /** Facts */
-            facts: {
-                [key: string]: unknown;
-            } | null;
-            /** Failure */
-            failure: {
-                [key: string]: unknown;
-            } | null;
-            host: components["schemas"]["HostRef"] | null;
-            /** Host Cpu Ms */
-            host_cpu_ms: number | null;
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** Not Before */
-            not_before: string | null;
-            /** Profiles */
-            profiles: components["schemas"]["ProfileRef"][];
-            /** Seconds */
-            seconds: number | null;
-            /** Spec */
-            spec: {
-                [key: string]: unknown;
-            } | null;
-            /** Started At */
-            started_at: string | null;
-            /** State */
-            state: string;
-            /** T0 Ns */
-            t0_ns: number | null;
-            /** T1 Ns */
-            t1_ns: number | null;
-            /** Tables */
-            tables: components["schemas"]["culprit__evidence__schemas__TableRead"][];
-            /** Timings */
-            timings: {
-                [key: string]: unknown;
-            } | null;
-            /** Waiting */
-            waiting: {
-                [key: string]: unknown;
-            } | null;
-            /** Warnings */
-            warnings: components["schemas"]["CollectorWarning"][];
         };
         /**
          * RunSummary
@@ -3948,6 +5284,24 @@ export interface components {
             waiting: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * RunsAdd
+         * @description Runs to look at.
+         */
+        RunsAdd: {
+            /**
+             * Role
+             * @default evidence
+             * @enum {string}
+             */
+            role: "evidence" | "before" | "after" | "control";
+            /** Run Ids */
+            run_ids: string[];
+            /** Step */
+            step?: string | null;
+            /** Version */
+            version: number;
         };
         /**
          * ScanKey
@@ -4303,34 +5657,53 @@ export interface components {
             supports: string[];
         };
         /**
-         * StepRead
-         * @description One question: answered by a rule (`finding`) or by a person (`look`).
+         * StepRun
+         * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
          */
-        StepRead: {
-            /** About */
-            about: string;
-            asks: components["schemas"]["TextRead"];
-            beware: components["schemas"]["TextRead"] | null;
-            /** Finding */
-            finding: string;
+        StepRun: {
+            /** Confirm */
+            confirm?: string | null;
             /**
-             * Fired
-             * @enum {string}
+             * Host Id
+             * Format: uuid
              */
-            fired: "supports" | "refutes" | "inconclusive";
-            /** Id */
-            id: string;
-            look: components["schemas"]["TextRead"] | null;
+            host_id: string;
             /**
-             * Quiet
-             * @enum {string}
+             * Options
+             * @default {}
              */
-            quiet: "supports" | "refutes" | "inconclusive";
-            seen: components["schemas"]["TextRead"] | null;
-            /** Then */
-            then: {
-                [key: string]: string;
+            options: {
+                [key: string]: {
+                    [key: string]: string;
+                };
             };
+            /** Seconds */
+            seconds?: number | null;
+            /** Step */
+            step: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * Symptom
+         * @description What is wrong as users see it: of which service, in words, and in rate, errors and latency where known.
+         */
+        Symptom: {
+            errors?: components["schemas"]["Level"] | null;
+            latency?: components["schemas"]["Level"] | null;
+            rate?: components["schemas"]["Level"] | null;
+            /**
+             * Says
+             * @default
+             */
+            says: string;
+            /**
+             * Service
+             * @default
+             */
+            service: string;
+            /** Since */
+            since?: string | null;
         };
         /**
          * TableRow
@@ -4347,16 +5720,6 @@ export interface components {
             self: number;
             /** Total */
             total: number;
-        };
-        /**
-         * TextRead
-         * @description A fixed text.
-         */
-        TextRead: {
-            /** En */
-            en: string;
-            /** Zh */
-            zh: string;
         };
         /**
          * ThresholdRead
@@ -4615,6 +5978,131 @@ export interface components {
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
         /**
+         * VerdictAdd
+         * @description What a step shows, as somebody sees it, and the pins that show it. Without a host it holds for all of them.
+         */
+        VerdictAdd: {
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Pins
+             * @default []
+             */
+            pins: string[];
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive";
+            /** Version */
+            version: number;
+        };
+        /**
+         * VerdictWithdraw
+         * @description Why one's verdict does not hold any more.
+         */
+        VerdictWithdraw: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * VerificationRead
+         * @description One comparison of before with after. `captures` are those that were made for it.
+         */
+        VerificationRead: {
+            /** After */
+            after: string[];
+            /** Bar */
+            bar: number | null;
+            /** Before */
+            before: string[];
+            /** Control Host Id */
+            control_host_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plain" | "control" | "cohort";
+            primary: components["schemas"]["PrimaryRead"] | null;
+            requested_by: components["schemas"]["PersonRef"] | null;
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "collecting" | "judging" | "done" | "failed" | "cancelled";
+        };
+        /**
+         * VerifyAdd
+         * @description How a fix is to be judged. `bar` is the change that counts, as a share of what was before.
+         */
+        VerifyAdd: {
+            /** Bar */
+            bar?: number | null;
+            /** Control Host Id */
+            control_host_id?: string | null;
+            /**
+             * Kind
+             * @default plain
+             * @enum {string}
+             */
+            kind: "plain" | "control" | "cohort";
+            /** Version */
+            version: number;
+        };
+        /**
+         * WaivedRead
+         * @description Why a step is left unanswered, and who decided so.
+         */
+        WaivedRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * WaiverAdd
+         * @description A step that need not be answered, and why.
+         */
+        WaiverAdd: {
+            /** Reason */
+            reason: string;
+            /** Step */
+            step: string;
+            /** Version */
+            version: number;
+        };
+        /**
          * WayRead
          * @description One way of collecting, with the command line as it is shown.
          */
@@ -4626,11 +6114,46 @@ export interface components {
             shows: string;
         };
         /**
+         * WindowRead
+         * @description From when to when; null: it goes on.
+         */
+        WindowRead: {
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * WrongAdd
+         * @description A cause that was named and was not it; what it was instead, where that is known.
+         */
+        WrongAdd: {
+            /** Cause */
+            cause: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Pins
+             * @default []
+             */
+            pins: string[];
+            /** True Cause */
+            true_cause?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
          * CollectorRead
          * @description One collector. Those that are `on_demand` are part of no plan but one's own.
          */
         culprit__catalogue__schemas__CollectorRead: {
-            cost: components["schemas"]["CostRead"];
+            cost: components["schemas"]["culprit__catalogue__schemas__CostRead"];
             /** Exclusive */
             exclusive: boolean;
             /** Id */
@@ -4649,12 +6172,23 @@ export interface components {
             seconds_max: number;
             /** Tier */
             tier: string;
-            title: components["schemas"]["TextRead"];
+            title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Ways */
             ways: components["schemas"]["WayRead"][];
-            why: components["schemas"]["TextRead"];
+            why: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Yields */
             yields: string[];
+        };
+        /**
+         * CostRead
+         * @description Expected cost on a host.
+         */
+        culprit__catalogue__schemas__CostRead: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Cpu Pct */
+            cpu_pct: number;
+            note: components["schemas"]["culprit__catalogue__schemas__TextRead"];
         };
         /**
          * LaneRead
@@ -4663,11 +6197,21 @@ export interface components {
         culprit__catalogue__schemas__LaneRead: {
             /** Group */
             group: string;
-            group_title: components["schemas"]["TextRead"];
+            group_title: components["schemas"]["culprit__catalogue__schemas__TextRead"];
             /** Kind */
             kind: string;
             /** Order */
             order: number;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__catalogue__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
         };
         /**
          * CollectorRead
@@ -4743,6 +6287,72 @@ export interface components {
             uncertainty_ns: number;
         };
         /**
+         * RunRead
+         * @description All about one run but its series and events.
+         */
+        culprit__evidence__schemas__RunRead: {
+            /** Artifacts */
+            artifacts: components["schemas"]["ArtifactRead"][];
+            /** Attempt */
+            attempt: number;
+            /** Boot Id */
+            boot_id: string | null;
+            /** Bytes */
+            bytes: number;
+            capture: components["schemas"]["CaptureRef"];
+            clock: components["schemas"]["ClockRead"] | null;
+            /** Collectors */
+            collectors: components["schemas"]["culprit__evidence__schemas__CollectorRead"][];
+            /** Ended At */
+            ended_at: string | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            } | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            host: components["schemas"]["HostRef"] | null;
+            /** Host Cpu Ms */
+            host_cpu_ms: number | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Not Before */
+            not_before: string | null;
+            /** Profiles */
+            profiles: components["schemas"]["ProfileRef"][];
+            /** Seconds */
+            seconds: number | null;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            } | null;
+            /** Started At */
+            started_at: string | null;
+            /** State */
+            state: string;
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
+            /** Tables */
+            tables: components["schemas"]["culprit__evidence__schemas__TableRead"][];
+            /** Timings */
+            timings: {
+                [key: string]: unknown;
+            } | null;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            /** Warnings */
+            warnings: components["schemas"]["CollectorWarning"][];
+        };
+        /**
          * TableRead
          * @description A small table; rows in the order of `columns`, `lines` of the artifact in the order of rows.
          */
@@ -4761,6 +6371,308 @@ export interface components {
             lines: number[];
             /** Rows */
             rows: unknown[][];
+        };
+        /**
+         * CauseRead
+         * @description One cause as it is published, and how often it was named in incidents and was it, and was not.
+         */
+        culprit__findings__schemas__CauseRead: {
+            /** Explains */
+            explains: string[];
+            fix: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Id */
+            id: string;
+            /** Proven */
+            proven: boolean;
+            /** Right */
+            right: number;
+            risk: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Rules */
+            rules: string[];
+            /** Suspected By */
+            suspected_by: string[];
+            /** Tested By */
+            tested_by: string[];
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            verify: components["schemas"]["culprit__findings__schemas__TextRead"];
+            what: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Wrong */
+            wrong: number;
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__findings__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * HostRead
+         * @description A host. Without `host_key` nothing connects to it until a key was confirmed.
+         */
+        culprit__hosts__schemas__HostRead: {
+            /** Address */
+            address: string;
+            /** Allows Ptrace */
+            allows_ptrace: boolean;
+            /** Captures */
+            captures: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            credential: components["schemas"]["HostCredential"] | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            } | null;
+            /** Facts At */
+            facts_at: string | null;
+            host_key: components["schemas"]["HostKey"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            jump_host: components["schemas"]["Named"] | null;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            last_run: components["schemas"]["LastRun"] | null;
+            /** Max Silence S */
+            max_silence_s: number;
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /**
+             * Sudo
+             * @enum {string}
+             */
+            sudo: "none" | "nopasswd" | "password";
+            /** Username */
+            username: string;
+        };
+        /**
+         * HostRead
+         * @description A host of the incident. One that is not `enrolled` cannot be captured.
+         */
+        culprit__incidents__schemas__HostRead: {
+            /** Enrolled */
+            enrolled: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "suspect" | "control" | "dependency";
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RunRead
+         * @description A run of the incident. `from`/`to` are when it was measured.
+         */
+        culprit__incidents__schemas__RunRead: {
+            /**
+             * Capture Id
+             * Format: uuid
+             */
+            capture_id: string;
+            /** Fix Id */
+            fix_id: string | null;
+            /** From */
+            from: string | null;
+            /** Host Id */
+            host_id: string | null;
+            /** Number */
+            number: number;
+            /** Plan */
+            plan: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "evidence" | "before" | "after" | "control";
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** State */
+            state: string;
+            /** Step */
+            step: string | null;
+            /** To */
+            to: string | null;
+        };
+        /**
+         * CauseRead
+         * @description A root cause.
+         */
+        culprit__incidents__schemas_chain__CauseRead: {
+            /** Cause */
+            cause: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "likely" | "confirmed";
+            /** Hypothesis */
+            hypothesis: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core, for how long, and bytes brought home where that is known.
+         */
+        culprit__incidents__schemas_chain__CostRead: {
+            /** Bytes */
+            bytes: number | null;
+            /** Cpu Pct */
+            cpu_pct: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * HypothesisRead
+         * @description An explanation: what people decided (`state`), and where the evidence stands. Steps are named by their keys.
+         */
+        culprit__incidents__schemas_chain__HypothesisRead: {
+            /** Cause */
+            cause: string;
+            /** Grade */
+            grade: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Key */
+            key: string;
+            primary: components["schemas"]["PrimaryRead"] | null;
+            /** Refutes */
+            refutes: string[];
+            says: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "open" | "supported" | "refuted" | "contested";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "refuted" | "likely" | "confirmed";
+            /** Supports */
+            supports: string[];
+        };
+        /**
+         * StepRead
+         * @description One question and what each host answers. `about` is a hypothesis's key or a gate; `verdict` is over all hosts.
+         */
+        culprit__incidents__schemas_chain__StepRead: {
+            /** About */
+            about: string;
+            asks: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
+            /** Finding */
+            finding: string;
+            /** Hosts */
+            hosts: components["schemas"]["HostAnswerRead"][];
+            /** Key */
+            key: string;
+            look: components["schemas"]["culprit__incidents__schemas_chain__TextRead"] | null;
+            /** On Path */
+            on_path: boolean;
+            /** Playbook */
+            playbook: string;
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+            waived: components["schemas"]["WaivedRead"] | null;
+        };
+        /**
+         * TextRead
+         * @description A text in both languages.
+         */
+        culprit__incidents__schemas_chain__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
+        };
+        /**
+         * HypothesisRead
+         * @description One explanation.
+         */
+        culprit__playbooks__schemas__HypothesisRead: {
+            /** Cause */
+            cause: string;
+            /** Id */
+            id: string;
+            primary: components["schemas"]["PrimaryRead"] | null;
+            says: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+        };
+        /**
+         * StepRead
+         * @description One question: answered by a rule (`finding`) or by a person (`look`).
+         */
+        culprit__playbooks__schemas__StepRead: {
+            /** About */
+            about: string;
+            asks: components["schemas"]["culprit__playbooks__schemas__TextRead"];
+            beware: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /** Finding */
+            finding: string;
+            /**
+             * Fired
+             * @enum {string}
+             */
+            fired: "supports" | "refutes" | "inconclusive";
+            /** Id */
+            id: string;
+            look: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /**
+             * Quiet
+             * @enum {string}
+             */
+            quiet: "supports" | "refutes" | "inconclusive";
+            seen: components["schemas"]["culprit__playbooks__schemas__TextRead"] | null;
+            /** Then */
+            then: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * TextRead
+         * @description A fixed text.
+         */
+        culprit__playbooks__schemas__TextRead: {
+            /** En */
+            en: string;
+            /** Zh */
+            zh: string;
         };
         /**
          * TableRead
@@ -5578,7 +7490,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CauseRead"][];
+                    "application/json": components["schemas"]["culprit__findings__schemas__CauseRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_outcomes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeRead"][];
                 };
             };
             /** @description Refused */
@@ -6575,7 +8549,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -6771,7 +8745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -6901,7 +8875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -7097,7 +9071,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HostRead"];
+                    "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
                 };
             };
             /** @description Refused */
@@ -7479,6 +9453,1714 @@ export interface operations {
             };
         };
     };
+    incidents_list_incidents: {
+        parameters: {
+            query?: {
+                state?: ("open" | "investigating" | "identified" | "mitigated" | "resolved")[] | null;
+                host?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_IncidentSummary_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_create_incident: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_change_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_start_autopilot: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutopilotStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_stop_autopilot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_incident_events: {
+        parameters: {
+            query?: {
+                once?: boolean;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_fix: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FixAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_change_fix: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FixPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_verify_fix: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerifyAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_hosts: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostsAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_hypothesis: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HypothesisAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_decide_hypothesis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                hypothesis_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HypothesisPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_get_journal: {
+        parameters: {
+            query?: {
+                after?: number;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_note: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_pin: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RangePin"] | components["schemas"]["FramePin"] | components["schemas"]["RowPin"] | components["schemas"]["LinePin"] | components["schemas"]["ComparisonPin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_check_pin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                pin_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PinChecked"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_playbooks: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybooksAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_runs: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunsAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_take_step: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_verdict: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerdictAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_withdraw_verdict: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                verdict_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerdictWithdraw"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_waive_step: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaiverAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_cause_was_wrong: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WrongAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     session_get_me: {
         parameters: {
             query?: never;
@@ -7624,6 +11306,201 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["MetricRead"][];
                 };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_mutes: {
+        parameters: {
+            query?: {
+                host?: string | null;
+                over?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_mute: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MuteRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_remove_mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mute_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {
@@ -8844,7 +12721,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunRead"];
+                    "application/json": components["schemas"]["culprit__evidence__schemas__RunRead"];
                 };
             };
             /** @description Refused */
