@@ -99,7 +99,7 @@ export type Agreed = [
   None<Missing<Ours.ContextTwin, Theirs["ContextTwin"]>>,
   None<Missing<Incidents.Incident, Theirs["IncidentRead"]>>,
   None<Missing<Incidents.IncidentSummary, Theirs["IncidentSummary"]>>,
-  None<Missing<Incidents.Symptom, Theirs["Symptom"]>>,
+  None<Missing<Incidents.Symptom, Theirs["Symptom-Output"]>>,
   None<Missing<Incidents.IncidentHost, Theirs["culprit__incidents__schemas__HostRead"]>>,
   None<Missing<Incidents.IncidentStep, Theirs["culprit__incidents__schemas_chain__StepRead"]>>,
   None<Missing<Incidents.HostAnswer, Theirs["HostAnswerRead"]>>,
