@@ -1636,6 +1636,34 @@ export interface components {
             /** Seq */
             seq: number;
         };
+        /**
+         * Band
+         * @description A range that has a meaning of its own.
+         */
+        Band: {
+            /** High */
+            high: number;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number;
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad" | "none";
+        };
+        /**
+         * Bin
+         * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
+         */
+        Bin: {
+            count: components["schemas"]["Figure"];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+        };
         /** Body_imports_create_import */
         Body_imports_create_import: {
             /**
@@ -1693,6 +1721,19 @@ export interface components {
              * @default 20
              */
             seconds: number;
+        };
+        /**
+         * CallPath
+         * @description Hops, the outermost first (calls of parents last longer than those of their children).
+         */
+        CallPath: {
+            /** Hops */
+            hops: components["schemas"]["Hop"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "path";
         };
         /**
          * CaptureBlock
@@ -2422,6 +2463,20 @@ export interface components {
             }[];
         };
         /**
+         * Edge
+         * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
+         */
+        Edge: {
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            times?: components["schemas"]["Figure"] | null;
+            /** Via */
+            via: components["schemas"]["Text"] | string;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
          * EvidenceRead
          * @description One number that speaks for or against a cause.
          */
@@ -2571,6 +2626,28 @@ export interface components {
             };
         };
         /**
+         * Gantt
+         * @description Lanes over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970).
+         */
+        Gantt: {
+            /** Classes */
+            classes: [
+                string,
+                components["schemas"]["Text"] | string
+            ][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "gantt";
+            /** Lanes */
+            lanes: components["schemas"]["Lane"][];
+            /** Span Ms */
+            span_ms: number;
+            /** Start Ms */
+            start_ms: number;
+        };
+        /**
          * Gauge
          * @description One thing with a capacity. `low` is what it never fell below, where it was looked at more than once.
          *
@@ -2617,6 +2694,21 @@ export interface components {
             value_says: components["schemas"]["Text"] | string;
         };
         /**
+         * Graph
+         * @description The heaviest waits. Chains may close (a deadlock).
+         */
+        Graph: {
+            /** Edges */
+            edges: components["schemas"]["Edge"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "graph";
+            /** Nodes */
+            nodes: components["schemas"]["Node"][];
+        };
+        /**
          * HeatRead
          * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
          */
@@ -2627,6 +2719,55 @@ export interface components {
             rows: number[][];
             /** T0 Ns */
             t0_ns: number;
+        };
+        /**
+         * Histogram
+         * @description Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
+         *
+         *     `beside` are counts that belong to no bin: what was never answered.
+         */
+        Histogram: {
+            /** Bands */
+            bands: components["schemas"]["Band"][];
+            /**
+             * Beside
+             * @default []
+             */
+            beside: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"],
+                "good" | "warn" | "bad" | "none"
+            ][];
+            /** Bins */
+            bins: components["schemas"]["Bin"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "histogram";
+            /** Markers */
+            markers: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Hop
+         * @description One operation of one service: its own time as a share of all time, and how long calls took as a whole.
+         */
+        Hop: {
+            calls: components["schemas"]["Figure"] | null;
+            errors: components["schemas"]["Figure"] | null;
+            /** Operation */
+            operation: string;
+            own: components["schemas"]["Figure"] | null;
+            p50: components["schemas"]["Figure"] | null;
+            p99: components["schemas"]["Figure"] | null;
+            /** Service */
+            service: string;
+            share: components["schemas"]["Figure"];
         };
         /**
          * HostCreate
@@ -2986,6 +3127,32 @@ export interface components {
             state: string;
         };
         /**
+         * Ladder
+         * @description The layers in the order that a received packet takes.
+         */
+        Ladder: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ladder";
+            /** Layers */
+            layers: components["schemas"]["Layer"][];
+        };
+        /**
+         * Lane
+         * @description One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have.
+         */
+        Lane: {
+            cite: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Spans */
+            spans: components["schemas"]["Span"][];
+        };
+        /**
          * LaneName
          * @description A lane that a host has, and when.
          */
@@ -3026,6 +3193,33 @@ export interface components {
             id: string;
             /** State */
             state: string;
+        };
+        /**
+         * Layer
+         * @description One layer. `passing` is what went through it; `reason` says why nothing is known, or why nothing can be lost.
+         */
+        Layer: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Left Out
+             * @default 0
+             */
+            left_out: number;
+            /**
+             * Losses
+             * @default []
+             */
+            losses: components["schemas"]["Loss"][];
+            passing?: components["schemas"]["Figure"] | null;
+            reason?: components["schemas"]["Sentence"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "good" | "warn" | "bad" | "no_data";
         };
         /**
          * LimitRead
@@ -3137,6 +3331,27 @@ export interface components {
              * Format: password
              */
             password: string;
+        };
+        /**
+         * Loss
+         * @description One counter of a layer: how often per second, and how often in all where that is known.
+         *
+         *     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
+         */
+        Loss: {
+            /** About */
+            about: string;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            rate: components["schemas"]["Figure"];
+            /**
+             * Tone
+             * @enum {string}
+             */
+            tone: "good" | "warn" | "bad";
+            total: components["schemas"]["Figure"] | null;
         };
         /**
          * Matrix
@@ -3302,6 +3517,22 @@ export interface components {
              * @enum {string}
              */
             kind: "none";
+        };
+        /**
+         * Node
+         * @description A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known.
+         */
+        Node: {
+            figure?: components["schemas"]["Figure"] | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "thread" | "lock" | "network" | "file" | "sleep" | "cpu" | "other";
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * NotCollectedRead
@@ -4270,6 +4501,18 @@ export interface components {
             weight: number;
         };
         /**
+         * Sentence
+         * @description A message for people: a key into the sentence catalogue, and its parameters.
+         */
+        Sentence: {
+            /** Key */
+            key: string;
+            /** Params */
+            params?: {
+                [key: string]: string | number;
+            };
+        };
+        /**
          * SeriesRead
          * @description One series of a run in numbers; null where nothing was measured.
          */
@@ -4392,6 +4635,29 @@ export interface components {
             results: components["schemas"]["QueryResult"][];
         };
         /**
+         * Span
+         * @description One span of a lane: from `at_ms` after the beginning for `ms`, read from `line`.
+         *
+         *     `cls` is one of the body's classes; `mark` a word that must not be missed (an error's name).
+         */
+        Span: {
+            /** At Ms */
+            at_ms: number;
+            /** Cls */
+            cls: string;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /**
+             * Mark
+             * @default
+             */
+            mark: string;
+            /** Ms */
+            ms: number;
+        };
+        /**
          * SpanRead
          * @description From the first to the last moment of which anything is known; null where nothing is.
          */
@@ -4400,6 +4666,38 @@ export interface components {
             first_ns: number | null;
             /** Last Ns */
             last_ns: number | null;
+        };
+        /**
+         * Stacked
+         * @description Tracks of one unit, the greatest first. `t_ms` are UTC milliseconds since 1970, as long as every track.
+         */
+        Stacked: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stacked";
+            /** T Ms */
+            t_ms: number[];
+            /** Tracks */
+            tracks: components["schemas"]["Track"][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * StageColumn
+         * @description One number of every row; `better` is the direction that one wants.
+         */
+        StageColumn: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "more" | "less" | "none";
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
         };
         /**
          * StageRead
@@ -4435,6 +4733,34 @@ export interface components {
             state: string;
             /** Tier */
             tier: string;
+        };
+        /**
+         * StageRow
+         * @description One row: a number for each column, None where nobody measured it, and for how long it was measured.
+         */
+        StageRow: {
+            /** Cells */
+            cells: (components["schemas"]["Figure"] | null)[];
+            /** Label */
+            label: string;
+            seconds?: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Stages
+         * @description Rows in an order that means something; `row_says` names what one row is.
+         */
+        Stages: {
+            /** Columns */
+            columns: components["schemas"]["StageColumn"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stages";
+            /** Row Says */
+            row_says: components["schemas"]["Text"] | string;
+            /** Rows */
+            rows: components["schemas"]["StageRow"][];
         };
         /**
          * StandRead
@@ -4639,6 +4965,26 @@ export interface components {
             token?: string | null;
         };
         /**
+         * Track
+         * @description Numbers of one unit over time. None is no data, which is not zero.
+         *
+         *     `lines[i]` is the line of `cite` that `values[i]` was read from (0: not known); both are as long as the times of
+         *     the body that holds the track.
+         */
+        Track: {
+            cite: components["schemas"]["Citation"];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Lines */
+            lines: number[];
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
          * TreeNode
          * @description One frame below its callers; value = self + values of children. Kind `pruned` stands for what is too
          *     narrow.
@@ -4785,7 +5131,7 @@ export interface components {
          */
         VisualRead: {
             /** Body */
-            body: components["schemas"]["Gauges"] | null;
+            body: (components["schemas"]["CallPath"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"]) | null;
             /** Builder */
             builder: string;
             /** Collectors */
