@@ -12,7 +12,15 @@ const RUN =
     .flatMap((capture) => capture.runs)
     .find((run) => run.state === "done")?.id ?? "";
 const picture = async (name: string | RegExp) => screen.findByRole("region", { name });
-const cite: VisualCite = { run: "", collector: "c", artifact: "a", part: "p", lines: [3], profile: "", frame: "" };
+const cite: VisualCite = {
+  run: "",
+  collector: "c",
+  artifact: "a",
+  part: "p",
+  lines: [3],
+  profile: "",
+  frame: "",
+};
 const figure = (value: number, unit: string): VisualFigure => ({ value, unit, cite });
 
 /** The run page with this picture instead. */
@@ -92,7 +100,9 @@ describe("charts over time", () => {
   it("mark kills with the line of the kernel's log, in words as well", async () => {
     open(`/runs/${RUN}`);
     const [group] = await screen.findAllByRole("region", { name: /^Memory of control groups.*\/h1lab\/app/ });
-    const kill = within(group as HTMLElement).getByRole("link", { name: /Killed for want of memory python3/ });
+    const kill = within(group as HTMLElement).getByRole("link", {
+      name: /Killed for want of memory python3/,
+    });
     expect(kill).toHaveAttribute("href", expect.stringMatching(/\/artifacts\/kmsg\?.*line=78/));
   });
 
@@ -143,7 +153,9 @@ describe("nodes of memory", () => {
     open(`/runs/${RUN}`);
     const [matrix] = await screen.findAllByRole("region", { name: /^Memory by node/ });
     const region = within(matrix as HTMLElement);
-    expect(region.getByText(/^✕ \/services\/api may run on node 0 and has its memory on node 1/)).toBeVisible();
+    expect(
+      region.getByText(/^✕ \/services\/api may run on node 0 and has its memory on node 1/),
+    ).toBeVisible();
     expect(
       region.getByRole("link", { name: /CPUs of node 0, memory of node 1: 1,913/ }).querySelector("rect"),
     ).toHaveAttribute("data-mismatch", "true");
@@ -182,13 +194,23 @@ describe("peers", () => {
   it("name the host that is unlike the others, and lead to its line", async () => {
     open(`/runs/${RUN}`);
     const peers = await picture("Beside its peers");
-    expect(within(peers).getAllByRole("link", { name: /^CPU busy, this host, unlike the others: 100/ })[0]).toBeVisible();
+    expect(
+      within(peers).getAllByRole("link", { name: /^CPU busy, this host, unlike the others: 100/ })[0],
+    ).toBeVisible();
     expect(within(peers).getAllByText(/1 of 24 unlike the others$/)[0]).toBeInTheDocument();
   });
 });
 
 describe("pictures of hosts that are empty or crowded", () => {
-  const waits = { edges_us: [0], counts: [0], waits: 0, average: figure(0, "ms"), p99: figure(0, "ms"), most: figure(0, "ms"), lost_share: 0 };
+  const waits = {
+    edges_us: [0],
+    counts: [0],
+    waits: 0,
+    average: figure(0, "ms"),
+    p99: figure(0, "ms"),
+    most: figure(0, "ms"),
+    lost_share: 0,
+  };
   const many = Array.from({ length: 256 }, (_, i) => String(i));
   const dots = Array.from({ length: 500 }, (_, i) => ({
     host: `h${i}`,
@@ -224,7 +246,10 @@ describe("pictures of hosts that are empty or crowded", () => {
       busy: many.map(() => null),
     },
     { kind: "peer_strips", strips: [] },
-    { kind: "peer_strips", strips: [{ id: "s", label: "s", unit: "pct", hosts: 500, median: 12, low: 5, high: 19, dots }] },
+    {
+      kind: "peer_strips",
+      strips: [{ id: "s", label: "s", unit: "pct", hosts: 500, median: 12, low: 5, high: 19, dots }],
+    },
   ])("draw without falling over: %o", async (body) => {
     const user = userEvent.setup();
     show(body);

@@ -49,8 +49,7 @@ export function linePath(values: Values, x: Place, y: (value: number) => number)
   return stretches(values)
     .map((indices) => {
       const [first = 0] = indices;
-      if (indices.length === 1)
-        return `M${short(x(first) - 2)} ${short(y(values[first] as number))}h4`;
+      if (indices.length === 1) return `M${short(x(first) - 2)} ${short(y(values[first] as number))}h4`;
       return `M${indices.map((i) => `${short(x(i))} ${short(y(values[i] as number))}`).join("L")}`;
     })
     .join("");

@@ -90,7 +90,11 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
           <>
             <svg viewBox="0 0 100 8" width="80" height="8" aria-hidden preserveAspectRatio="none">
               <rect className={classes.trough} width="100" height="8" />
-              <rect className={classes.bar} width={Math.min(100, (100 * Math.log2(Math.max(1, matrix.uneven.value))) / 6)} height="8" />
+              <rect
+                className={classes.bar}
+                width={Math.min(100, (100 * Math.log2(Math.max(1, matrix.uneven.value))) / 6)}
+                height="8"
+              />
             </svg>{" "}
             <Value figure={matrix.uneven} label={t("visuals.heat.uneven")}>
               × {number(matrix.uneven.value)}
@@ -143,7 +147,11 @@ function Busy({ body, rowPx }: { body: CpuHeatBody; rowPx: number }) {
             height={Math.max(1, rowPx - 1)}
           />
           {one && (
-            <rect className={classes.bar} width={(bar * Math.min(100, one.value)) / 100} height={Math.max(1, rowPx - 1)} />
+            <rect
+              className={classes.bar}
+              width={(bar * Math.min(100, one.value)) / 100}
+              height={Math.max(1, rowPx - 1)}
+            />
           )}
           {rowPx >= 11 && (
             <text x={bar + 4} y={rowPx / 2 + 4}>
@@ -171,13 +179,19 @@ function Ends({ body, width }: { body: CpuHeatBody; width: number }) {
 
 /** The mean rate of each CPU in a range, the greatest first. */
 function ratesIn(body: CpuHeatBody, matrix: VisualCpuMatrix, range: Range | undefined): [string, number][] {
-  const inside = body.t_ns.map(
-    (t) => range === undefined || (t < range.to && t + body.step_ns > range.from),
-  );
+  const inside = body.t_ns.map((t) => range === undefined || (t < range.to && t + body.step_ns > range.from));
   return rowMeans(matrix.values, inside).map(([i, rate]) => [body.cpus[i] ?? "", rate]);
 }
 
-function Rates({ body, matrix, brush }: { body: CpuHeatBody; matrix: VisualCpuMatrix; brush: Range | undefined }) {
+function Rates({
+  body,
+  matrix,
+  brush,
+}: {
+  body: CpuHeatBody;
+  matrix: VisualCpuMatrix;
+  brush: Range | undefined;
+}) {
   const { t } = useTranslation();
   const rates = ratesIn(body, matrix, brush);
   const mean = rates.reduce((sum, [, rate]) => sum + rate, 0) / Math.max(1, rates.length);

@@ -22,7 +22,10 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
   const { ref, width } = useWidth();
   const pick = usePick();
   const hatch = useInkId();
-  const wide = Math.min(CELL.most, Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)));
+  const wide = Math.min(
+    CELL.most,
+    Math.max(CELL.least, (width - GUTTER - 4) / Math.max(1, body.columns.length)),
+  );
   const most = Math.max(1e-9, ...body.rows.flatMap((row) => row.cells.map((one) => one.figure?.value ?? 0)));
   return (
     <div ref={ref} className={shared.drawing}>
@@ -44,7 +47,13 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
             </pattern>
           </defs>
           {body.columns.map((node, i) => (
-            <text key={node} className={classes.head} x={GUTTER + (i + 0.5) * wide} y={TOP - 8} textAnchor="middle">
+            <text
+              key={node}
+              className={classes.head}
+              x={GUTTER + (i + 0.5) * wide}
+              y={TOP - 8}
+              textAnchor="middle"
+            >
               {t("visuals.numa.memoryOf", { node })}
             </text>
           ))}
@@ -60,7 +69,10 @@ export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: s
                     wide={wide}
                     share={(cell.figure?.value ?? 0) / most}
                     hatch={hatch}
-                    name={t("visuals.numa.cell", { cpu: row.nodes.join(", ") || "≠", memory: body.columns[k] ?? "" })}
+                    name={t("visuals.numa.cell", {
+                      cpu: row.nodes.join(", ") || "≠",
+                      memory: body.columns[k] ?? "",
+                    })}
                   />
                 </g>
               ))}
@@ -102,7 +114,12 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
         data-mismatch={mismatch !== null}
         style={{ fill: `color-mix(in srgb, var(--c-accent) ${strength.toFixed(0)}%, var(--c-panel))` }}
       />
-      <text className={classes.value} x={wide / 2} y={CELL.height / 2 + (distance === null ? 4 : 0)} textAnchor="middle">
+      <text
+        className={classes.value}
+        x={wide / 2}
+        y={CELL.height / 2 + (distance === null ? 4 : 0)}
+        textAnchor="middle"
+      >
         {mismatch && "✕ "}
         {quantity(figure.value, figure.unit)}
       </text>
@@ -167,7 +184,10 @@ export function NumaMatrixTable({ body, label }: { body: NumaMatrixBody; label: 
               </th>
               {row.cells.map((cell, k) => (
                 <td key={body.columns[k]} className="right num">
-                  <Value figure={cell.figure} label={t("visuals.numa.memoryOf", { node: body.columns[k] ?? "" })} />
+                  <Value
+                    figure={cell.figure}
+                    label={t("visuals.numa.memoryOf", { node: body.columns[k] ?? "" })}
+                  />
                   {cell.mismatch && <span className={classes.wrong}> ✕ {sentence(cell.mismatch)}</span>}
                   {!cell.figure && <span className="visually-hidden">{NO_VALUE}</span>}
                 </td>

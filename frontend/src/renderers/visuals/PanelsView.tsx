@@ -90,7 +90,8 @@ function rangeOf(body: PanelsBody): Range {
 /** Something that happened; what lies outside of the drawing is an arrow at its edge. */
 function Stroke({ x, plot, height }: { x: number; plot: number; height: number }) {
   if (x < GUTTER) return <path className={classes.momentEdge} d={`M${GUTTER + 7} 4l-7 5 7 5Z`} />;
-  if (x > GUTTER + plot) return <path className={classes.momentEdge} d={`M${GUTTER + plot - 7} 4l7 5-7 5Z`} />;
+  if (x > GUTTER + plot)
+    return <path className={classes.momentEdge} d={`M${GUTTER + plot - 7} 4l7 5-7 5Z`} />;
   return (
     <g className={classes.moment}>
       <path d={`M${x} 0V${height}`} />
@@ -126,7 +127,14 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
         const from = before < 0 ? GUTTER : x(before);
         const to = after >= panel.t_ns.length ? GUTTER + plot : x(after);
         return (
-          <rect key={before} fill={`url(#${id}-none)`} x={from} y={HEAD} width={Math.max(0, to - from)} height={PLOT} />
+          <rect
+            key={before}
+            fill={`url(#${id}-none)`}
+            x={from}
+            y={HEAD}
+            width={Math.max(0, to - from)}
+            height={PLOT}
+          />
         );
       })}
       <pattern id={`${id}-none`} width="7" height="7" patternUnits="userSpaceOnUse">
@@ -140,7 +148,11 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
           {panel.look === "area" && n === 0 && (
             <path className={classes.area} d={areaPath({ low: zero, high: track.values }, x, y)} />
           )}
-          <path className={classes.line} data-n={n} d={linePath(layers[n] && stack ? layers[n].high : track.values, x, y)} />
+          <path
+            className={classes.line}
+            data-n={n}
+            d={linePath(layers[n] && stack ? layers[n].high : track.values, x, y)}
+          />
         </g>
       ))}
       {panel.beside.map((track) => (
@@ -149,7 +161,11 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
       {panel.levels.map((one, i) => (
         <g key={i} className={classes.level}>
           <path d={`M${GUTTER} ${y(one.figure.value)}h${plot}`} />
-          <text x={GUTTER + plot - 4} y={y(one.figure.value) + (y(one.figure.value) > HEAD + 14 ? -4 : 12)} textAnchor="end">
+          <text
+            x={GUTTER + plot - 4}
+            y={y(one.figure.value) + (y(one.figure.value) > HEAD + 14 ? -4 : 12)}
+            textAnchor="end"
+          >
             {pick(one.label)} {quantity(one.figure.value, one.figure.unit)}
           </text>
         </g>

@@ -77,7 +77,13 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
         <path className={classes.median} d={`M${x(strip.median)} ${LINE - ROOM - 4}v${2 * ROOM + 8}`} />
       )}
       {quiet.map((one, i) => (
-        <circle key={one.host} className={classes.dot} cx={x(one.figure.value)} cy={LINE + (ys[i] ?? 0)} r={RADIUS}>
+        <circle
+          key={one.host}
+          className={classes.dot}
+          cx={x(one.figure.value)}
+          cy={LINE + (ys[i] ?? 0)}
+          r={RADIUS}
+        >
           <title>{`${one.host} ${quantity(one.figure.value, one.figure.unit)}`}</title>
         </circle>
       ))}
@@ -103,14 +109,24 @@ function Loud({ dot, x, strip }: { dot: VisualDot; x: number; strip: string }) {
     <Mark figure={dot.figure} label={`${strip}, ${name}${dot.unlike ? `, ${t("visuals.peers.out")}` : ""}:`}>
       <title>{`${name} ${quantity(dot.figure.value, dot.figure.unit)}`}</title>
       <rect className={shared.hit} x={x - 8} y={LINE - 10} width={16} height={20} />
-      {dot.unlike && <path className={classes.cross} d={`M${x - 4} ${LINE - 4}l8 8M${x + 4} ${LINE - 4}l-8 8`} />}
+      {dot.unlike && (
+        <path className={classes.cross} d={`M${x - 4} ${LINE - 4}l8 8M${x + 4} ${LINE - 4}l-8 8`} />
+      )}
       {dot.own && <circle className={classes.own} cx={x} cy={LINE} r={7} />}
     </Mark>
   );
 }
 
 /** The names of those that stand out, where there is room for them. */
-function Names({ dots, x, width }: { dots: readonly VisualDot[]; x: (value: number) => number; width: number }) {
+function Names({
+  dots,
+  x,
+  width,
+}: {
+  dots: readonly VisualDot[];
+  x: (value: number) => number;
+  width: number;
+}) {
   const { t } = useTranslation();
   const taken: [number, number][] = [];
   return dots.map((one) => {

@@ -49,9 +49,21 @@ function Distribution({ body, width, label }: { body: SchedLatencyBody; width: n
     <svg className={shared.svg} width={width} height={TOP + PLOT + AXIS} role="img" aria-label={label}>
       {mine.map((share, i) => (
         <g key={edges[i]} transform={`translate(${LEFT + i * bar} ${TOP})`}>
-          <title>{t("visuals.sched.bucket", { from: duration((edges[i] ?? 0) * US), n: count(now.counts[i] ?? 0), share: number(share) })}</title>
+          <title>
+            {t("visuals.sched.bucket", {
+              from: duration((edges[i] ?? 0) * US),
+              n: count(now.counts[i] ?? 0),
+              share: number(share),
+            })}
+          </title>
           <rect width={bar} height={PLOT} className={classes.hit} />
-          <rect className={classes.bar} x={1} y={PLOT - high(share)} width={Math.max(1, bar - 2)} height={high(share)} />
+          <rect
+            className={classes.bar}
+            x={1}
+            y={PLOT - high(share)}
+            width={Math.max(1, bar - 2)}
+            height={high(share)}
+          />
           {theirs[i] !== undefined && (
             <rect
               className={classes.outline}
@@ -122,12 +134,19 @@ function Sums({ waits, name, mark }: { waits: VisualWaits; name: string; mark: "
     <div>
       <dt>
         <svg width="14" height="10" aria-hidden>
-          <rect x="1" y="1" width="12" height="8" className={mark === "now" ? classes.bar : classes.outline} />
+          <rect
+            x="1"
+            y="1"
+            width="12"
+            height="8"
+            className={mark === "now" ? classes.bar : classes.outline}
+          />
         </svg>{" "}
         {name}
       </dt>
       <dd>
-        {t("visuals.sched.average")} <Value figure={waits.average} label={`${name}, ${t("visuals.sched.average")}`} />
+        {t("visuals.sched.average")}{" "}
+        <Value figure={waits.average} label={`${name}, ${t("visuals.sched.average")}`} />
         {" · "}
         {t("visuals.sched.p99")} <Value figure={waits.p99} label={`${name}, ${t("visuals.sched.p99")}`} />
         {" · "}
@@ -199,7 +218,14 @@ function Instead({ wait, longest, id }: { wait: VisualLongWait; longest: number;
           const x = (400 * left) / longest;
           left += ms;
           return (
-            <rect key={n} className={classes.ran} fill={ink(id, n)} x={x} width={(400 * ms) / longest} height="12">
+            <rect
+              key={n}
+              className={classes.ran}
+              fill={ink(id, n)}
+              x={x}
+              width={(400 * ms) / longest}
+              height="12"
+            >
               <title>{name}</title>
             </rect>
           );
@@ -275,7 +301,8 @@ export function SchedLatencyTable({ body, label }: { body: SchedLatencyBody; lab
                 ))}
                 {one.others && (
                   <span className={classes.each}>
-                    {t("visuals.sched.others")} <Value figure={one.others} label={t("visuals.sched.others")} />
+                    {t("visuals.sched.others")}{" "}
+                    <Value figure={one.others} label={t("visuals.sched.others")} />
                   </span>
                 )}
               </td>

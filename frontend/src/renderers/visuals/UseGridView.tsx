@@ -173,7 +173,11 @@ const GRAVITY: readonly UseState[] = ["critical", "warn", "info", "inconclusive"
 
 /** Where to look first: the gravest cell; of equal ones the first. */
 function worst(body: UseGridBody): { row: string; letter: UseCell["letter"] } {
-  let found = { row: body.rows[0]?.id ?? "", letter: "utilisation" as UseCell["letter"], rank: GRAVITY.length };
+  let found = {
+    row: body.rows[0]?.id ?? "",
+    letter: "utilisation" as UseCell["letter"],
+    rank: GRAVITY.length,
+  };
   for (const row of body.rows)
     for (const cell of row.cells) {
       const rank = GRAVITY.indexOf(cell.state);
