@@ -57,7 +57,7 @@ BUILDER = Builder(
     collectors=("ss",),
     rules=(
         "F-NET-PORT-EXHAUSTION", "F-NET-PORT-NONE-LEFT", "F-NET-TIMEWAIT-PRESSURE", "F-NET-CONNECT-FAILS",
-        "F-NET-EADDRNOTAVAIL", "F-FLAME-INET-HASH-CONNECT", "F-APP-EPIPE",
+        "F-NET-EADDRNOTAVAIL", "F-FLAME-INET-HASH-CONNECT", "F-APP-EPIPE", "F-TCP-CLOSE-WAIT",
     ),
     build=build,
 )  # fmt: skip
