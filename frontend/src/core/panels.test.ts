@@ -117,8 +117,8 @@ it("places a time within its bucket", () => {
   expect([bucketAt(1e9, edges), bucketAt(-1, edges), bucketAt(5, [])]).toEqual([5, 0, 0]);
 });
 
-it("gives values an axis with room", () => {
-  expect(extent([10, 50])).toEqual({ from: 0, to: 52 });
+it("gives values an axis from zero", () => {
+  expect(extent([10, 50])).toEqual({ from: 0, to: 50 });
   expect(extent([])).toEqual({ from: 0, to: 1 });
   expect(extent([-5]).from).toBe(-5);
   fc.assert(

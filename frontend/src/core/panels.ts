@@ -121,7 +121,7 @@ export function bucketAt(value: number, edges: readonly number[]): number {
   return 0;
 }
 
-/** An axis for values: from zero, or the lowest where that is below, to a little more than the highest. */
+/** An axis for values: from zero, or the lowest where that is below, to the highest. */
 export function extent(values: readonly number[]): { from: number; to: number } {
   let from = 0;
   let to = 0;
@@ -129,7 +129,7 @@ export function extent(values: readonly number[]): { from: number; to: number } 
     from = Math.min(from, value);
     to = Math.max(to, value);
   }
-  return { from, to: to > from ? to + (to - from) * 0.04 : from + 1 };
+  return { from, to: to > from ? to : from + 1 };
 }
 
 /** Index and mean of each row over the chosen columns, the greatest first; rows without a reading are left out. */

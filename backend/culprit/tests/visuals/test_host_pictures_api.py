@@ -61,19 +61,23 @@ def picture(client, run_id: object, wanted: str, query: str = "") -> dict:
 
 
 def test_waits_of_two_runs_are_laid_over_each_other(db, as_, session, config):
-    client = as_("investigator")
+    client = as_("viewer")
 
-    def brought(waited_us: int) -> UUID:
-        made = client.post(f"{API}/imports", files={"file": ("sched.txt", switches(waited_us))}).json()
-        run_id = UUID(made["runs"][0]["id"])
-        assert ingest_run(run_id) == "done"
-        assert (
-            build_profile(session.scalars(select(Profile.id).where(Profile.run_id == run_id)).one())
-            == "ready"
+    def brought(name: str, waited_us: int) -> UUID:
+        parts = {"script.txt": switches(waited_us), "status.txt": b"clock -k CLOCK_MONOTONIC\n"}
+        made = runs.waiting_run(
+            db,
+            artifact_store(),
+            {"perf_sched": parts},
+            host_id=runs.make_host(db, name),
+            clock=runs.clock_now(100 * 10**9),
         )
-        return run_id
+        assert ingest_run(made.run_id) == "done"
+        built = session.scalars(select(Profile.id).where(Profile.run_id == made.run_id)).one()
+        assert build_profile(built) == "ready"
+        return made.run_id
 
-    slow, quick = brought(40_000), brought(50)
+    slow, quick = brought("slow", 40_000), brought("quick", 50)
     alone = picture(client, slow, "sched-latency")["body"]
     assert alone["before"] is None
     assert alone["now"]["most"]["value"] == 40.0

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { CpuHeatBody, VisualCpuMatrix } from "../../client/hostVisuals";
 import type { VisualFigure } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
-import { NO_VALUE, number, quantity } from "../../core/format";
+import { NO_VALUE, quantity } from "../../core/format";
 import type { Heat } from "../../core/heat";
 import { rowMeans } from "../../core/panels";
 import type { Range } from "../../core/range";
@@ -96,9 +96,8 @@ function Uneven({ matrix }: { matrix: VisualCpuMatrix }) {
                 height="8"
               />
             </svg>{" "}
-            <Value figure={matrix.uneven} label={t("visuals.heat.uneven")}>
-              × {number(matrix.uneven.value)}
-            </Value>
+            ×&nbsp;
+            <Value figure={matrix.uneven} label={t("visuals.heat.uneven")} />
           </>
         ) : (
           NO_VALUE

@@ -4,7 +4,7 @@ import type { PanelsBody, VisualPanel } from "../../client/hostVisuals";
 import type { VisualLabel } from "../../client/visuals";
 import { quantity } from "../../core/format";
 import { nearest, niceTop, usualStep } from "../../core/lanes";
-import { areaPath, linePath, most, pauses, stacked, union } from "../../core/panels";
+import { areaPath, linePath, most, pauses, stacked, union, type Values } from "../../core/panels";
 import { padded, type Range, toTime, toX } from "../../core/range";
 import { usePick } from "../../lib/i18n";
 import { useTimeFormat } from "../../lib/useFormat";
@@ -14,13 +14,15 @@ import { Facts, Moments, Parts, Reading } from "./PanelsText";
 import { useWidth } from "./useWidth";
 import shared from "./Visuals.module.css";
 
-const GUTTER = 62;
+const GUTTER = 86;
 const RIGHT = 10;
 const HEAD = 18;
 const PLOT = 62;
 const ROW = HEAD + PLOT + 8;
 const AXIS = 18;
 const SECOND = 1e9;
+/** How wide the text of a tick is. */
+const TICK = 76;
 
 /** Small charts of one time axis under each other; the cursor reads all of them at one instant. */
 export function PanelsView({ body, label }: { body: PanelsBody; label: string }) {
@@ -53,11 +55,14 @@ export function PanelsView({ body, label }: { body: PanelsBody; label: string })
             <Chart panel={panel} range={range} plot={plot} />
           </g>
         ))}
-        {time.ticks(range.from, range.to, plot).map((tick) => (
-          <text key={tick.t} className={classes.axis} x={GUTTER + toX(tick.t, range, plot)} y={height - 4}>
-            {tick.label}
-          </text>
-        ))}
+        {time
+          .ticks(range.from, range.to, plot)
+          .filter((tick) => toX(tick.t, range, plot) < plot - TICK / 2)
+          .map((tick) => (
+            <text key={tick.t} className={classes.axis} x={GUTTER + toX(tick.t, range, plot)} y={height - 4}>
+              {tick.label}
+            </text>
+          ))}
         {body.moments.map((one, i) => (
           <Stroke key={i} x={GUTTER + toX(one.t_ns, range, plot)} plot={plot} height={height - AXIS} />
         ))}
@@ -123,20 +128,16 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
       </text>
       <Legend panel={panel} id={id} x={GUTTER + plot} stack={stack} />
       <rect className={classes.ground} x={GUTTER} y={HEAD} width={plot} height={PLOT} />
-      {pauses(rows, panel.t_ns.length).map(([before, after]) => {
-        const from = before < 0 ? GUTTER : x(before);
-        const to = after >= panel.t_ns.length ? GUTTER + plot : x(after);
-        return (
-          <rect
-            key={before}
-            fill={`url(#${id}-none)`}
-            x={from}
-            y={HEAD}
-            width={Math.max(0, to - from)}
-            height={PLOT}
-          />
-        );
-      })}
+      {unread(panel, range, rows).map(([from, to]) => (
+        <rect
+          key={from}
+          fill={`url(#${id}-none)`}
+          x={GUTTER + toX(from, range, plot)}
+          y={HEAD}
+          width={Math.max(0, toX(to, range, plot) - toX(from, range, plot))}
+          height={PLOT}
+        />
+      ))}
       <pattern id={`${id}-none`} width="7" height="7" patternUnits="userSpaceOnUse">
         <path d="M-1 5 5 -1M3 9 9 3" className={classes.hatch} />
       </pattern>
@@ -179,6 +180,19 @@ function Chart({ panel, range, plot }: { panel: VisualPanel; range: Range; plot:
       </text>
     </>
   );
+}
+
+/** When nothing was read: between readings, and before the first and after the last by more than their usual step. */
+function unread(panel: VisualPanel, range: Range, rows: readonly Values[]): [number, number][] {
+  const step = usualStep(panel.t_ns) * 1.5;
+  const at = (i: number) => panel.t_ns[i];
+  return pauses(rows, panel.t_ns.length)
+    .concat([
+      [-1, 0],
+      [panel.t_ns.length - 1, panel.t_ns.length],
+    ])
+    .map(([before, after]): [number, number] => [at(before) ?? range.from, at(after) ?? range.to])
+    .filter(([from, to]) => to - from > step);
 }
 
 const LETTER = 6.7;

@@ -4,7 +4,7 @@ import { Grid } from "../../components/Grid";
 import { Mark as Sign } from "../../components/Mark";
 import { NO_VALUE, number, quantity } from "../../core/format";
 import { extent, swarm } from "../../core/panels";
-import { fit } from "../../core/picture";
+import { shortened } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
 import { Drawing } from "./Drawing";
 import classes from "./PeerStrips.module.css";
@@ -12,7 +12,7 @@ import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
 import shared from "./Visuals.module.css";
 
-const ROW = 58;
+const ROW = 70;
 const LINE = 36;
 const RADIUS = 3;
 const ROOM = 12;
@@ -56,7 +56,7 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   return (
     <>
       <text className={shared.name} x={SIDE} y={12}>
-        {fit(name, Math.floor((width - 200) / LETTER))}
+        {shortened(name, Math.floor((width - 200) / LETTER))}
       </text>
       <text className={classes.count} x={width - SIDE} y={12} textAnchor="end">
         {own && `${quantity(own.figure.value, own.figure.unit)} · `}
@@ -91,10 +91,10 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
         <Loud key={one.host} dot={one} x={x(one.figure.value)} strip={name} />
       ))}
       <Names dots={loud.filter((one) => one.unlike).slice(0, NAMED)} x={x} width={width} />
-      <text className={classes.end} x={SIDE} y={ROW - 3}>
+      <text className={classes.end} x={SIDE} y={ROW - 8}>
         {quantity(from, strip.unit)}
       </text>
-      <text className={classes.end} x={width - SIDE} y={ROW - 3} textAnchor="end">
+      <text className={classes.end} x={width - SIDE} y={ROW - 8} textAnchor="end">
         {quantity(to, strip.unit)}
       </text>
     </>
@@ -130,7 +130,7 @@ function Names({
   const { t } = useTranslation();
   const taken: [number, number][] = [];
   return dots.map((one) => {
-    const text = fit(one.own ? t("visuals.peers.own") : one.host, 24);
+    const text = shortened(one.own ? t("visuals.peers.own") : one.host, 24);
     const wide = text.length * LETTER;
     const left = Math.max(SIDE, Math.min(x(one.figure.value) - wide / 2, width - SIDE - wide));
     if (taken.some(([from, to]) => left < to + 6 && left + wide > from - 6)) return null;

@@ -74,6 +74,7 @@ interface CellProps {
 
 function Cell({ cell, name, open, controls, onOpen }: CellProps) {
   const { t } = useTranslation();
+  const names = useNames();
   const said = t(`visuals.use.state.${cell.state}`);
   const shown = cell.figure ? quantity(cell.figure.value, cell.figure.unit) : NO_VALUE;
   return (
@@ -88,6 +89,11 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
     >
       <Sign state={cell.state} />
       <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>
+      {cell.state !== "unknown" && (
+        <span className={classes.rule} aria-hidden>
+          {names.rule(cell.rule)}
+        </span>
+      )}
     </button>
   );
 }

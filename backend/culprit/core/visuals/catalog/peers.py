@@ -37,6 +37,12 @@ MEASURES: Mapping[str, float] = {
     "app.errors_pct": 0.2,
     "app.p99_ms": 2.0,
 }
+#: Metrics whose own title does not say what they are of.
+NAMES: Mapping[str, Text] = {
+    "disk.util_pct": Text("Disk utilisation", "磁盘利用率"),
+    "disk.w_await_ms": Text("Disk write latency", "磁盘写延迟"),
+    "disk.r_await_ms": Text("Disk read latency", "磁盘读延迟"),
+}
 
 
 def _build(view: View) -> Sequence[Visual]:
@@ -63,7 +69,8 @@ def _strip(view: View, metric: str, least: float) -> Strip | None:
         return None
     figures = {name: one for name, twin in view.twins.items() if (one := _worst(twin, metric)) is not None}
     about = CATALOGUE.get(metric)
-    return strip(metric, about.title if about else metric, {**figures, OWN: mine}, OWN, least)
+    label = NAMES.get(metric) or (about.title if about else metric)
+    return strip(metric, label, {**figures, OWN: mine}, OWN, least)
 
 
 def _worst(view: View, metric: str) -> Figure | None:
