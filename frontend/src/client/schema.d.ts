@@ -456,6 +456,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fleet/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What fired where
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        get: operations["fleet_get_findings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/peers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which host is unlike the others
+         * @description Groups of hosts with the same label, and the measures in which one of them is unlike the others.
+         */
+        get: operations["fleet_get_peers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * USE grid
+         * @description Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts.
+         */
+        get: operations["fleet_get_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -2477,6 +2537,216 @@ export interface components {
             };
         };
         /**
+         * FindingsHostRead
+         * @description A row of the matrix: what fired; which of the matrix's other rules were asked and quiet, or not sure.
+         */
+        FindingsHostRead: {
+            /** Fired */
+            fired: components["schemas"]["FleetWordRead"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Inconclusive */
+            inconclusive: string[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /** Quiet */
+            quiet: string[];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FindingsMatrixRead
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        FindingsMatrixRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["FindingsHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
+        };
+        /**
+         * FleetCellRead
+         * @description The worst word of a cell, how many of the cell's rules spoke at all, and how many of them fired.
+         */
+        FleetCellRead: {
+            /** Fired */
+            fired: number;
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /** Said */
+            said: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * FleetHostRead
+         * @description A host, its newest looks (the newest first), and the worst that fired.
+         */
+        FleetHostRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FleetLabelRead
+         * @description A label that groups can be made by: how many hosts carry it, and with how many values.
+         */
+        FleetLabelRead: {
+            /** Hosts */
+            hosts: number;
+            /** Name */
+            name: string;
+            /** Values */
+            values: number;
+        };
+        /**
+         * FleetLookRead
+         * @description One evaluated run; `at` is when it measured last.
+         */
+        FleetLookRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Plan */
+            plan: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * FleetRuleRead
+         * @description What is needed to show a word of a rule; the rest is in GET /rules.
+         */
+        FleetRuleRead: {
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            /** Letter */
+            letter: ("utilisation" | "saturation" | "errors") | null;
+            /** Op */
+            op: string;
+            /** Resource */
+            resource: ("cpu" | "memory" | "disk" | "network" | "application" | "kernel") | null;
+            title: components["schemas"]["TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * FleetStandingRead
+         * @description One host among its peers.
+         */
+        FleetStandingRead: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Look */
+            look: number;
+            /** Unlike */
+            unlike: boolean;
+            /** Value */
+            value: number;
+            /** Z */
+            z: number;
+        };
+        /**
+         * FleetWordRead
+         * @description What one rule last said of a host. `look` is a place in the host's `looks`.
+         */
+        FleetWordRead: {
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
          * HeatRead
          * @description When samples fell: `rows[r][b]` is the weight at offset r of bin b.
          */
@@ -3302,6 +3572,66 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+        };
+        /**
+         * PeerGroupRead
+         * @description Hosts with the same label. With fewer than five fresh ones nothing is compared.
+         *
+         *     `measures` are those in which somebody is unlike the others, the most unusual first; `agree` counts the others.
+         */
+        PeerGroupRead: {
+            /** Agree */
+            agree: number;
+            /** Hosts */
+            hosts: components["schemas"]["FleetHostRead"][];
+            /** Measures */
+            measures: components["schemas"]["PeerMeasureRead"][];
+            /** Stale */
+            stale: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * PeerMeasureRead
+         * @description One number over a group, the most unusual host first. `step` is one of z, in the unit.
+         */
+        PeerMeasureRead: {
+            /** Measure */
+            measure: string;
+            /** Median */
+            median: number;
+            /** N */
+            n: number;
+            /** Rule */
+            rule: string;
+            /** Standings */
+            standings: components["schemas"]["FleetStandingRead"][];
+            /** Step */
+            step: number;
+            title: components["schemas"]["TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * PeersRead
+         * @description Who is unlike the others. `label` is the one that groups were made by; `without` counts hosts that lack it.
+         */
+        PeersRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Groups */
+            groups: components["schemas"]["PeerGroupRead"][];
+            /** Label */
+            label: string;
+            /** Labels */
+            labels: components["schemas"]["FleetLabelRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Without */
+            without: number;
         };
         /**
          * Pin
@@ -4515,6 +4845,55 @@ export interface components {
             /** Total */
             total: number;
             tree: components["schemas"]["TreeNode"];
+        };
+        /**
+         * UseHostRead
+         * @description A row of the grid: `<resource>.<letter>` → what is there. A cell that nobody looked at is not in it.
+         */
+        UseHostRead: {
+            /** Cells */
+            cells: {
+                [key: string]: components["schemas"]["FleetCellRead"];
+            };
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * UseRead
+         * @description The USE grid; `rules` are all that have a place in it.
+         */
+        UseRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["UseHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
         };
         /**
          * UserCreate
@@ -6436,6 +6815,207 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffTreeRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_findings: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingsMatrixRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_peers: {
+        parameters: {
+            query?: {
+                /** @description The label that makes hosts peers; empty: the usual one */
+                label?: string;
+                /** @description One measure, for every host of each group */
+                measure?: string;
+                /** @description Looks older than this are left out, seconds */
+                within_s?: number;
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeersRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_use: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UseRead"];
                 };
             };
             /** @description Refused */
