@@ -2,7 +2,7 @@ import { Anchor, type AnchorProps, Button, type ButtonProps } from "@mantine/cor
 import { createLink, type LinkComponent } from "@tanstack/react-router";
 import { forwardRef } from "react";
 
-const AnchorBase = forwardRef<HTMLAnchorElement, Omit<AnchorProps, "href"> & { title?: string }>(
+const AnchorBase = forwardRef<HTMLAnchorElement, Omit<AnchorProps, "href"> & { title?: string; tabIndex?: number }>(
   (props, ref) => <Anchor ref={ref} {...props} />,
 );
 AnchorBase.displayName = "AnchorBase";
