@@ -7,7 +7,7 @@ import { ErrorLine } from "../../components/States";
 import { number, percent, quantity } from "../../core/format";
 import { incidentKeys } from "../../lib/incidents";
 import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 import classes from "./Fixes.module.css";
 import { useWords } from "./useWords";
 import { IntervalChart, WindowsChart } from "./VerifyCharts";
@@ -29,7 +29,7 @@ interface Props {
 export function VerificationPart({ incident, verification: one }: Props) {
   const { t } = useTranslation();
   const words = useWords(incident);
-  const names = useNames();
+  const numberName = useNumberName();
   const { result, state } = one;
   const control = incident.hosts.find((each) => each.id === one.control_host_id);
   const taken = state === "before" ? one.made_before : one.after;
@@ -54,7 +54,7 @@ export function VerificationPart({ incident, verification: one }: Props) {
         )}
         {one.primary && (
           <span title={one.primary.read}>
-            {t(`playbooks.primary.${one.primary.better}`, { name: names.measure(one.primary.read) })}
+            {t(`playbooks.primary.${one.primary.better}`, { name: numberName(one.primary.read) })}
           </span>
         )}
         {(state === "before" || state === "collecting") && (

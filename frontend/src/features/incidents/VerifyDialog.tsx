@@ -2,7 +2,7 @@ import { NumberInput, SegmentedControl, Select } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useWrite } from "../../lib/incidents";
-import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 import { ActForm } from "./ActForm";
 import type { ActProps } from "./Acts";
 import classes from "./Incidents.module.css";
@@ -13,7 +13,7 @@ const BAR_PCT = 10;
 /** How a fix is judged: by which number, against what bar, with a host that was left alone or without; and what runs. */
 export function VerifyDialog({ incident, view, onClose }: ActProps) {
   const { t } = useTranslation();
-  const names = useNames();
+  const numberName = useNumberName();
   const write = useWrite(incident, () => view.set({ act: "", pane: "fixes", what: view.what }), true);
   const fix = incident.fixes.find((one) => one.id === view.what) ?? incident.fixes.at(-1);
   const changed = new Set(fix?.hosts);
@@ -44,7 +44,7 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
       <p className={classes.says}>{fix?.what}</p>
       <p>
         {primary
-          ? t(`playbooks.primary.${primary.better}`, { name: names.measure(primary.read) })
+          ? t(`playbooks.primary.${primary.better}`, { name: numberName(primary.read) })
           : t("incidents.verify.noPrimary")}
       </p>
       <SegmentedControl

@@ -6,6 +6,7 @@ import { Link } from "../../components/Link";
 import { NO_VALUE, percent, quantity } from "../../core/format";
 import { useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 import { PlaceLink } from "../../renderers/findings/Place";
 
 /** Every window in numbers, each at its run and its lines; and for a cohort every host. */
@@ -13,6 +14,7 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
   const { t } = useTranslation();
   const sentence = useSentence();
   const names = useNames();
+  const numberName = useNumberName();
   const { unit, read } = result.primary;
   return (
     <>
@@ -46,7 +48,7 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
             <tr>
               <th>{t("incidents.verify.sideOf")}</th>
               <th>{t("diagnose.host")}</th>
-              <th className="right">{names.measure(read)}</th>
+              <th className="right">{numberName(read)}</th>
               <th className="right">n</th>
               <th className="right">{t("incidents.symptom.rate")}</th>
               <th>{t("incidents.verify.source")}</th>
@@ -70,7 +72,7 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
                     : one.citations
                         .slice(0, 1)
                         .map((place, i) => (
-                          <PlaceLink key={i} place={{ run: one.run, ...place }} label={names.measure(read)} />
+                          <PlaceLink key={i} place={{ run: one.run, ...place }} label={numberName(read)} />
                         ))}
                 </td>
               </tr>

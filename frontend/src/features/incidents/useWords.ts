@@ -5,6 +5,7 @@ import { order } from "../../core/chain";
 import type { Sentence } from "../../core/words";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 
 /** Values of these parameters are names of the server; a reader is told what they stand for. */
 type Word = (value: string) => string;
@@ -15,6 +16,7 @@ export function useWords(incident: Incident) {
   const sentence = useSentence();
   const pick = usePick();
   const names = useNames();
+  const numberName = useNumberName();
   const { steps, hypotheses } = incident;
   return useCallback(
     (of: Sentence | null | undefined): string => {
@@ -38,7 +40,7 @@ export function useWords(incident: Incident) {
         was: whole,
         to: of.key === "journal.state" ? whole : state,
         cause: names.cause,
-        read: (value) => names.measure(value),
+        read: numberName,
         tier: (value) => t(`tier.${value as "light"}.name`, { defaultValue: value }),
         how: (value) => t(`incidents.verify.kind.${value as "plain"}`, { defaultValue: value }),
         collectors: (list) => list.split(", ").map(names.collector).join(", "),
@@ -63,7 +65,7 @@ export function useWords(incident: Incident) {
       );
       return sentence({ key: of.key, params }).trim();
     },
-    [steps, hypotheses, t, sentence, pick, names],
+    [steps, hypotheses, t, sentence, pick, names, numberName],
   );
 }
 

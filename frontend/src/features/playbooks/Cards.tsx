@@ -5,8 +5,8 @@ import { Link } from "../../components/Link";
 import { Prose } from "../../components/Prose";
 import { usePick } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 import classes from "./Playbooks.module.css";
-import { useNumberName } from "./reading";
 
 /** Things to do or to know: when, how, at what risk, and the number that shows whether it helped. */
 export function Cards({ cards }: { cards: readonly PlaybookCard[] }) {

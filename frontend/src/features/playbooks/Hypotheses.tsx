@@ -4,8 +4,8 @@ import { Link } from "../../components/Link";
 import { type Look, Verdict } from "../../components/Verdict";
 import { usePick } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
+import { useNumberName } from "../../lib/useNumberName";
 import classes from "./Playbooks.module.css";
-import { useNumberName } from "./reading";
 
 const STANDINGS: Record<HypothesisStand["standing"], Look> = {
   open: "absent",

@@ -2,8 +2,6 @@ import { useCallback, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Playbook, PlaybookChain, PlaybookStep, StepAnswer, StepVerdict } from "../../client/types";
 import { usePick } from "../../lib/i18n";
-import { useRules } from "../../lib/queries";
-import { useNames } from "../../lib/useNames";
 
 export const END = "end";
 export const ELSEWHERE = "playbook:";
@@ -29,21 +27,6 @@ export function useAbout(playbook: Playbook) {
       return found ? { sign: `H${at + 1}`, says: pick(found.says) } : { sign: about, says: about };
     },
     [playbook, pick, t],
-  );
-}
-
-/** What a number is called: a metric by its own name, a measure by the name that its rule gives it. */
-export function useNumberName(): (id: string) => string {
-  const names = useNames();
-  const rules = useRules().data;
-  return useCallback(
-    (id) => {
-      const rule = [...(rules?.values() ?? [])].find((one) =>
-        one.limits.some((limit) => limit.measure === id && limit.title),
-      );
-      return names.measure(id, rule?.id);
-    },
-    [rules, names],
   );
 }
 

@@ -52,7 +52,8 @@ export function CitedLines({ artifact, lines, name, run }: Props) {
         </Link>
       </figcaption>
       {query.data ? (
-        <pre className={classes.lines}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: lines that scroll sideways must be reachable by keyboard
+        <pre className={classes.lines} tabIndex={0}>
           {query.data.lines.map((line, i) => {
             const at = query.data.from + i;
             return (

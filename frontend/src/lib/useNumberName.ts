@@ -1,0 +1,18 @@
+import { useCallback } from "react";
+import { useRules } from "./queries";
+import { useNames } from "./useNames";
+
+/** What a number is called: a metric by its own name, a measure by the name that its rule gives it. */
+export function useNumberName(): (id: string) => string {
+  const names = useNames();
+  const rules = useRules().data;
+  return useCallback(
+    (id) => {
+      const rule = [...(rules?.values() ?? [])].find((one) =>
+        one.limits.some((limit) => limit.measure === id && limit.title),
+      );
+      return names.measure(id, rule?.id);
+    },
+    [rules, names],
+  );
+}
