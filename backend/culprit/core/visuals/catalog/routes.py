@@ -44,10 +44,10 @@ BUILDER = Builder(
     id="routes",
     title=TITLE,
     says=Text(
-        "One row per route as the access log tells it, `*` being all. A route whose p99 stands far from its p50 waits "
+        "One row per route as the access log tells it, * being all. A route whose p99 stands far from its p50 waits "
         "for something now and then; one that is slow throughout does too much; one that is quick and fails, fails "
         "early.",
-        "按访问日志每行一个路由，`*` 为全部。p99 远离 p50 的路由偶尔在等待什么；始终慢的路由做得太多；"
+        "按访问日志每行一个路由，* 为全部。p99 远离 p50 的路由偶尔在等待什么；始终慢的路由做得太多；"
         "又快又失败的路由是提前失败。",
     ),
     reads=reads(tables=["routes"]),

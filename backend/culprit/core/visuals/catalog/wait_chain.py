@@ -91,7 +91,7 @@ def _monitors(view: View) -> Visual | None:
     nodes = [Node(name, name, "thread", _cpu(kept.get(name))) for name in names]
     waiting = {edge.source for edge in edges}
     for name, row in ((name, kept[name]) for name in names if name not in waiting and name in kept):
-        dumps, frame = figure(row, "same_top", "count"), row.text("top_frame")
+        dumps, frame = figure(row, "same_top", "dumps"), row.text("top_frame")
         if dumps is not None and frame:
             at: NodeKind = (
                 "cpu" if row.text("state") == "RUNNABLE" else "sleep" if "sleep" in frame else "other"
@@ -110,7 +110,7 @@ def _monitors(view: View) -> Visual | None:
 
 
 def _held(row: Row) -> Edge | None:
-    dumps = figure(row, "dumps", "count")
+    dumps = figure(row, "dumps", "dumps")
     if dumps is None:
         return None
     return Edge(row.text("name"), row.text("owner"), row.text("lock_class") or row.text("waits_for"), dumps)
