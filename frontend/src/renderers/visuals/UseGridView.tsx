@@ -90,7 +90,7 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
       onClick={onOpen}
     >
       <Sign state={cell.state} />
-      <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>
+      <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>{" "}
       {cell.state !== "unknown" && <span className={classes.rule}>{names.rule(cell.rule)}</span>}
     </button>
   );
