@@ -107,11 +107,11 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
     below === undefined
       ? `M${start.x} ${start.y}C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`
       : `M${from.x + BOX.width / 2} ${from.y + BOX.height}V${below}H${to.x + BOX.width / 2 + 12}V${to.y + BOX.height + 2}`;
-  // Beside the box that is waited for lines meet; beside the one that waits each has a place of its own.
+  // Halfway, where edges of one box have parted already and edges to one box have not met yet.
   const text =
     below === undefined
-      ? { x: start.x + 6, y: start.y + (end.y - start.y) * 0.18 - 5, anchor: "start" as const }
-      : { x: (from.x + to.x) / 2 + BOX.width / 2, y: below - 4, anchor: "middle" as const };
+      ? { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 - 5 }
+      : { x: (from.x + to.x) / 2 + BOX.width / 2, y: below - 4 };
   return (
     <>
       <path
@@ -122,7 +122,7 @@ function Wait({ edge, from, to, below, arrow }: WaitProps) {
       />
       <Mark figure={edge.waited} label={pick(edge.via)}>
         <title>{pick(edge.via)}</title>
-        <text className={classes.waited} x={text.x} y={text.y} textAnchor={text.anchor}>
+        <text className={classes.waited} x={text.x} y={text.y} textAnchor="middle">
           {quantity(edge.waited.value, edge.waited.unit)}
           {edge.times && ` · ${quantity(edge.times.value, "count")}×`}
         </text>

@@ -46,8 +46,8 @@ export function StackedView({ body, label }: { body: StackedBody; label: string 
               </text>
             </g>
           ))}
-          {body.t_ms.map((t_ms, i) => (
-            <Bar key={t_ms} tracks={body.tracks} at={i} x={x(i)} width={bar} y={y} inks={id} />
+          {body.t_ms.map((_, i) => (
+            <Bar key={i} tracks={body.tracks} at={i} x={x(i)} width={bar} y={y} inks={id} />
           ))}
           {named.map((i) => (
             <text
@@ -161,7 +161,7 @@ export function StackedTable({ body, label }: { body: StackedBody; label: string
       </thead>
       <tbody>
         {body.t_ms.map((t_ms, i) => (
-          <tr key={t_ms}>
+          <tr key={i}>
             <td className="num">{time.time(t_ms * 1e6, 1e9)}</td>
             {body.tracks.map((track) => (
               <td key={track.id} className="right num">

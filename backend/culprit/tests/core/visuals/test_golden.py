@@ -60,12 +60,12 @@ def drawn(builder: str, case: Case) -> list[dict[str, Any]]:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to nine digits: the last bits of a float depend on the machine."""
+    """Numbers to nine digits, times to a thousandth: the last bits of a float depend on the machine."""
     plain = json.loads(to_json(value))
 
     def walk(one: Any) -> Any:
         if isinstance(one, float):
-            return float(f"{one:.9g}")
+            return float(f"{one:.9g}") if abs(one) < 1e12 else round(one, 3)
         if isinstance(one, dict):
             return {name: walk(each) for name, each in one.items()}
         return [walk(each) for each in one] if isinstance(one, list) else one
