@@ -2,6 +2,7 @@
 import "./admin.ts";
 import "./captures.ts";
 import "./diagnoses.ts";
+import "./fleet.ts";
 import "./hosts.ts";
 import "./playbooks.ts";
 import "./visuals.ts";

@@ -1,7 +1,7 @@
 """What rules last said about one host, folded into the cells of the USE grid.
 
-A host is known by its newest looks, the newest first. A look that asked little (a stage of a diagnosis) does not take
-back what the one before it said: each rule counts with its newest word, and that has the age of its own look.
+A host is known by its newest looks. A look that asked little (a stage of a diagnosis) does not take back what the one
+before it said: each rule counts with its newest word, and that has the age of its own look.
 """
 
 from __future__ import annotations
@@ -66,16 +66,6 @@ class Cell:
     word: Word
     said: int
     fired: int
-
-
-def newest(words: Iterable[Word]) -> dict[str, Word]:
-    """Each rule's word in the newest look that it spoke in."""
-    found: dict[str, Word] = {}
-    for word in words:
-        kept = found.get(word.rule)
-        if kept is None or word.look < kept.look:
-            found[word.rule] = word
-    return found
 
 
 def cells(words: Mapping[str, Word]) -> dict[Place, Cell]:

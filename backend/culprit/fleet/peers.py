@@ -22,16 +22,16 @@ from culprit.core.peers import LEAST_PEERS, OUTLIER_Z, Compared, compare, most_u
 from culprit.core.rules.contract import Measure
 from culprit.core.rules.read import unit_of
 from culprit.core.rules.registry import RULES
-from culprit.findings.schemas import TextRead
 from culprit.fleet import read
 from culprit.fleet.read import Seen
 from culprit.fleet.schemas import (
     FleetHostRead,
-    LabelRead,
+    FleetLabelRead,
+    FleetStandingRead,
     PeerGroupRead,
     PeerMeasureRead,
     PeersRead,
-    StandingRead,
+    TextRead,
 )
 from culprit.kit.clock import now
 
@@ -82,13 +82,13 @@ def peers(
     )
 
 
-def _labels(seen: Sequence[Seen]) -> list[LabelRead]:
+def _labels(seen: Sequence[Seen]) -> list[FleetLabelRead]:
     hosts: Counter[str] = Counter(name for one in seen for name in one.row.labels)
     values = {name: len({one.row.labels[name] for one in seen if name in one.row.labels}) for name in hosts}
-    return [LabelRead(name=name, hosts=hosts[name], values=values[name]) for name in sorted(hosts)]
+    return [FleetLabelRead(name=name, hosts=hosts[name], values=values[name]) for name in sorted(hosts)]
 
 
-def _usual(seen: Sequence[Seen], known: Sequence[LabelRead]) -> str:
+def _usual(seen: Sequence[Seen], known: Sequence[FleetLabelRead]) -> str:
     """The first label with a group that is big enough, those that say what a host is for before all others."""
     names = [one.name for one in known]
     for name in sorted(names, key=lambda one: (one not in USUAL_LABELS, names.index(one))):
@@ -150,7 +150,7 @@ def _measure(one: Compared, words: Mapping[UUID, Word]) -> PeerMeasureRead:
         median=one.spread.median,
         step=one.spread.step,
         standings=[
-            StandingRead(
+            FleetStandingRead(
                 host_id=UUID(each.who),
                 value=each.value,
                 z=each.z,

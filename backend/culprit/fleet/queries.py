@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import and_, case, func, literal_column, select, true
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import and_, case, func, select, true
+from sqlalchemy.dialects.postgresql import JSONB, distinct_on
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
@@ -20,14 +20,10 @@ from culprit.auth.policy import visible
 from culprit.core.rules.contract import Severity
 from culprit.models import Capture, Evaluation, Finding, Host, Run
 
-#: Looks of a host that count. A diagnosis takes up to three captures: the look before it is still known.
-LOOKS = 4
+#: Looks of a host that count. A diagnosis takes up to three captures, of which the first asks the most.
+LOOKS = 3
 #: More hosts than this are not drawn: a label says which.
 MOST_HOSTS = 500
-
-
-Quiet = tuple[str, float | None, float | None]
-"""What stayed quiet: the rule, its value and its threshold, None where nothing was there to be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +58,15 @@ class FiredRow:
     value: float | None
     threshold: float | None
     subjects: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """What stayed quiet on one run, side by side; a value is None where nothing was there to be measured."""
+
+    rules: list[str]
+    values: list[float | None]
+    thresholds: list[float | None]
 
 
 def hosts(
@@ -130,20 +135,15 @@ def fired(session: Session, run_ids: Sequence[UUID]) -> list[FiredRow]:
     return [FiredRow(*row) for row in session.execute(query)]
 
 
-def quiet(session: Session, run_ids: Sequence[UUID]) -> dict[UUID, list[Quiet]]:
-    """What stayed quiet, by run. The citations of quiet numbers stay in the database."""
-    one = func.jsonb_array_elements(Evaluation.quiet).table_valued("value", name="one")
-    own = literal_column("one.value -> 'numbers' -> 0")
-    said = (
-        select(
-            func.jsonb_agg(
-                func.jsonb_build_array(
-                    literal_column("one.value -> 'rule'"), own.op("->")("value"), own.op("->")("threshold")
-                )
-            )
-        )
-        .select_from(one)
-        .scalar_subquery()
+def quiet(session: Session, run_ids: Sequence[UUID]) -> dict[UUID, Quiet]:
+    """What stayed quiet, by run: a hundred numbers each. Their citations, nine tenths of it, stay in the database."""
+    one = func.jsonb_array_elements(Evaluation.quiet).table_valued("value", name="one").lateral()
+    own = one.c.value.op("->")("numbers").op("->")(0)
+    columns = (one.c.value.op("->")("rule"), own.op("->")("value"), own.op("->")("threshold"))
+    query = (
+        select(Evaluation.run_id, *(func.jsonb_agg(column, type_=JSONB) for column in columns))
+        .join(one, true())
+        .where(Evaluation.run_id.in_(run_ids))
+        .group_by(Evaluation.run_id)
     )
-    query = select(Evaluation.run_id, said).where(Evaluation.run_id.in_(run_ids))
-    return {row[0]: [(one[0], one[1], one[2]) for one in row[1] or ()] for row in session.execute(query)}
+    return {row[0]: Quiet(*row[1:]) for row in session.execute(query)}

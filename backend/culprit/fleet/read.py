@@ -10,15 +10,15 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
-from culprit.core.fleet import Word, newest, worst
+from culprit.core.fleet import Word, worst
 from culprit.core.rules.read import unit_of
 from culprit.core.rules.registry import RULES
 from culprit.core.rules.use import PLACES
-from culprit.findings.schemas import TextRead
 from culprit.fleet import queries
-from culprit.fleet.queries import FiredRow, HostRow, LookRow
-from culprit.fleet.schemas import LookRead, RuleShort, WordRead
+from culprit.fleet.queries import FiredRow, HostRow, LookRow, Quiet
+from culprit.fleet.schemas import FleetLookRead, FleetRuleRead, FleetWordRead, TextRead
 
+NOTHING = Quiet([], [], [])
 Labels = Sequence[tuple[str, str]]
 
 
@@ -37,7 +37,7 @@ class Seen:
             "name": self.row.name,
             "labels": self.row.labels,
             "state": self.row.state,
-            "looks": [LookRead(run_id=one.run_id, plan=one.plan, at=at(one)) for one in self.looks],
+            "looks": [FleetLookRead(run_id=one.run_id, plan=one.plan, at=at(one)) for one in self.looks],
             "worst": worst(self.words.values()),
         }
 
@@ -58,39 +58,39 @@ def fleet(session: Session, actor: Actor, labels: Labels) -> tuple[list[Seen], i
     for one in queries.fired(session, run_ids):
         fired.setdefault(one.run_id, []).append(one)
     quiet = queries.quiet(session, run_ids)
-    seen = [
-        Seen(row, looks.get(row.id, ()), newest(_words(looks.get(row.id, ()), fired, quiet))) for row in rows
-    ]
+    seen = [Seen(row, looks.get(row.id, ()), _words(looks.get(row.id, ()), fired, quiet)) for row in rows]
     return seen, total - len(rows)
 
 
 def _words(
     looks: Sequence[LookRow],
     fired: Mapping[UUID, Sequence[FiredRow]],
-    quiet: Mapping[UUID, Sequence[queries.Quiet]],
-) -> Iterable[Word]:
-    """Everything that was said of a host. Rules that are no more have nothing to say."""
+    quiet: Mapping[UUID, Quiet],
+) -> dict[str, Word]:
+    """Each rule's word in the newest look that it spoke in. Rules that are no more have nothing to say."""
+    found: dict[str, Word] = {}
     for number, look in enumerate(looks):
         for row in fired.get(look.run_id, ()):
-            rule = RULES.get(row.rule)
-            if rule is not None:
-                yield Word(
-                    row.rule, row.state, row.severity, rule.op, number, row.value, row.threshold, row.subject,
-                    row.subjects,
+            if row.rule in RULES and row.rule not in found:
+                found[row.rule] = Word(
+                    row.rule, row.state, row.severity, RULES[row.rule].op, number, row.value, row.threshold,
+                    row.subject, row.subjects,
                 )  # fmt: skip
-        for rule_id, value, threshold in quiet.get(look.run_id, ()):
-            rule = RULES.get(rule_id)
-            if rule is not None:
-                yield Word(rule_id, "quiet", rule.levels[0][0], rule.op, number, value, threshold)
+        silent = quiet.get(look.run_id, NOTHING)
+        for name, value, threshold in zip(silent.rules, silent.values, silent.thresholds, strict=True):
+            if name not in found and name in RULES:
+                rule = RULES[name]
+                found[name] = Word(name, "quiet", rule.levels[0][0], rule.op, number, value, threshold)
+    return found
 
 
-def word(one: Word) -> WordRead:
+def word(one: Word) -> FleetWordRead:
     """A word as it is sent."""
-    return WordRead(**word_values(one))
+    return FleetWordRead(**word_values(one))
 
 
 def word_values(one: Word) -> dict[str, object]:
-    """The fields of WordRead."""
+    """The fields of FleetWordRead."""
     return {
         "rule": one.rule,
         "state": one.state,
@@ -103,12 +103,12 @@ def word_values(one: Word) -> dict[str, object]:
     }
 
 
-def rules(ids: Iterable[str]) -> dict[str, RuleShort]:
+def rules(ids: Iterable[str]) -> dict[str, FleetRuleRead]:
     """What is needed to show words of these rules."""
     found = {}
     for rule_id in sorted(set(ids)):
         rule, place = RULES[rule_id], PLACES.get(rule_id)
-        found[rule_id] = RuleShort(
+        found[rule_id] = FleetRuleRead(
             title=TextRead(en=rule.title.en, zh=rule.title.zh),
             unit=unit_of(rule.measure),
             op=rule.op,

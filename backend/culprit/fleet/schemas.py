@@ -8,14 +8,21 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from culprit.findings.schemas import Grade, Severity, TextRead
+from culprit.core.rules.contract import Severity
+from culprit.core.rules.use import Letter, Resource
 
 State = Literal["fired", "inconclusive", "quiet"]
-Resource = Literal["cpu", "memory", "disk", "network", "application", "kernel"]
-Letter = Literal["utilisation", "saturation", "errors"]
+Grade = Literal["direct", "mechanism", "correlational", "context"]
 
 
-class LookRead(BaseModel):
+class TextRead(BaseModel):
+    """A fixed text."""
+
+    en: str
+    zh: str
+
+
+class FleetLookRead(BaseModel):
     """One evaluated run; `at` is when it measured last."""
 
     run_id: UUID
@@ -23,7 +30,7 @@ class LookRead(BaseModel):
     at: datetime
 
 
-class RuleShort(BaseModel):
+class FleetRuleRead(BaseModel):
     """What is needed to show a word of a rule; the rest is in GET /rules."""
 
     title: TextRead
@@ -34,7 +41,7 @@ class RuleShort(BaseModel):
     letter: Letter | None
 
 
-class WordRead(BaseModel):
+class FleetWordRead(BaseModel):
     """What one rule last said of a host. `look` is a place in the host's `looks`."""
 
     rule: str
@@ -47,7 +54,7 @@ class WordRead(BaseModel):
     look: int
 
 
-class CellRead(WordRead):
+class FleetCellRead(FleetWordRead):
     """The worst word of a cell, how many of the cell's rules spoke at all, and how many of them fired."""
 
     said: int
@@ -61,35 +68,34 @@ class FleetHostRead(BaseModel):
     name: str
     labels: dict[str, str]
     state: Literal["active", "imported", "retired"]
-    looks: list[LookRead]
+    looks: list[FleetLookRead]
     worst: Severity | None
 
 
 class UseHostRead(FleetHostRead):
     """A row of the grid: `<resource>.<letter>` → what is there. A cell that nobody looked at is not in it."""
 
-    cells: dict[str, CellRead]
+    cells: dict[str, FleetCellRead]
 
 
 class FleetRead(BaseModel):
     """What every view of the fleet says: when, which rules it speaks of, and how many hosts were left out."""
 
     at: datetime
-    rules: dict[str, RuleShort]
+    rules: dict[str, FleetRuleRead]
     left_out: int
 
 
 class UseRead(FleetRead):
-    """The USE grid. `asks` counts the rules that each column has."""
+    """The USE grid; `rules` are all that have a place in it."""
 
     hosts: list[UseHostRead]
-    asks: dict[str, int]
 
 
 class FindingsHostRead(FleetHostRead):
     """A row of the matrix: what fired; which of the matrix's other rules were asked and quiet, or not sure."""
 
-    fired: list[WordRead]
+    fired: list[FleetWordRead]
     inconclusive: list[str]
     quiet: list[str]
 
@@ -100,7 +106,7 @@ class FindingsMatrixRead(FleetRead):
     hosts: list[FindingsHostRead]
 
 
-class LabelRead(BaseModel):
+class FleetLabelRead(BaseModel):
     """A label that groups can be made by: how many hosts carry it, and with how many values."""
 
     name: str
@@ -108,7 +114,7 @@ class LabelRead(BaseModel):
     values: int
 
 
-class StandingRead(BaseModel):
+class FleetStandingRead(BaseModel):
     """One host among its peers."""
 
     host_id: UUID
@@ -128,7 +134,7 @@ class PeerMeasureRead(BaseModel):
     n: int
     median: float
     step: float
-    standings: list[StandingRead]
+    standings: list[FleetStandingRead]
 
 
 class PeerGroupRead(BaseModel):
@@ -149,7 +155,7 @@ class PeersRead(BaseModel):
 
     at: datetime
     label: str
-    labels: list[LabelRead]
+    labels: list[FleetLabelRead]
     without: int
     left_out: int
     groups: list[PeerGroupRead]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
@@ -12,9 +10,9 @@ from culprit.core.fleet import Cell, cells
 from culprit.core.rules.use import PLACES, Place
 from culprit.fleet import read
 from culprit.fleet.schemas import (
-    CellRead,
     FindingsHostRead,
     FindingsMatrixRead,
+    FleetCellRead,
     UseHostRead,
     UseRead,
 )
@@ -25,23 +23,21 @@ def use(session: Session, actor: Actor, labels: read.Labels) -> UseRead:
     """The USE grid of the visible hosts with these labels."""
     policy(actor, "finding.read")
     seen, left_out = read.fleet(session, actor, labels)
-    hosts, shown = [], set()
-    for one in seen:
-        found = cells(one.words)
-        shown.update(cell.word.rule for cell in found.values())
-        hosts.append(
-            UseHostRead(**one.short(), cells={_column(place): _cell(cell) for place, cell in found.items()})
+    hosts = [
+        UseHostRead(
+            **one.short(), cells={_column(place): _cell(cell) for place, cell in cells(one.words).items()}
         )
-    asks = Counter(_column(place) for place in PLACES.values())
-    return UseRead(at=now(), hosts=hosts, rules=read.rules(shown), asks=dict(asks), left_out=left_out)
+        for one in seen
+    ]
+    return UseRead(at=now(), hosts=hosts, rules=read.rules(PLACES), left_out=left_out)
 
 
 def _column(place: Place) -> str:
     return f"{place.resource}.{place.letter}"
 
 
-def _cell(cell: Cell) -> CellRead:
-    return CellRead(**read.word_values(cell.word), said=cell.said, fired=cell.fired)
+def _cell(cell: Cell) -> FleetCellRead:
+    return FleetCellRead(**read.word_values(cell.word), said=cell.said, fired=cell.fired)
 
 
 def findings(session: Session, actor: Actor, labels: read.Labels) -> FindingsMatrixRead:

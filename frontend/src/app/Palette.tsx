@@ -11,6 +11,7 @@ import {
   Clock,
   FileInput,
   Flame,
+  Grid3x3,
   Languages,
   Plus,
   Ruler,
@@ -154,6 +155,7 @@ function useCommands(): Command[] {
   if (may("capture.import"))
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
+  add("fleet", t("nav.fleet"), <Grid3x3 size={SIZE} />, () => void navigate({ to: "/fleet" }));
   add(
     "diagnoses",
     t("nav.diagnoses"),

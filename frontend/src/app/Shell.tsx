@@ -15,6 +15,7 @@ import {
   Camera,
   CircleHelp,
   Flame,
+  Grid3x3,
   Moon,
   Ruler,
   Search as SearchIcon,
@@ -42,6 +43,7 @@ const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
 const PLACES = [
   { to: "/hosts", key: "nav.hosts", icon: Server },
+  { to: "/fleet", key: "nav.fleet", icon: Grid3x3 },
   { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
   { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },

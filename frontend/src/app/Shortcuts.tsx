@@ -29,6 +29,16 @@ const SHEET = [
     ],
   ],
   [
+    "fleet",
+    [
+      ["← ↑ → ↓", "cells"],
+      ["Enter", "openCell"],
+      ["Space", "chooseRow"],
+      ["Page ↑ ↓", "page"],
+      ["Home End", "ends"],
+    ],
+  ],
+  [
     "mouse",
     [
       ["drag", "mouseBrush"],

@@ -72,6 +72,7 @@ const diagnosis = screen(
   () => import("../features/diagnoses/DiagnosisPage"),
   "DiagnosisPage",
 );
+const fleet = screen("/fleet", () => import("../features/fleet/FleetPage"), "FleetPage");
 const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
 const profiles = screen("/profiles", () => import("../features/profile/ProfilesPage"), "ProfilesPage");
@@ -107,6 +108,7 @@ const routeTree = root.addChildren([
     artifact,
     diagnoses,
     diagnosis,
+    fleet,
     rules,
     playbooks,
     profiles,

@@ -456,6 +456,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fleet/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What fired where
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        get: operations["fleet_get_findings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/peers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which host is unlike the others
+         * @description Groups of hosts with the same label, and the measures in which one of them is unlike the others.
+         */
+        get: operations["fleet_get_peers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * USE grid
+         * @description Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts.
+         */
+        get: operations["fleet_get_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -1206,6 +1266,8 @@ export interface paths {
         /**
          * Get Run Visuals
          * @description What a run brought home, as pictures: all, those with these ids, and those that illustrate these rules.
+         *
+         *     Where a picture can show two runs, that of `baseline` is the one before.
          */
         get: operations["visuals_get_run_visuals"];
         put?: never;
@@ -2176,6 +2238,73 @@ export interface components {
             note: components["schemas"]["TextRead"];
         };
         /**
+         * CpuHeat
+         * @description Matrices over the same CPUs and the columns that begin at `t_ns`, the busiest vector first.
+         *
+         *     `step_ns` is how long a column is. `busy` is the time of each CPU in softirqs, in percent, where it is known.
+         */
+        CpuHeat: {
+            /** Busy */
+            busy: (components["schemas"]["Figure"] | null)[];
+            /** Cpus */
+            cpus: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "cpu_heat";
+            /** Matrices */
+            matrices: components["schemas"]["CpuMatrix"][];
+            /** Step Ns */
+            step_ns: number;
+            /** T Ns */
+            t_ns: number[];
+        };
+        /**
+         * CpuMatrix
+         * @description `values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `cite` that they were read from.
+         *
+         *     `uneven` is the rate of the busiest CPU over the mean of all, `most` that of the busiest one, `busiest`.
+         */
+        CpuMatrix: {
+            /** Busiest */
+            busiest: string;
+            cite: components["schemas"]["Citation"];
+            /** Lines */
+            lines: number[];
+            most: components["schemas"]["Figure"];
+            total: components["schemas"]["Figure"];
+            uneven: components["schemas"]["Figure"] | null;
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[][];
+            /** Vector */
+            vector: string;
+        };
+        /**
+         * Cpuset
+         * @description Where a group or process may run and have its memory.
+         */
+        Cpuset: {
+            /** About */
+            about: string;
+            cite: components["schemas"]["Citation"];
+            /** Cpu Nodes */
+            cpu_nodes: string;
+            /** Cpus */
+            cpus: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Mem Nodes */
+            mem_nodes: string;
+            /**
+             * Mismatch
+             * @enum {string}
+             */
+            mismatch: "none" | "partial" | "disjoint";
+        };
+        /**
          * CredentialCreate
          * @description A credential with a name of its own, for several hosts.
          */
@@ -2463,6 +2592,23 @@ export interface components {
             }[];
         };
         /**
+         * Dot
+         * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
+         *
+         *     `own` is the host that is asked about, whose name may be empty.
+         */
+        Dot: {
+            figure: components["schemas"]["Figure"];
+            /** Host */
+            host: string;
+            /** Own */
+            own: boolean;
+            /** Unlike */
+            unlike: boolean;
+            /** Z */
+            z: number | null;
+        };
+        /**
          * Edge
          * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
          */
@@ -2624,6 +2770,216 @@ export interface components {
             subject: {
                 [key: string]: string;
             };
+        };
+        /**
+         * FindingsHostRead
+         * @description A row of the matrix: what fired; which of the matrix's other rules were asked and quiet, or not sure.
+         */
+        FindingsHostRead: {
+            /** Fired */
+            fired: components["schemas"]["FleetWordRead"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Inconclusive */
+            inconclusive: string[];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /** Quiet */
+            quiet: string[];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FindingsMatrixRead
+         * @description Host × rule, for every rule that fired somewhere.
+         */
+        FindingsMatrixRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["FindingsHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
+        };
+        /**
+         * FleetCellRead
+         * @description The worst word of a cell, how many of the cell's rules spoke at all, and how many of them fired.
+         */
+        FleetCellRead: {
+            /** Fired */
+            fired: number;
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /** Said */
+            said: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * FleetHostRead
+         * @description A host, its newest looks (the newest first), and the worst that fired.
+         */
+        FleetHostRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * FleetLabelRead
+         * @description A label that groups can be made by: how many hosts carry it, and with how many values.
+         */
+        FleetLabelRead: {
+            /** Hosts */
+            hosts: number;
+            /** Name */
+            name: string;
+            /** Values */
+            values: number;
+        };
+        /**
+         * FleetLookRead
+         * @description One evaluated run; `at` is when it measured last.
+         */
+        FleetLookRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Plan */
+            plan: string;
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+        };
+        /**
+         * FleetRuleRead
+         * @description What is needed to show a word of a rule; the rest is in GET /rules.
+         */
+        FleetRuleRead: {
+            /**
+             * Grade
+             * @enum {string}
+             */
+            grade: "direct" | "mechanism" | "correlational" | "context";
+            /** Letter */
+            letter: ("utilisation" | "saturation" | "errors") | null;
+            /** Op */
+            op: string;
+            /** Resource */
+            resource: ("cpu" | "memory" | "disk" | "network" | "application" | "kernel") | null;
+            title: components["schemas"]["TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * FleetStandingRead
+         * @description One host among its peers.
+         */
+        FleetStandingRead: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /** Look */
+            look: number;
+            /** Unlike */
+            unlike: boolean;
+            /** Value */
+            value: number;
+            /** Z */
+            z: number;
+        };
+        /**
+         * FleetWordRead
+         * @description What one rule last said of a host. `look` is a place in the host's `looks`.
+         */
+        FleetWordRead: {
+            /** Look */
+            look: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "info" | "warn" | "critical";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "inconclusive" | "quiet";
+            /** Subject */
+            subject: {
+                [key: string]: string;
+            };
+            /** Subjects */
+            subjects: number;
+            /** Threshold */
+            threshold: number | null;
+            /** Value */
+            value: number | null;
         };
         /**
          * Gantt
@@ -3222,6 +3578,15 @@ export interface components {
             state: "good" | "warn" | "bad" | "no_data";
         };
         /**
+         * Level
+         * @description A horizontal line: a limit, a capacity.
+         */
+        Level: {
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
          * LimitRead
          * @description One threshold of a rule. `title` says what is measured, where that is no plain metric.
          */
@@ -3333,6 +3698,30 @@ export interface components {
             password: string;
         };
         /**
+         * LongWait
+         * @description One wait: who, from when on, how long, for which CPU, and who ran there instead, the longest first.
+         *
+         *     `preempted`: it was taken off the CPU, else it was woken. `others` is what further tasks ran meanwhile.
+         */
+        LongWait: {
+            /** Comm */
+            comm: string;
+            /** Cpu */
+            cpu: number;
+            /** From Ns */
+            from_ns: number;
+            /** Instead */
+            instead: components["schemas"]["Ran"][];
+            others: components["schemas"]["Figure"] | null;
+            /** Pid */
+            pid: number;
+            /** Preempted */
+            preempted: boolean;
+            /** Tid */
+            tid: number;
+            waited: components["schemas"]["Figure"];
+        };
+        /**
          * Loss
          * @description One counter of a layer: how often per second, and how often in all where that is known.
          *
@@ -3428,6 +3817,21 @@ export interface components {
             title: components["schemas"]["TextRead"];
             /** Unit */
             unit: string;
+        };
+        /**
+         * Moment
+         * @description Something that happened at an instant, across all panels; it may lie before the first reading.
+         */
+        Moment: {
+            cite: components["schemas"]["Citation"];
+            /** Detail */
+            detail: string;
+            /** Grave */
+            grave: boolean;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** T Ns */
+            t_ns: number;
         };
         /**
          * Named
@@ -3545,6 +3949,57 @@ export interface components {
             reason: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * NumaCell
+         * @description What CPUs of the row have on the node of the column; None is no data.
+         *
+         *     `near`: the CPUs are of that node. `distance` is what the firmware tells, 10 is local. `mismatch` says why this
+         *     memory is on the wrong node, where it is.
+         */
+        NumaCell: {
+            /** Distance */
+            distance?: number | null;
+            figure: components["schemas"]["Figure"] | null;
+            mismatch?: components["schemas"]["Sentence"] | null;
+            /** Near */
+            near: boolean;
+        };
+        /**
+         * NumaMatrix
+         * @description Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node.
+         */
+        NumaMatrix: {
+            /** Columns */
+            columns: string[];
+            /**
+             * Cpusets
+             * @default []
+             */
+            cpusets: components["schemas"]["Cpuset"][];
+            /** Far Pct */
+            far_pct: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "numa_matrix";
+            /** Rows */
+            rows: components["schemas"]["NumaRow"][];
+            /** Says */
+            says: components["schemas"]["Text"] | string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * NumaRow
+         * @description CPUs of these nodes; none where it is only known that they are of another node than the memory.
+         */
+        NumaRow: {
+            /** Cells */
+            cells: components["schemas"]["NumaCell"][];
+            /** Nodes */
+            nodes: string[];
         };
         /**
          * NumberRead
@@ -3665,6 +4120,90 @@ export interface components {
             next?: string | null;
         };
         /**
+         * Panel
+         * @description Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
+         *
+         *     `beside` are drawn dashed: of another collector, brought to the same times, in the same unit.
+         */
+        Panel: {
+            /**
+             * Beside
+             * @default []
+             */
+            beside: components["schemas"]["Track"][];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /**
+             * Levels
+             * @default []
+             */
+            levels: components["schemas"]["Level"][];
+            /**
+             * Look
+             * @enum {string}
+             */
+            look: "line" | "area" | "stack";
+            /** T Ns */
+            t_ns: number[];
+            /** Tracks */
+            tracks: components["schemas"]["Track"][];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Panels
+         * @description `facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_say`.
+         */
+        Panels: {
+            /**
+             * Facts
+             * @default []
+             */
+            facts: [
+                components["schemas"]["Text"] | string,
+                components["schemas"]["Figure"]
+            ][];
+            /** From Ns */
+            from_ns: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "panels";
+            /**
+             * Moments
+             * @default []
+             */
+            moments: components["schemas"]["Moment"][];
+            /** Panels */
+            panels: components["schemas"]["Panel"][];
+            /**
+             * Parts
+             * @default []
+             */
+            parts: components["schemas"]["Part"][];
+            /**
+             * Parts Say
+             * @default
+             */
+            parts_say: components["schemas"]["Text"] | string;
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
+         * Part
+         * @description One share of something: where blocked tasks stand, who faults. `about` is what the host calls it.
+         */
+        Part: {
+            /** About */
+            about: string;
+            figure: components["schemas"]["Figure"];
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
          * PathStep
          * @description A frame between the root and the one that a tree begins with.
          */
@@ -3673,6 +4212,79 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+        };
+        /**
+         * PeerGroupRead
+         * @description Hosts with the same label. With fewer than five fresh ones nothing is compared.
+         *
+         *     `measures` are those in which somebody is unlike the others, the most unusual first; `agree` counts the others.
+         */
+        PeerGroupRead: {
+            /** Agree */
+            agree: number;
+            /** Hosts */
+            hosts: components["schemas"]["FleetHostRead"][];
+            /** Measures */
+            measures: components["schemas"]["PeerMeasureRead"][];
+            /** Stale */
+            stale: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * PeerMeasureRead
+         * @description One number over a group, the most unusual host first. `step` is one of z, in the unit.
+         */
+        PeerMeasureRead: {
+            /** Measure */
+            measure: string;
+            /** Median */
+            median: number;
+            /** N */
+            n: number;
+            /** Rule */
+            rule: string;
+            /** Standings */
+            standings: components["schemas"]["FleetStandingRead"][];
+            /** Step */
+            step: number;
+            title: components["schemas"]["TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * PeerStrips
+         * @description Strips, the one in which somebody is most unlike the others first.
+         */
+        PeerStrips: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "peer_strips";
+            /** Strips */
+            strips: components["schemas"]["Strip"][];
+        };
+        /**
+         * PeersRead
+         * @description Who is unlike the others. `label` is the one that groups were made by; `without` counts hosts that lack it.
+         */
+        PeersRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Groups */
+            groups: components["schemas"]["PeerGroupRead"][];
+            /** Label */
+            label: string;
+            /** Labels */
+            labels: components["schemas"]["FleetLabelRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Without */
+            without: number;
         };
         /**
          * Pin
@@ -4097,6 +4709,19 @@ export interface components {
             series: number;
         };
         /**
+         * Ran
+         * @description Somebody who ran on the CPU during a wait, and for how long of it.
+         */
+        Ran: {
+            /** Comm */
+            comm: string;
+            /** Pid */
+            pid: number;
+            ran: components["schemas"]["Figure"];
+            /** Tid */
+            tid: number;
+        };
+        /**
          * RankingRead
          * @description What findings add up to.
          */
@@ -4385,6 +5010,21 @@ export interface components {
             tasks: {
                 [key: string]: number | string;
             }[];
+        };
+        /**
+         * SchedLatency
+         * @description The waits of one capture, and of the one that it is compared with.
+         */
+        SchedLatency: {
+            before: components["schemas"]["Waits"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "sched_latency";
+            now: components["schemas"]["Waits"];
+            /** Worst */
+            worst: components["schemas"]["LongWait"][];
         };
         /**
          * SchedRead
@@ -4812,6 +5452,28 @@ export interface components {
             };
         };
         /**
+         * Strip
+         * @description One number over a group of `hosts`, the most unusual first. From `low` to `high` a host is like the others.
+         */
+        Strip: {
+            /** Dots */
+            dots: components["schemas"]["Dot"][];
+            /** High */
+            high: number | null;
+            /** Hosts */
+            hosts: number;
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+            /** Low */
+            low: number | null;
+            /** Median */
+            median: number | null;
+            /** Unit */
+            unit: string;
+        };
+        /**
          * TableRow
          * @description One function: `self` where it is innermost, `total` where it is anywhere on a stack.
          */
@@ -5026,6 +5688,133 @@ export interface components {
             tree: components["schemas"]["TreeNode"];
         };
         /**
+         * UseCell
+         * @description One question about one resource. `rule` is whose finding says most about it.
+         *
+         *     `unknown` is not looked at, with the reason. `figure` is what the rule compared with `threshold`. Of the `asked`
+         *     rules of the cell `said` had their data and `fired` fired.
+         */
+        UseCell: {
+            /**
+             * Asked
+             * @default 0
+             */
+            asked: number;
+            figure?: components["schemas"]["Figure"] | null;
+            /**
+             * Fired
+             * @default 0
+             */
+            fired: number;
+            /**
+             * Letter
+             * @enum {string}
+             */
+            letter: "utilisation" | "saturation" | "errors";
+            /** Op */
+            op?: (">" | ">=" | "<" | "<=" | "==" | "!=") | null;
+            reason?: components["schemas"]["Sentence"] | null;
+            /**
+             * Rule
+             * @default
+             */
+            rule: string;
+            /**
+             * Said
+             * @default 0
+             */
+            said: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "critical" | "warn" | "info" | "quiet" | "inconclusive" | "unknown";
+            /**
+             * Subject
+             * @default []
+             */
+            subject: [
+                string,
+                string
+            ][];
+            /** Threshold */
+            threshold?: number | null;
+        };
+        /**
+         * UseGrid
+         * @description All resources of one host.
+         */
+        UseGrid: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "use_grid";
+            /** Rows */
+            rows: components["schemas"]["UseRow"][];
+        };
+        /**
+         * UseHostRead
+         * @description A row of the grid: `<resource>.<letter>` → what is there. A cell that nobody looked at is not in it.
+         */
+        UseHostRead: {
+            /** Cells */
+            cells: {
+                [key: string]: components["schemas"]["FleetCellRead"];
+            };
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Looks */
+            looks: components["schemas"]["FleetLookRead"][];
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "imported" | "retired";
+            /** Worst */
+            worst: ("info" | "warn" | "critical") | null;
+        };
+        /**
+         * UseRead
+         * @description The USE grid; `rules` are all that have a place in it.
+         */
+        UseRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Hosts */
+            hosts: components["schemas"]["UseHostRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Rules */
+            rules: {
+                [key: string]: components["schemas"]["FleetRuleRead"];
+            };
+        };
+        /**
+         * UseRow
+         * @description One resource: its cells in the order of the letters.
+         */
+        UseRow: {
+            /** Cells */
+            cells: components["schemas"]["UseCell"][];
+            /** Id */
+            id: string;
+            /** Label */
+            label: components["schemas"]["Text"] | string;
+        };
+        /**
          * UserCreate
          * @description A new account; without a password the answer holds a login link.
          */
@@ -5131,7 +5920,7 @@ export interface components {
          */
         VisualRead: {
             /** Body */
-            body: (components["schemas"]["CallPath"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"]) | null;
+            body: (components["schemas"]["CallPath"] | components["schemas"]["CpuHeat"] | components["schemas"]["Gantt"] | components["schemas"]["Gauges"] | components["schemas"]["Graph"] | components["schemas"]["Histogram"] | components["schemas"]["Ladder"] | components["schemas"]["NumaMatrix"] | components["schemas"]["Panels"] | components["schemas"]["PeerStrips"] | components["schemas"]["SchedLatency"] | components["schemas"]["Stacked"] | components["schemas"]["Stages"] | components["schemas"]["UseGrid"]) | null;
             /** Builder */
             builder: string;
             /** Collectors */
@@ -5161,6 +5950,23 @@ export interface components {
                 [key: string]: string;
             };
             title: components["schemas"]["TextRead"];
+        };
+        /**
+         * Waits
+         * @description `counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `most` in ms.
+         */
+        Waits: {
+            average: components["schemas"]["Figure"];
+            /** Counts */
+            counts: number[];
+            /** Edges Us */
+            edges_us: number[];
+            /** Lost Share */
+            lost_share: number;
+            most: components["schemas"]["Figure"];
+            p99: components["schemas"]["Figure"];
+            /** Waits */
+            waits: number;
         };
         /**
          * WayRead
@@ -6984,6 +7790,207 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffTreeRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_findings: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingsMatrixRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_peers: {
+        parameters: {
+            query?: {
+                /** @description The label that makes hosts peers; empty: the usual one */
+                label?: string;
+                /** @description One measure, for every host of each group */
+                measure?: string;
+                /** @description Looks older than this are left out, seconds */
+                within_s?: number;
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeersRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    fleet_get_use: {
+        parameters: {
+            query?: {
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UseRead"];
                 };
             };
             /** @description Refused */
@@ -9770,6 +10777,7 @@ export interface operations {
                 ids?: string[];
                 /** @description Only pictures that illustrate these rules */
                 findings?: string[];
+                baseline?: string | null;
             };
             header?: never;
             path: {

@@ -835,3 +835,99 @@ export interface PlaybookChain {
   stands: HypothesisStand[];
   next: { step: string; collectors: string[]; tier: Tier; why: Sentence } | null;
 }
+
+/** One evaluated run of a host, in the fleet. */
+export interface FleetLook {
+  run_id: string;
+  plan: string;
+  at: string;
+}
+
+export interface FleetHost {
+  id: string;
+  name: string;
+  labels: Record<string, string>;
+  state: Host["state"];
+  /** The newest first. */
+  looks: FleetLook[];
+  worst: Severity | null;
+}
+
+/** What one rule last said of a host: its worst subject, and which of the host's looks it was in. */
+export interface FleetWord {
+  rule: string;
+  state: "fired" | "inconclusive" | "quiet";
+  severity: Severity;
+  value: number | null;
+  threshold: number | null;
+  subject: Record<string, string>;
+  subjects: number;
+  look: number;
+}
+
+/** The worst word of a cell; how many of its rules spoke, how many fired. */
+export interface FleetCell extends FleetWord {
+  said: number;
+  fired: number;
+}
+
+export interface FleetRule {
+  title: Bilingual;
+  unit: string;
+  op: string;
+  grade: Grade;
+  resource: string | null;
+  letter: string | null;
+}
+
+interface Fleet<H> {
+  /** The server's clock. */
+  at: string;
+  hosts: H[];
+  rules: Record<string, FleetRule>;
+  left_out: number;
+}
+
+/** Cells by `<resource>.<letter>`; one that nobody looked at is not there. */
+export type FleetUseHost = FleetHost & { cells: Record<string, FleetCell> };
+export type FleetUse = Fleet<FleetUseHost>;
+
+export type FleetFindingsHost = FleetHost & { fired: FleetWord[]; inconclusive: string[]; quiet: string[] };
+export type FleetFindings = Fleet<FleetFindingsHost>;
+
+export interface FleetStanding {
+  host_id: string;
+  value: number;
+  z: number;
+  unlike: boolean;
+  look: number;
+}
+
+/** One number over a group, the most unusual host first. */
+export interface PeerMeasure {
+  measure: string;
+  rule: string;
+  title: Bilingual;
+  unit: string;
+  n: number;
+  median: number;
+  step: number;
+  standings: FleetStanding[];
+}
+
+export interface PeerGroup {
+  value: string;
+  hosts: FleetHost[];
+  stale: number;
+  measures: PeerMeasure[];
+  agree: number;
+}
+
+export interface FleetPeers {
+  at: string;
+  label: string;
+  labels: { name: string; hosts: number; values: number }[];
+  without: number;
+  left_out: number;
+  groups: PeerGroup[];
+}

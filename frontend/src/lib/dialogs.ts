@@ -14,7 +14,7 @@ const FIELDS = {
 };
 
 /**
- * What the open dialog is about: the hosts that it concerns, the plan or the collectors to begin with, and what to
+ * What the open dialog is about: the hosts that it concerns (a diagnosis: the host, then its twins), the plan or the collectors to begin with, and what to
  * look at (`kind=value`).
  */
 export const useDialogState = () => useUrlState(FIELDS);

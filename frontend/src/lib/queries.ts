@@ -18,6 +18,7 @@ export const keys = {
   services: ["services"] as const,
   playbooks: ["playbooks"] as const,
   playbook: (id: string) => ["playbooks", id] as const,
+  fleet: ["fleet"] as const,
 };
 
 export const meQuery = queryOptions({
@@ -215,6 +216,52 @@ export const useDiagnosis = (id: string) =>
     queryKey: keys.diagnosis(id),
     queryFn: () => get<T.Diagnosis>(`/diagnoses/${id}`),
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
+  });
+
+/** The fleet is looked at while captures come home: a quarter of a minute is as old as it gets. */
+const FLEET_MS = 15_000;
+
+/** The USE grid of hosts with the label `has` (`name:value`; empty: of all). */
+export const useFleetUse = (has: string, enabled = true) =>
+  useQuery({
+    queryKey: [...keys.fleet, "use", has],
+    queryFn: () => get<T.FleetUse>("/fleet/use", { has: has || undefined }),
+    placeholderData: keepPreviousData,
+    refetchInterval: FLEET_MS,
+    enabled,
+  });
+
+/** What fired where. */
+export const useFleetFindings = (has: string, enabled = true) =>
+  useQuery({
+    queryKey: [...keys.fleet, "findings", has],
+    queryFn: () => get<T.FleetFindings>("/fleet/findings", { has: has || undefined }),
+    placeholderData: keepPreviousData,
+    refetchInterval: FLEET_MS,
+    enabled,
+  });
+
+export interface PeersAsked {
+  has: string;
+  label: string;
+  measure: string;
+  within: number;
+}
+
+/** Groups of hosts with the same label, and who is unlike the others. */
+export const useFleetPeers = ({ has, label, measure, within }: PeersAsked, enabled = true) =>
+  useQuery({
+    queryKey: [...keys.fleet, "peers", has, label, measure, within],
+    queryFn: () =>
+      get<T.FleetPeers>("/fleet/peers", {
+        has: has || undefined,
+        label: label || undefined,
+        measure: measure || undefined,
+        within_s: within,
+      }),
+    placeholderData: keepPreviousData,
+    refetchInterval: FLEET_MS,
+    enabled,
   });
 
 /** A mutation that refreshes the nouns it touches. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from culprit.core.fleet import Word, cells, newest, worst
+from culprit.core.fleet import Word, cells, worst
 from culprit.core.rules.use import Place
 
 CPU = Place("cpu", "saturation")
@@ -15,16 +15,8 @@ def word(rule: str, state: Any, look: int = 0, **given: Any) -> Word:
     return Word(rule, state, given.pop("severity", "warn"), given.pop("op", ">"), look, **given)
 
 
-def test_a_rule_counts_with_its_newest_word() -> None:
-    words = newest([word(RUNQ, "fired", 1), word(RUNQ, "quiet", 0), word(LOAD, "fired", 2)])
-    assert {rule: (one.state, one.look) for rule, one in words.items()} == {
-        RUNQ: ("quiet", 0),
-        LOAD: ("fired", 2),
-    }
-
-
-def test_a_look_that_asked_little_does_not_take_back_what_the_one_before_found() -> None:
-    words = newest([word(RUNQ, "quiet", 0), word(STEAL, "fired", 1, severity="critical")])
+def test_a_cell_has_the_age_of_what_it_shows() -> None:
+    words = {RUNQ: word(RUNQ, "quiet", 0), STEAL: word(STEAL, "fired", 1, severity="critical")}
     cell = cells(words)[CPU]
     assert (cell.word.rule, cell.word.look, cell.said, cell.fired) == (STEAL, 1, 2, 1)
 

@@ -50,13 +50,14 @@ def add_hosts(session: Session, names: Sequence[str], labels: Sequence[Mapping[s
     key = Credential(name=f"key {uuid7()}", kind="agent", public={})
     session.add(key)
     session.flush()
+    ids = [uuid7() for _ in names]
     rows = [
-        {"id": uuid7(), "name": name, "address": "192.0.2.1", "username": "u", "credential_id": key.id,
+        {"id": host_id, "name": name, "address": "192.0.2.1", "username": "u", "credential_id": key.id,
          "labels": dict(each), "state": "active"}
-        for name, each in zip(names, labels, strict=True)
+        for host_id, name, each in zip(ids, names, labels, strict=True)
     ]  # fmt: skip
     session.execute(insert(Host), rows)
-    return [row["id"] for row in rows]
+    return ids
 
 
 def add_look(
@@ -69,32 +70,33 @@ def add_look(
     minutes_ago: float = 1,
 ) -> UUID:
     """One evaluated run on a host: rule → value. Returns its id."""
-    add_looks(session, [(host_id, fired, quiet, inconclusive, minutes_ago)])
-    return session.info["run_ids"][-1]
+    return add_looks(session, [(host_id, fired, quiet, inconclusive, minutes_ago)])[0]
 
 
 Spoken = tuple[UUID, Mapping[str, float], Mapping[str, float | None], Mapping[str, float], float]
 
 
-def add_looks(session: Session, looks: Sequence[Spoken]) -> None:
-    """Evaluated runs: (host, fired, quiet, inconclusive, minutes ago)."""
+def add_looks(session: Session, looks: Sequence[Spoken]) -> list[UUID]:
+    """Evaluated runs: (host, fired, quiet, inconclusive, minutes ago). Returns their ids."""
     capture = Capture(plan="triage", state="done", collectors=[])
     session.add(capture)
     session.flush()
+    ids = [uuid7() for _ in looks]
     runs, evaluations, findings = [], [], []
-    for host_id, fired, quiet, inconclusive, minutes_ago in looks:
+    for run_id, (host_id, fired, quiet, inconclusive, minutes_ago) in zip(ids, looks, strict=True):
         t1_ns = now_ns() - int(minutes_ago * MINUTE)
-        run = {"id": uuid7(), "capture_id": capture.id, "host_id": host_id, "state": "done",
-               "t0_ns": t1_ns - MINUTE // 2, "t1_ns": t1_ns}  # fmt: skip
-        runs.append(run)
+        runs.append(
+            {"id": run_id, "capture_id": capture.id, "host_id": host_id, "state": "done",
+             "t0_ns": t1_ns - MINUTE // 2, "t1_ns": t1_ns}
+        )  # fmt: skip
         silent = [said(RULES[rule], "quiet", value) for rule, value in quiet.items()]
-        evaluations.append({"run_id": run["id"], "elapsed_ms": 1.0, "quiet": silent})
+        evaluations.append({"run_id": run_id, "elapsed_ms": 1.0, "quiet": silent})
         for state, words in (("fired", fired), ("inconclusive", inconclusive)):
             for rule, value in words.items():
                 findings.append(
                     {
                         "id": uuid7(),
-                        "run_id": run["id"],
+                        "run_id": run_id,
                         "host_id": host_id,
                         **said(RULES[rule], state, value),
                     }
@@ -103,7 +105,7 @@ def add_looks(session: Session, looks: Sequence[Spoken]) -> None:
     session.execute(insert(Evaluation), evaluations)
     if findings:
         session.execute(insert(Finding), findings)
-    session.info["run_ids"] = [run["id"] for run in runs]
+    return ids
 
 
 def crowd(host_ids: Sequence[UUID], looks: int) -> Iterator[list[Spoken]]:

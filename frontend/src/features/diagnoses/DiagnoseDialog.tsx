@@ -34,7 +34,7 @@ export function DiagnoseDialog({ onClose }: { onClose: () => void }) {
   const [value, setValue] = useState("");
   const [seconds, setSeconds] = useState<number | string>(SECONDS);
   const [baseline, setBaseline] = useState("auto");
-  const [twins, setTwins] = useState<string[]>([]);
+  const [twins, setTwins] = useState<string[]>(asked.on.slice(1, 1 + MAX_TWINS));
   const [reason, setReason] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const choices =

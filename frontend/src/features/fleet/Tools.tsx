@@ -1,0 +1,100 @@
+import { SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Search as SearchIcon } from "lucide-react";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { FleetHost, FleetPeers } from "../../client/types";
+import { labelNames, labelPairs, SORTS } from "../../core/fleet";
+import { seconds } from "../../core/format";
+import { useUrlState } from "../../lib/urlState";
+import { useSlashFocus } from "../../lib/useSlashFocus";
+import classes from "./Fleet.module.css";
+import { FIELDS, FRESH } from "./fields";
+
+interface Props {
+  hosts: readonly FleetHost[];
+  /** The labels that groups of peers can be made by, and the one that they were made by. */
+  labels: FleetPeers["labels"] | undefined;
+  usual: string | undefined;
+}
+
+/** Which hosts, in which groups and order, and how old a look may be. All of it stands in the address. */
+export function Tools({ hosts, labels, usual }: Props) {
+  const { t } = useTranslation();
+  const [state, set] = useUrlState(FIELDS);
+  const search = useSlashFocus();
+  const peers = state.view === "peers";
+  const pairs = useMemo(() => labelPairs(hosts), [hosts]);
+  const offered = state.has && !pairs.includes(state.has) ? [state.has, ...pairs] : pairs;
+  const names = useMemo(
+    () => (peers && labels ? labels.map((one) => one.name) : labelNames(hosts)),
+    [peers, labels, hosts],
+  );
+  const label = peers ? state.label || usual || "" : state.label;
+  return (
+    <div className={classes.tools}>
+      {!peers && (
+        <TextInput
+          ref={search}
+          size="xs"
+          className={classes.search ?? ""}
+          leftSection={<SearchIcon size={13} />}
+          rightSection={<kbd className="dim">/</kbd>}
+          placeholder={t("fleet.search")}
+          aria-label={t("fleet.search")}
+          value={state.q}
+          onChange={(event) => set({ q: event.currentTarget.value })}
+        />
+      )}
+      <Select
+        size="xs"
+        className={classes.pair ?? ""}
+        data={offered.map((value) => ({ value, label: value.replace(":", "=") }))}
+        value={state.has || null}
+        onChange={(has) => set({ has: has ?? "" })}
+        placeholder={t("hosts.anyLabel")}
+        aria-label={t("hosts.label")}
+        searchable
+        clearable
+        limit={60}
+      />
+      <Select
+        size="xs"
+        className={classes.by ?? ""}
+        data={[
+          ...(peers ? [] : [{ value: "", label: t("fleet.noGroup") }]),
+          ...names.map((name) => ({ value: name, label: t("fleet.groupBy", { label: name }) })),
+        ]}
+        value={label}
+        onChange={(next) => set({ label: next ?? "", measure: "" })}
+        aria-label={t("fleet.group")}
+      />
+      {!peers && (
+        <Select
+          size="xs"
+          className={classes.by ?? ""}
+          data={SORTS.map((one) => ({ value: one, label: t(`fleet.sort.${one}`) }))}
+          value={state.sort}
+          onChange={(sort) => set({ sort: (sort ?? "worst") as (typeof SORTS)[number] })}
+          aria-label={t("fleet.sortBy")}
+        />
+      )}
+      <Select
+        size="xs"
+        className={classes.by ?? ""}
+        data={FRESH.map((one) => ({ value: one, label: t("fleet.fresh", { age: seconds(Number(one)) }) }))}
+        value={state.fresh}
+        onChange={(fresh) => set({ fresh: (fresh ?? "86400") as (typeof FRESH)[number] })}
+        aria-label={t("fleet.freshness")}
+      />
+      {state.view === "use" && (
+        <SegmentedControl
+          size="xs"
+          value={state.size}
+          onChange={(size) => set({ size: size as "full" | "dense" })}
+          data={(["full", "dense"] as const).map((one) => ({ value: one, label: t(`fleet.size.${one}`) }))}
+          aria-label={t("fleet.density")}
+        />
+      )}
+    </div>
+  );
+}
