@@ -64,11 +64,11 @@ def questions(session: Session) -> dict[str, Callable[[Labels], object]]:
     }
 
 
-def asked(ask: Callable[[Labels], object], labels: Labels) -> tuple[float, int]:
-    """Milliseconds and bytes of one answer."""
-    began = time.perf_counter()
+def asked(ask: Callable[[Labels], object], labels: Labels) -> tuple[float, float, int]:
+    """Milliseconds, milliseconds of this process's CPU, and bytes of one answer."""
+    began, cpu = time.perf_counter(), time.process_time()
     body = fast_json(ask(labels)).body
-    return (time.perf_counter() - began) * 1e3, len(body)
+    return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, len(body)
 
 
 def compare(session: Session, pairs: int) -> list[dict[str, object]]:
@@ -82,13 +82,15 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name, ask in questions(session).items():
         taken: dict[int, list[float]] = {size: [] for size in SIZES}
+        cpu: dict[int, list[float]] = {size: [] for size in SIZES}
         sizes: dict[int, int] = {}
         counted: dict[int, int] = {}
         for _ in range(pairs):
             for size, labels in SIZES.items():
                 queries[0] = 0
-                took, sizes[size] = asked(ask, labels)
+                took, busy, sizes[size] = asked(ask, labels)
                 taken[size].append(took)
+                cpu[size].append(busy)
                 counted[size] = queries[0]
         ratios = [big / small for small, big in zip(taken[SOME], taken[HOSTS], strict=True)]
         rows.append(
@@ -96,6 +98,8 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
                 "call": name, "ms_50": round(statistics.median(taken[SOME]), 1),
                 "ms_500": round(statistics.median(taken[HOSTS]), 1), "ratio": round(statistics.median(ratios), 2),
                 "ratio_min_max": [round(min(ratios), 2), round(max(ratios), 2)],
+                "cpu_ms_50": round(statistics.median(cpu[SOME]), 1),
+                "cpu_ms_500": round(statistics.median(cpu[HOSTS]), 1),
                 "kb_50": round(sizes[SOME] / 1024, 1), "kb_500": round(sizes[HOSTS] / 1024, 1),
                 "queries_50": counted[SOME], "queries_500": counted[HOSTS],
             }

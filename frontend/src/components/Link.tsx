@@ -2,9 +2,10 @@ import { Anchor, type AnchorProps, Button, type ButtonProps } from "@mantine/cor
 import { createLink, type LinkComponent } from "@tanstack/react-router";
 import { forwardRef } from "react";
 
-const AnchorBase = forwardRef<HTMLAnchorElement, Omit<AnchorProps, "href"> & { title?: string; tabIndex?: number }>(
-  (props, ref) => <Anchor ref={ref} {...props} />,
-);
+const AnchorBase = forwardRef<
+  HTMLAnchorElement,
+  Omit<AnchorProps, "href"> & { title?: string; tabIndex?: number }
+>((props, ref) => <Anchor ref={ref} {...props} />);
 AnchorBase.displayName = "AnchorBase";
 
 const ButtonBase = forwardRef<HTMLAnchorElement, ButtonProps>((props, ref) => (

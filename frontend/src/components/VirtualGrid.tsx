@@ -209,7 +209,6 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
             key={column.id}
             id={`${id}-${index}-${i + 1}`}
             role="gridcell"
-            aria-label={words}
             title={words}
             data-look={look}
             data-stale={stale || undefined}
@@ -222,7 +221,12 @@ function HostRowPlain<H extends { id: string }>(props: RowProps<H>) {
             onMouseDown={() => props.onAt({ row: index, column: i + 1 })}
             onClick={() => props.onOpen(host, column.id)}
           >
-            {content}
+            {content && (
+              <span aria-hidden className={classes.content}>
+                {content}
+              </span>
+            )}
+            <span className="visually-hidden">{words}</span>
           </div>
         );
       })}
@@ -243,7 +247,10 @@ function bringIntoView<H extends { id: string }>(
   const room = box.clientHeight - headHeight;
   if (top < box.scrollTop) box.scrollTop = top;
   else if (top + rowHeight > box.scrollTop + room) box.scrollTop = top + rowHeight - room;
-  if (at.column === 0) return;
+  if (at.column === 0) {
+    box.scrollLeft = 0;
+    return;
+  }
   const left = columns.slice(0, at.column - 1).reduce((sum, one) => sum + one.width, 0);
   const width = columns[at.column - 1]?.width ?? 0;
   const across = box.clientWidth - nameWidth;

@@ -14,7 +14,8 @@ import { FindingRow } from "../../renderers/findings/FindingRow";
 import classes from "./Fleet.module.css";
 
 interface Props {
-  host: FleetHost;
+  /** Undefined while nothing is open. The drawer itself stays, so that the keys go back to where they were. */
+  host: FleetHost | undefined;
   title: string;
   /** Which rules the cell is about. */
   about: ReadonlySet<string>;
@@ -26,23 +27,32 @@ interface Props {
 /** What stands behind a cell: everything that its rules said in the run, with numbers down to their lines. */
 export function FindingDrawer({ host, title, about, word, onClose }: Props) {
   const { t } = useTranslation();
+  return (
+    <Drawer
+      opened={host !== undefined}
+      onClose={onClose}
+      position="right"
+      size="min(60rem, 100vw)"
+      title={
+        <span className={classes.drawerTitle}>
+          {host?.name} · {title}
+        </span>
+      }
+      closeButtonProps={{ "aria-label": t("action.close") }}
+    >
+      {host && <Behind host={host} about={about} word={word} />}
+    </Drawer>
+  );
+}
+
+function Behind({ host, about, word }: Pick<Props, "about" | "word"> & { host: FleetHost }) {
+  const { t } = useTranslation();
   const names = useNames();
   const may = useMay();
   const openDialog = useOpenDialog();
   const look = host.looks[word?.look ?? 0];
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      position="right"
-      size="min(46rem, 100vw)"
-      title={
-        <span className={classes.drawerTitle}>
-          {host.name} · {title}
-        </span>
-      }
-      closeButtonProps={{ "aria-label": t("action.close") }}
-    >
+    <>
       <div className={classes.drawerHead}>
         {look && (
           <span>
@@ -81,7 +91,7 @@ export function FindingDrawer({ host, title, about, word, onClose }: Props) {
       ) : (
         <Empty title={t("fleet.look.absent")}>{t("fleet.absentText", { count: about.size })}</Empty>
       )}
-    </Drawer>
+    </>
   );
 }
 

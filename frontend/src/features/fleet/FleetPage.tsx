@@ -138,10 +138,9 @@ function OpenCell({ hosts, rules, word }: OpenCellProps) {
   const title = useTitle(rules);
   const [hostId = "", column = ""] = cell;
   const host = hosts.find((one) => one.id === hostId);
-  if (!host || column === "") return null;
   return (
     <FindingDrawer
-      host={host}
+      host={column === "" ? undefined : host}
       title={title(column)}
       about={rulesAbout(rules, column)}
       word={word(hostId, column)}

@@ -20,7 +20,7 @@ import { useStandingOrder } from "./useStandingOrder";
 import { wordOf } from "./word";
 
 /** Findings that tell the bad ones from the others at least this well are told above the matrix. */
-const TELLING = 0.4;
+const TELLING = 0.25;
 const MOST_TOLD = 6;
 const WIDTH = 40;
 

@@ -76,7 +76,7 @@ export function GroupName<H extends FleetHost>({ label, row, chosen, onChoose }:
         aria-label={t("fleet.chooseGroup", { group: title })}
       />
       <strong>{title}</strong>
-      <span className="dim">{t("hosts.count", { count: row.hosts.length })}</span>
+      <span className={classes.members}>{t("hosts.count", { count: row.hosts.length })}</span>
       {bad > 0 && <Mark tone="bad">{t("fleet.critical", { count: bad })}</Mark>}
     </>
   );

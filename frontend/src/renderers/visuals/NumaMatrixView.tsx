@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import type { NumaCell, NumaMatrixBody, NumaRow } from "../../client/hostVisuals";
+import type { NumaCell, NumaMatrixBody, NumaRow, VisualCpuset } from "../../client/hostVisuals";
 import { Grid } from "../../components/Grid";
 import { Mark as Sign } from "../../components/Mark";
 import { NO_VALUE, number, quantity } from "../../core/format";
@@ -14,7 +14,7 @@ import shared from "./Visuals.module.css";
 
 const GUTTER = 116;
 const TOP = 34;
-const CELL = { least: 74, most: 150, height: 46 };
+const CELL = { least: 108, most: 150, height: 46 };
 
 /** CPUs of a node by row, memory of a node by column; a cell that crosses where it must not has a red border and ✕. */
 export function NumaMatrixView({ body, label }: { body: NumaMatrixBody; label: string }) {
@@ -105,36 +105,45 @@ function Cell({ cell, wide, share, hatch, name }: CellProps) {
   const box = { x: 2, y: 2, width: wide - 4, height: CELL.height - 4 };
   if (!figure) return <rect {...box} fill={`url(#${hatch})`} className={classes.empty} />;
   const strength = figure.value > 0 ? 12 + 55 * Math.sqrt(Math.min(1, share)) : 0;
+  const middle = CELL.height / 2 + (distance === null ? 4 : 0);
   return (
-    <Mark figure={figure} label={name}>
-      <rect
-        {...box}
-        className={classes.cell}
-        data-near={near}
-        data-mismatch={mismatch !== null}
-        style={{ fill: `color-mix(in srgb, var(--c-accent) ${strength.toFixed(0)}%, var(--c-panel))` }}
-      />
-      <text
-        className={classes.value}
-        x={wide / 2}
-        y={CELL.height / 2 + (distance === null ? 4 : 0)}
-        textAnchor="middle"
-      >
-        {mismatch && "✕ "}
-        {quantity(figure.value, figure.unit)}
-      </text>
+    <>
+      <Mark figure={figure} label={name}>
+        <rect
+          {...box}
+          className={classes.cell}
+          data-near={near}
+          data-mismatch={mismatch !== null}
+          style={{ fill: `color-mix(in srgb, var(--c-accent) ${strength.toFixed(0)}%, var(--c-panel))` }}
+        />
+        <text className={classes.value} x={wide / 2} y={middle} textAnchor="middle">
+          {quantity(figure.value, figure.unit)}
+        </text>
+      </Mark>
+      {mismatch && <path className={classes.cross} d="M7 8l8 8M15 8l-8 8" />}
       {distance !== null && (
         <text className={classes.distance} x={wide / 2} y={CELL.height - 9} textAnchor="middle">
           ↔ {distance}
         </text>
       )}
-    </Mark>
+    </>
+  );
+}
+
+function Placed({ cpuset }: { cpuset: VisualCpuset }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const where = { cpus: cpuset.cpus, cpu: cpuset.cpu_nodes, memory: cpuset.mem_nodes };
+  const text = t("visuals.numa.cpuset", where);
+  return (
+    <Cited place={cpuset.cite} label={`${pick(cpuset.label)}: ${text}`} className={shared.value}>
+      {text}
+    </Cited>
   );
 }
 
 /** Why cells are marked, and where groups and processes may run and have their memory. */
 function Notes({ body }: { body: NumaMatrixBody }) {
-  const { t } = useTranslation();
   const pick = usePick();
   const sentence = useSentence();
   const said = body.rows.flatMap((row) => row.cells.map((cell) => sentence(cell.mismatch))).filter(Boolean);
@@ -150,9 +159,7 @@ function Notes({ body }: { body: NumaMatrixBody }) {
           <Sign tone={one.mismatch === "disjoint" ? "bad" : one.mismatch === "partial" ? "warn" : "ok"}>
             <span className="mono">{pick(one.label)}</span>
           </Sign>{" "}
-          <Cited place={one.cite} label={pick(one.label)} className={shared.value}>
-            {t("visuals.numa.cpuset", { cpus: one.cpus, cpu: one.cpu_nodes, memory: one.mem_nodes })}
-          </Cited>
+          <Placed cpuset={one} />
         </li>
       ))}
     </ul>

@@ -76,7 +76,11 @@ export function Moments({ moments, from }: { moments: readonly VisualMoment[]; f
       {moments.map((one, i) => (
         <li key={i} data-grave={one.grave}>
           <span aria-hidden>✕ </span>
-          <Cited place={one.cite} label={`${pick(one.label)} ${one.detail}`} className={shared.value}>
+          <Cited
+            place={one.cite}
+            label={`${time.time(one.t_ns, 1e8)} ${pick(one.label)} ${one.detail}`}
+            className={shared.value}
+          >
             <span className="num">{time.time(one.t_ns, 1e8)}</span> {pick(one.label)}
           </Cited>{" "}
           <span className="mono">{one.detail}</span>

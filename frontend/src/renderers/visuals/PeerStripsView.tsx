@@ -4,7 +4,7 @@ import { Grid } from "../../components/Grid";
 import { Mark as Sign } from "../../components/Mark";
 import { NO_VALUE, number, quantity } from "../../core/format";
 import { extent, swarm } from "../../core/panels";
-import { shortened } from "../../core/picture";
+import { shortened, wideLength } from "../../core/picture";
 import { usePick } from "../../lib/i18n";
 import { Drawing } from "./Drawing";
 import classes from "./PeerStrips.module.css";
@@ -18,6 +18,8 @@ const RADIUS = 3;
 const ROOM = 12;
 const SIDE = 12;
 const LETTER = 6.7;
+/** Below this many pixels the sums beside a name are told in short. */
+const ROOMY = 560;
 /** More names than this would cover each other. */
 const NAMED = 4;
 
@@ -53,15 +55,22 @@ function StripRow({ strip, width }: { strip: VisualStrip; width: number }) {
   const loud = strip.dots.filter((one) => one.unlike || one.own);
   const own = strip.dots.find((one) => one.own);
   const unlike = strip.dots.filter((one) => one.unlike).length;
+  const sums = [
+    own && quantity(own.figure.value, own.figure.unit),
+    width >= ROOMY &&
+      strip.median !== null &&
+      `${t("visuals.peers.median")} ${quantity(strip.median, strip.unit)}`,
+    width >= ROOMY ? t("visuals.peers.unlike", { unlike, hosts: strip.hosts }) : `✕ ${unlike}/${strip.hosts}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
   return (
     <>
       <text className={shared.name} x={SIDE} y={12}>
-        {shortened(name, Math.floor((width - 200) / LETTER))}
+        {shortened(name, Math.floor((width - 2 * SIDE) / LETTER) - wideLength(sums) - 2)}
       </text>
       <text className={classes.count} x={width - SIDE} y={12} textAnchor="end">
-        {own && `${quantity(own.figure.value, own.figure.unit)} · `}
-        {strip.median !== null && `${t("visuals.peers.median")} ${quantity(strip.median, strip.unit)} · `}
-        {t("visuals.peers.unlike", { unlike, hosts: strip.hosts })}
+        {sums}
       </text>
       {strip.low !== null && strip.high !== null && (
         <rect

@@ -84,16 +84,14 @@ function Cell({ cell, name, open, controls, onOpen }: CellProps) {
       data-state={cell.state}
       aria-pressed={open}
       aria-controls={controls}
-      aria-label={`${name}: ${said}${cell.figure ? `, ${shown}` : ""}`}
+      aria-label={
+        cell.state === "unknown" ? `${name}: ${said}` : `${name}: ${said}, ${shown} ${names.rule(cell.rule)}`
+      }
       onClick={onOpen}
     >
       <Sign state={cell.state} />
-      <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>
-      {cell.state !== "unknown" && (
-        <span className={classes.rule} aria-hidden>
-          {names.rule(cell.rule)}
-        </span>
-      )}
+      <span className={classes.number}>{cell.state === "unknown" ? said : shown}</span>{" "}
+      {cell.state !== "unknown" && <span className={classes.rule}>{names.rule(cell.rule)}</span>}
     </button>
   );
 }
