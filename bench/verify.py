@@ -222,7 +222,7 @@ def main() -> None:
 
 
 def _row(read: str, kind: str, judged: Sequence[Judged]) -> str:
-    count = Counter(one.outcome for one in judged)
+    count = Counter(str(one.outcome) for one in judged)
     why = Counter(one.reason.key for one in judged if one.reason)
     changes = sorted(one.change for one in judged if one.change == one.change)
     middle = f"{changes[len(changes) // 2]:+.1%} [{changes[0]:+.1%}, {changes[-1]:+.1%}]" if changes else "-"
