@@ -12,7 +12,7 @@ import { useWidth } from "./useWidth";
 import { Mark, Value } from "./Value";
 import frame from "./Visuals.module.css";
 
-const BOX = { width: 168, height: 36, apart: 22 };
+const BOX = { width: 196, height: 36, apart: 22 };
 const LEAST_GAP = 108;
 const LETTER = 6.7;
 const GLYPHS: Record<GraphNode["kind"], string> = {
