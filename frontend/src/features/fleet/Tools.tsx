@@ -57,17 +57,19 @@ export function Tools({ hosts, labels, usual }: Props) {
         clearable
         limit={60}
       />
-      <Select
-        size="xs"
-        className={classes.by ?? ""}
-        data={[
-          ...(peers ? [] : [{ value: "", label: t("fleet.noGroup") }]),
-          ...names.map((name) => ({ value: name, label: t("fleet.groupBy", { label: name }) })),
-        ]}
-        value={label}
-        onChange={(next) => set({ label: next ?? "", measure: "" })}
-        aria-label={t("fleet.group")}
-      />
+      {(names.length > 0 || !peers) && (
+        <Select
+          size="xs"
+          className={classes.by ?? ""}
+          data={[
+            ...(peers ? [] : [{ value: "", label: t("fleet.noGroup") }]),
+            ...names.map((name) => ({ value: name, label: t("fleet.groupBy", { label: name }) })),
+          ]}
+          value={label}
+          onChange={(next) => set({ label: next ?? "", measure: "" })}
+          aria-label={t("fleet.group")}
+        />
+      )}
       {!peers && (
         <Select
           size="xs"
