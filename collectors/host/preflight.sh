@@ -56,6 +56,16 @@ if [ -r /etc/os-release ]; then
     esac
   done </etc/os-release
 fi
+# Where it can be reached: what others call it by.
+if has ip; then
+  $limit ip -o addr show 2>/dev/null | {
+    n=0
+    while read -r index dev family address rest && [ $n -lt 300 ]; do
+      n=$((n + 1))
+      say "address $address"
+    done
+  }
+fi
 for one in apt-get dnf yum zypper apk pacman; do
   if has $one; then
     say "packages $one"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 
 from collectors.parse.tokens import words
 
 _MAPPED = "::ffff:"
+_MAX_REACHABLE = 300
 
 
 def split(token: bytes) -> tuple[str, int | None]:
@@ -36,3 +38,17 @@ def of_proc(token: bytes) -> tuple[str, int | None]:
     shown = str(ipaddress.ip_address(swapped))
     mapped = ipaddress.IPv6Address(swapped).ipv4_mapped if len(raw) == 16 else None
     return (str(mapped) if mapped else shown), number
+
+
+def reachable(lines: Iterable[bytes]) -> list[str]:
+    """Of `[DEVICE ]ADDRESS[/PREFIX]` those that others may know the host by: neither loopback nor link-local ones."""
+    found: dict[str, None] = {}
+    for line in lines:
+        shown = words(line[:200].strip().rpartition(b" ")[2].partition(b"/")[0], 60)
+        try:
+            address = ipaddress.ip_address(shown)
+        except ValueError:
+            continue
+        if len(found) < _MAX_REACHABLE and not (address.is_loopback or address.is_link_local):
+            found[str(address)] = None
+    return list(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from collectors.parse import addresses
 from collectors.parse.id_list import ids
 from collectors.parse.tokens import whole, words
 
@@ -42,6 +43,7 @@ def read(text: bytes) -> Facts:
     facts["tools"] = _tools(lines.get("tool", []))
     facts["broken_tools"] = [words(one, 40) for one in lines.get("broken", [])[:20]]
     facts["other_perf"] = [words(one, 200) for one in lines.get("other_perf", [])[:20]]
+    facts["addresses"] = addresses.reachable(lines.get("address", []))
     facts["space"] = _space(lines.get("space", []))
     facts["clock"] = _clock(lines.get("clock", []))
     facts["complete"] = "end" in lines
