@@ -1,0 +1,42 @@
+"""What the kernel sets by itself, for the settings that decide how a host behaves under load.
+
+Only those are listed whose default does not follow from the size of the machine. Several values are defaults where
+kernels or distributions of the last ten years differ; a value that is none of them was chosen by somebody. Source:
+Documentation/admin-guide/sysctl and Documentation/networking/ip-sysctl.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DEFAULTS: Mapping[str, tuple[str, ...]] = {
+    "kernel.numa_balancing": ("0", "1"),
+    "kernel.sched_autogroup_enabled": ("0", "1"),
+    "kernel.task_delayacct": ("0",),
+    "vm.swappiness": ("60",),
+    "vm.overcommit_memory": ("0",),
+    "vm.dirty_ratio": ("20",),
+    "vm.dirty_background_ratio": ("10",),
+    "vm.zone_reclaim_mode": ("0",),
+    "vm.vfs_cache_pressure": ("100",),
+    "vm.max_map_count": ("65530", "1048576"),
+    "fs.aio-max-nr": ("65536",),
+    "net.core.somaxconn": ("4096", "128"),
+    "net.core.netdev_max_backlog": ("1000",),
+    "net.core.netdev_budget": ("300",),
+    "net.core.rmem_max": ("212992", "4194304"),
+    "net.core.wmem_max": ("212992", "4194304"),
+    "net.core.default_qdisc": ("pfifo_fast", "fq_codel"),
+    "net.ipv4.ip_local_port_range": ("32768 60999", "32768 61000"),
+    "net.ipv4.tcp_tw_reuse": ("2", "0"),
+    "net.ipv4.tcp_syncookies": ("1",),
+    "net.ipv4.tcp_congestion_control": ("cubic",),
+    "net.ipv4.tcp_abort_on_overflow": ("0",),
+    "net.ipv4.tcp_fin_timeout": ("60",),
+}
+
+
+def usual(name: str, value: str) -> tuple[str, ...] | None:
+    """The default values where `value` is none of them; None where it is one, or where no default is known."""
+    defaults = DEFAULTS.get(name)
+    return None if defaults is None or " ".join(value.split()) in defaults else defaults
