@@ -8,6 +8,7 @@ from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
 from culprit.catalogue import script
+from culprit.context import endpoints as context
 from culprit.diagnoses import endpoints as diagnoses
 from culprit.evidence import endpoints as evidence
 from culprit.findings import endpoints as findings
@@ -35,6 +36,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     findings.router,
     diagnoses.router,
     playbooks.router,
+    context.router,
 )
 
 

@@ -100,9 +100,7 @@ def _rate_per_s(view: View) -> float | None:
     return float(np.nanmean(whole[0].values)) or None
 
 
-def both_ends(
-    call: Call, near: View, far: View, far_pid: int | None, ours: Collection[str]
-) -> Ends | Sentence:
+def both_ends(call: Call, near: View, far: View, ours: Collection[str]) -> Ends | Sentence:
     """What we wait for at the far port, against what waits inside there; why the two cannot be compared otherwise."""
     if call.waiting is None:
         return near.why_not([WAITS]) if not near.has(WAITS) else Sentence("calls.no_waits")
@@ -110,7 +108,7 @@ def both_ends(
         return Sentence("calls.far_not_measured", {"collector": WAITS})
     if not _together(near, far):
         return Sentence("calls.other_time")
-    there = [one for one in calls(far, far_pid).into if one.port == call.port]
+    there = [one for one in calls(far).into if one.port == call.port]
     connections = sum(one.connections or 0.0 for one in there)
     asking = {canonical(one) for one in ours}
     of_us = sum(one.connections or 0.0 for one in there if canonical(one.remote) in asking)
@@ -120,9 +118,7 @@ def both_ends(
     rows = [
         row
         for row in far.rows("tcp_waits")
-        if row.text("direction") == "in"
-        and row.text("peer") == str(call.port)
-        and (far_pid is None or row.number("pid") in {far_pid, None})
+        if row.text("direction") == "in" and row.text("peer") == str(call.port)
     ]
     inside = sum(row.number("waiting") or 0.0 for row in rows)
     cites = (*call.citations, *(row.cite for row in rows))

@@ -117,3 +117,21 @@ def answerer(view: View, address: str, port: int, callers: Iterable[str]) -> Ans
     if not view.has(LISTENERS) and not view.has(CALLS):
         return view.why_not([LISTENERS, CALLS])
     return Sentence("calls.nobody_listens", {"port": port})
+
+
+def asker(view: View, addresses: Iterable[str], port: int) -> Answerer | Sentence:
+    """Whose connections lead to that port of one of `addresses`; why nobody is known otherwise."""
+    asked = {canonical(one) for one in addresses}
+    met = [
+        row
+        for row in view.rows("calls")
+        if row.text("direction") == "out"
+        and row.number("remote_port") == port
+        and canonical(row.text("remote")) in asked
+    ]
+    met.sort(key=lambda row: (not row.number("pid"), -(row.number("connections") or 0.0)))
+    if met:
+        pid = met[0].number("pid")
+        same = [row.cite for row in met if row.text("comm") == met[0].text("comm")]
+        return Answerer(int(pid) if pid else None, met[0].text("comm"), "connection", cited(same))
+    return Sentence("calls.nobody_calls", {"port": port}) if view.has(CALLS) else view.why_not([CALLS])

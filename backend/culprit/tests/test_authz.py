@@ -103,6 +103,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/findings"): ("viewer", None, "", True),
     ("GET", "/hosts/{host_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/hosts/{host_id}/context"): ("viewer", None, "", True),
+    ("GET", "/runs/{run_id}/calls"): ("viewer", None, "?pid=1", True),
     ("GET", "/playbooks"): ("viewer", None, "", False),
     ("POST", "/playbooks/check"): ("viewer", {"text": "id: x"}, "", False),
     ("GET", "/playbooks/{playbook_id}"): ("viewer", None, "", False),

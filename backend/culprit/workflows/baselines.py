@@ -8,14 +8,13 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session
 
+from culprit.core.rules.peers import ROLE_LABELS
 from culprit.models import Capture, Evaluation, Host, Run
 
 SETTLED = timedelta(minutes=2)
 EARLIER = timedelta(hours=24)
 WEEK = timedelta(days=7)
 AROUND = timedelta(hours=1)
-#: Labels that say what a host is for; peers have the same values in those that it has.
-ROLE_LABELS = ("service", "role", "cluster")
 
 
 def baseline_run(session: Session, host: Host, before: datetime) -> tuple[UUID, str] | None:

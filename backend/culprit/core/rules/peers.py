@@ -14,6 +14,8 @@ ENOUGH = 5
 #: Of fewer peers, twice their median is far.
 LEAST_RATIO = 2.0
 MOST = 100.0
+#: Labels that say what a host is for; peers have the same values in those that it has.
+ROLE_LABELS = ("service", "role", "cluster")
 
 
 def outlying(value: float, peers: Sequence[float]) -> float:

@@ -25,7 +25,7 @@ MAX_DIFFERENCES = 40
 _OWN = ("boot_id", "uptime_s", "target", "machine_id", "hostname", "perf_reference")
 _COUNTING = (
     "fs.file-nr", "net.netfilter.nf_conntrack_count", "fs.aio-nr", "app_log_odd", "app_log_seen",
-    "app_log_window_s", "proc_io_processes",
+    "app_log_window_s", "proc_io_processes", "tcp_looks",
 )  # fmt: skip
 #: Tables that say how things are set up, with the columns that name a row and those that are compared.
 _SETTINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -11,7 +11,7 @@ from culprit.core.rules.contract import Citation
 from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.view import Outcome, Row, View
 from culprit.core.time_split import Ends, Split, both_ends, split
-from culprit.core.whereabouts import Answerer, answerer, canonical, own_addresses, place
+from culprit.core.whereabouts import Answerer, answerer, asker, canonical, own_addresses, place
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +91,14 @@ def test_the_far_end_of_a_connection_is_found_and_proven(caller: View, callee: V
     assert blind.key == "missing.not_collected"
 
 
+def test_who_asks_is_found_at_the_other_end(caller: View, callee: View) -> None:
+    [call] = [one for one in calls(caller).out if one.protocol == "tcp"]
+    found = asker(caller, own_addresses(callee.facts), 8080)
+    assert isinstance(found, Answerer)
+    assert (found.comm, found.pid) == ("python3", call.pids[0])
+    assert asker(caller, own_addresses(callee.facts), 9) == Sentence("calls.nobody_calls", {"port": 9})
+
+
 def test_the_response_time_is_split_as_the_programs_sleep(callee: View) -> None:
     """150 of 250 ms are asleep in the third process: 60 %, give or take what few looks allow."""
     [server] = {one.pids for one in calls(callee).into if one.port == 8080}
@@ -107,13 +115,13 @@ def test_the_response_time_is_split_as_the_programs_sleep(callee: View) -> None:
 def test_both_ends_of_one_wait(caller: View, callee: View) -> None:
     [call] = [one for one in calls(caller).out if one.protocol == "tcp"]
     ours = own_addresses(caller.facts)
-    ends = both_ends(call, caller, callee, None, ours)
+    ends = both_ends(call, caller, callee, ours)
     assert isinstance(ends, Ends)
     assert (ends.caller, ends.callee, ends.between) == (8.0, 6.0, 2.0)
     later = replace(callee, span_ns=(SPAN[1], 2 * SPAN[1]))
-    assert both_ends(call, caller, later, None, ours) == Sentence("calls.other_time")
-    assert both_ends(call, caller, callee, None, ()) == Sentence("calls.others_ask_too", {"share": 0})
-    unmeasured = both_ends(call, caller, replace(callee, outcomes={}), None, ours)
+    assert both_ends(call, caller, later, ours) == Sentence("calls.other_time")
+    assert both_ends(call, caller, callee, ()) == Sentence("calls.others_ask_too", {"share": 0})
+    unmeasured = both_ends(call, caller, replace(callee, outcomes={}), ours)
     assert isinstance(unmeasured, Sentence)
     assert unmeasured.key == "calls.far_not_measured"
 

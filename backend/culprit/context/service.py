@@ -1,0 +1,116 @@
+"""Decisions about where a run was: which run tells of it, and which hosts it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.orm import Session
+
+from collectors.contract import Sentence
+from culprit.auth.actor import Actor
+from culprit.auth.policy import policy
+from culprit.context import queries
+from culprit.context.form import citation, sentence
+from culprit.context.schemas import (
+    ContextRead,
+    DifferenceRead,
+    GapRead,
+    HostRef,
+    ItemRead,
+    SectionRead,
+    TwinRead,
+    TwinsRead,
+)
+from culprit.core.rules.peers import ROLE_LABELS
+from culprit.core.rules.twins import differences
+from culprit.core.rules.view import View
+from culprit.core.surroundings import Item, Known, Section, sections
+from culprit.kit.errors import NotFound
+from culprit.models import Host, Run
+
+KINDS = (
+    "hardware", "block_devices", "links", "cgroup_cpu", "cgroup_mem", "cgroup_cpuset", "limits", "processes",
+    "proc_memory", "proc_io", "changes", "qdiscs",
+)  # fmt: skip
+
+
+def of_host(session: Session, actor: Actor, host_id: UUID, run_id: UUID | None) -> ContextRead:
+    """Where a run was, the newest one that was read where none is named. Raises NotFound."""
+    policy(actor, "host.read")
+    host = queries.host(session, actor, host_id)
+    if host is None:
+        raise NotFound("host.not_found")
+    run = queries.run(session, actor, run_id) if run_id else queries.newest_run(session, host.id)
+    if run_id is not None and (run is None or run.host_id != host.id):
+        raise NotFound("run.not_found")
+    twins = queries.twins(session, actor, host)
+    view = View() if run is None else queries.view(session, run, KINDS, None if twins else ())
+    known = Known(view, host.facts or {}, queries.sources(session, run) if run else {})
+    return ContextRead(
+        host=HostRef(id=host.id, name=host.name),
+        run_id=run.id if run else None,
+        t0_ns=run.t0_ns if run else None,
+        scope=dict(view.target),
+        sections=[_section(one, missing=run is None) for one in sections(known)],
+        twins=_twins(session, host, run, view, twins),
+    )
+
+
+def _section(one: Section, *, missing: bool) -> SectionRead:
+    """Where there is no run at all, that is the reason for every gap."""
+    return SectionRead(
+        id=one.id,
+        items=[_item(each) for each in one.items],
+        gaps=[
+            GapRead(
+                id=each.id,
+                collectors=list(each.collectors),
+                reason=sentence(Sentence("context.no_run") if missing else each.reason),
+            )
+            for each in one.gaps
+        ],
+    )
+
+
+def _item(one: Item) -> ItemRead:
+    same = ItemRead.model_fields.keys() - {"unusual", "citation"}
+    return ItemRead(
+        **{name: getattr(one, name) for name in same},
+        unusual=sentence(one.unusual) if one.unusual else None,
+        citation=citation(one.cite) if one.cite else None,
+    )
+
+
+def _twins(session: Session, host: Host, run: Run | None, view: View, twins: Sequence[Host]) -> TwinsRead:
+    """Compared are the healthy ones; where nobody knows of any, all that were captured."""
+    labels = {name: str(host.labels[name]) for name in ROLE_LABELS if name in host.labels}
+    runs = queries.nearest_runs(session, [one.id for one in twins], run) if run else {}
+    causes = queries.likely_causes(session, [one.id for one in runs.values()])
+    listed = [_twin(one, runs.get(one.id), causes) for one in twins]
+    healthy = {one.host.id for one in listed if one.healthy}
+    chosen = [one for one in twins if one.id in runs and (one.id in healthy or not healthy)]
+    views = {one.name: queries.view(session, runs[one.id], KINDS, None) for one in chosen}
+    why = None
+    if not twins:
+        why = Sentence("context.no_twins")
+    elif not views:
+        why = Sentence("context.twins_not_captured" if run else "context.no_run")
+    return TwinsRead(
+        labels=labels,
+        twins=listed,
+        compared=sorted(views),
+        differences=[DifferenceRead(**one) for one in differences(view, views)] if views else [],
+        why=sentence(why) if why else None,
+    )
+
+
+def _twin(host: Host, run: Run | None, causes: dict[UUID, list[str]]) -> TwinRead:
+    named = causes.get(run.id) if run else None
+    return TwinRead(
+        host=HostRef(id=host.id, name=host.name),
+        run_id=run.id if run else None,
+        t0_ns=run.t0_ns if run else None,
+        healthy=None if named is None else not named,
+        causes=named or [],
+    )
