@@ -14,14 +14,14 @@ from culprit.auth.policy import policy
 from culprit.context import queries
 from culprit.context.form import citations, sentence
 from culprit.context.schemas import (
+    CallEnds,
+    CallPlace,
     CallRead,
+    CallSegment,
+    CallsMissing,
+    CallSplit,
     CallsRead,
-    EndsRead,
     HostRef,
-    MissingRead,
-    PlaceRead,
-    SegmentRead,
-    SplitRead,
 )
 from culprit.core.calls import Call, Calls, calls
 from culprit.core.rules.view import View
@@ -64,7 +64,7 @@ def of_run(
         left_out=len(found.out) + len(found.into) - len(shown.out) - len(shown.into),
         split=_split(told) if isinstance(told, Split) else None,
         split_why=sentence(told) if isinstance(told, Sentence) else None,
-        missing=[MissingRead(collector=name, reason=sentence(why)) for name, why in found.missing.items()],
+        missing=[CallsMissing(collector=name, reason=sentence(why)) for name, why in found.missing.items()],
     )
 
 
@@ -82,14 +82,14 @@ def _comm(view: View, found: Calls, pid: int | None) -> str:
     return next(chain(named, listed), "")
 
 
-def _split(told: Split) -> SplitRead:
-    return SplitRead(
+def _split(told: Split) -> CallSplit:
+    return CallSplit(
         requests=told.requests,
         met=told.met,
         parallel=told.parallel,
         rate_per_s=told.rate_per_s,
         segments=[
-            SegmentRead(
+            CallSegment(
                 call=one.call,
                 share=one.share,
                 low=one.between[0],
@@ -141,26 +141,26 @@ class _Neighbourhood:
             return self._call(call, self._unix(call), None)
         where = place(call.remote, self.mine, self.own, self.book)
         if where.kind == "same_host":
-            found = PlaceRead(kind="process", host=self._ref(self.mine), run_id=self.run.id, together=True)
+            found = CallPlace(kind="process", host=self._ref(self.mine), run_id=self.run.id, together=True)
             return self._ended(call, found, self.near)
         if where.kind == "host":
             host_id = UUID(where.hosts[0])
             far = self._far(host_id)
             if far is None:
                 why = Sentence("calls.no_run_there" if host_id not in self.runs else "calls.too_many_hosts")
-                found = PlaceRead(kind="host", host=self._ref(where.hosts[0]), why=sentence(why))
+                found = CallPlace(kind="host", host=self._ref(where.hosts[0]), why=sentence(why))
                 found.url = self._url(f"/hosts/{host_id}")
                 return self._call(call, found, None)
-            found = PlaceRead(kind="host", host=self._ref(where.hosts[0]), run_id=far.run.id)
+            found = CallPlace(kind="host", host=self._ref(where.hosts[0]), run_id=far.run.id)
             found.together = far.run.capture_id == self.run.capture_id
             return self._ended(call, found, far)
-        found = PlaceRead(kind=where.kind, why=sentence(where.why) if where.why else None)
+        found = CallPlace(kind=where.kind, why=sentence(where.why) if where.why else None)
         found.among = [ref for one in where.hosts if (ref := self._ref(one)) is not None]
         if where.kind == "not_enrolled":
             found.url = f"/hosts/new?address={canonical(call.remote)}"
         return self._call(call, found, None)
 
-    def _ended(self, call: Call, found: PlaceRead, far: _Far) -> CallRead:
+    def _ended(self, call: Call, found: CallPlace, far: _Far) -> CallRead:
         """Who is at the other end, and what waits there."""
         assert call.port is not None
         ours = self.own | LOOPBACK if far is self.near else self.own
@@ -177,8 +177,8 @@ class _Neighbourhood:
         ends = both_ends(call, self.near.view, far.view, ours) if call.direction == "out" else None
         return self._call(call, found, ends)
 
-    def _unix(self, call: Call) -> PlaceRead:
-        found = PlaceRead(kind="unix", host=self._ref(self.mine), run_id=self.run.id, together=True)
+    def _unix(self, call: Call) -> CallPlace:
+        found = CallPlace(kind="unix", host=self._ref(self.mine), run_id=self.run.id, together=True)
         found.pid, found.comm = call.peer_pid, call.peer_comm
         found.how = "connection" if call.peer_comm else None
         found.url = self._url(f"/runs/{self.run.id}/calls", call.peer_pid) if call.peer_pid else None
@@ -206,13 +206,13 @@ class _Neighbourhood:
         return f"{path}?{'&'.join(parts)}" if parts else path
 
     @staticmethod
-    def _call(call: Call, found: PlaceRead, ends: Ends | Sentence | None) -> CallRead:
+    def _call(call: Call, found: CallPlace, ends: Ends | Sentence | None) -> CallRead:
         same = CallRead.model_fields.keys() - {"pids", "place", "ends", "ends_why", "citations"}
         return CallRead(
             **{name: getattr(call, name) for name in same},
             pids=list(call.pids),
             place=found,
-            ends=EndsRead(
+            ends=CallEnds(
                 caller=ends.caller,
                 callee=ends.callee,
                 between=ends.between,

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from collectors.contract import Sentence
-from culprit.context.schemas import CitationRead
+from culprit.context.schemas import ContextCited
 from culprit.core.rules.contract import Citation
 
 
-def citation(one: Citation) -> CitationRead:
+def citation(one: Citation) -> ContextCited:
     """A place as it is sent."""
-    return CitationRead(
+    return ContextCited(
         run=one.run, collector=one.collector, artifact=one.artifact, part=one.part, lines=list(one.lines)
     )
 
 
-def citations(places: Iterable[Citation]) -> list[CitationRead]:
+def citations(places: Iterable[Citation]) -> list[ContextCited]:
     """Several places as they are sent."""
     return [citation(one) for one in places]
 

@@ -17,7 +17,7 @@ class HostRef(BaseModel):
     name: str
 
 
-class CitationRead(BaseModel):
+class ContextCited(BaseModel):
     """Where something was read: lines (1-based) of a part of an artifact."""
 
     run: str = ""
@@ -27,7 +27,7 @@ class CitationRead(BaseModel):
     lines: list[int] = []
 
 
-class PlaceRead(BaseModel):
+class CallPlace(BaseModel):
     """Whose the other end of a call is, and where to go on.
 
     `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an enrolled
@@ -46,16 +46,16 @@ class PlaceRead(BaseModel):
     how: Literal["connection", "listener"] | None = None
     why: Sentence | None = None
     url: str | None = None
-    citations: list[CitationRead] = []
+    citations: list[ContextCited] = []
 
 
-class EndsRead(BaseModel):
+class CallEnds(BaseModel):
     """One wait seen from both sides, in mean numbers of requests: at the caller, inside the callee, in between."""
 
     caller: float
     callee: float
     between: float
-    citations: list[CitationRead]
+    citations: list[ContextCited]
 
 
 class CallRead(BaseModel):
@@ -86,13 +86,13 @@ class CallRead(BaseModel):
     waiting: float | None
     waiting_oldest_ms: float | None
     looks: int
-    place: PlaceRead
-    ends: EndsRead | None
+    place: CallPlace
+    ends: CallEnds | None
     ends_why: Sentence | None
-    citations: list[CitationRead]
+    citations: list[ContextCited]
 
 
-class SegmentRead(BaseModel):
+class CallSegment(BaseModel):
     """One part of the response time: `call` is the key of a call, empty for the processes' own time.
 
     `share` lies between `low` and `high` in 95 of 100 cases; `ms` is a request's, where their rate is known.
@@ -103,10 +103,10 @@ class SegmentRead(BaseModel):
     low: float
     high: float
     ms: float | None
-    citations: list[CitationRead]
+    citations: list[ContextCited]
 
 
-class SplitRead(BaseModel):
+class CallSplit(BaseModel):
     """The response time in segments: `requests` were inside on average, `met` in all looks together.
 
     `parallel`: the processes wait for several answers at once, so the shares do not add up to one.
@@ -116,10 +116,10 @@ class SplitRead(BaseModel):
     met: int
     parallel: bool
     rate_per_s: float | None
-    segments: list[SegmentRead]
+    segments: list[CallSegment]
 
 
-class MissingRead(BaseModel):
+class CallsMissing(BaseModel):
     """What was not collected, and why."""
 
     collector: str
@@ -142,12 +142,12 @@ class CallsRead(BaseModel):
     out: list[CallRead]
     into: list[CallRead]
     left_out: int
-    split: SplitRead | None
+    split: CallSplit | None
     split_why: Sentence | None
-    missing: list[MissingRead]
+    missing: list[CallsMissing]
 
 
-class ItemRead(BaseModel):
+class ContextItem(BaseModel):
     """One thing that is known of where a run was.
 
     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
@@ -162,10 +162,10 @@ class ItemRead(BaseModel):
     unusual: Sentence | None
     at_s: int | None
     looked_at: bool
-    citation: CitationRead | None
+    citation: ContextCited | None
 
 
-class GapRead(BaseModel):
+class ContextGap(BaseModel):
     """What is not known, why, and which collectors would tell."""
 
     id: str
@@ -173,15 +173,15 @@ class GapRead(BaseModel):
     reason: Sentence
 
 
-class SectionRead(BaseModel):
+class ContextSection(BaseModel):
     """The items that answer one question."""
 
     id: Literal["machine", "kernel", "limits", "neighbours", "changes"]
-    items: list[ItemRead]
-    gaps: list[GapRead]
+    items: list[ContextItem]
+    gaps: list[ContextGap]
 
 
-class TwinRead(BaseModel):
+class ContextTwin(BaseModel):
     """A host with the same labels, and its capture nearest in time; `healthy` is None where no rule was asked."""
 
     host: HostRef
@@ -191,7 +191,7 @@ class TwinRead(BaseModel):
     causes: list[str]
 
 
-class DifferenceRead(BaseModel):
+class ContextDifference(BaseModel):
     """What is otherwise here than in the twins: 0..1 is how surprising that is, and how alike the twins are."""
 
     kind: Literal["fact", "setting", "metric", "stack"]
@@ -202,13 +202,13 @@ class DifferenceRead(BaseModel):
     agree: float
 
 
-class TwinsRead(BaseModel):
+class ContextTwins(BaseModel):
     """Is an identical instance healthy? `compared` are names of the twins that `differences` were made with."""
 
     labels: dict[str, str]
-    twins: list[TwinRead]
+    twins: list[ContextTwin]
     compared: list[str]
-    differences: list[DifferenceRead]
+    differences: list[ContextDifference]
     why: Sentence | None
 
 
@@ -219,5 +219,5 @@ class ContextRead(BaseModel):
     run_id: UUID | None
     t0_ns: int | None
     scope: dict[str, Any]
-    sections: list[SectionRead]
-    twins: TwinsRead
+    sections: list[ContextSection]
+    twins: ContextTwins

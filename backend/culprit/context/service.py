@@ -13,14 +13,14 @@ from culprit.auth.policy import policy
 from culprit.context import queries
 from culprit.context.form import citation, sentence
 from culprit.context.schemas import (
+    ContextDifference,
+    ContextGap,
+    ContextItem,
     ContextRead,
-    DifferenceRead,
-    GapRead,
+    ContextSection,
+    ContextTwin,
+    ContextTwins,
     HostRef,
-    ItemRead,
-    SectionRead,
-    TwinRead,
-    TwinsRead,
 )
 from culprit.core.rules.peers import ROLE_LABELS
 from culprit.core.rules.twins import differences
@@ -57,13 +57,13 @@ def of_host(session: Session, actor: Actor, host_id: UUID, run_id: UUID | None) 
     )
 
 
-def _section(one: Section, *, missing: bool) -> SectionRead:
+def _section(one: Section, *, missing: bool) -> ContextSection:
     """Where there is no run at all, that is the reason for every gap."""
-    return SectionRead(
+    return ContextSection(
         id=one.id,
         items=[_item(each) for each in one.items],
         gaps=[
-            GapRead(
+            ContextGap(
                 id=each.id,
                 collectors=list(each.collectors),
                 reason=sentence(Sentence("context.no_run") if missing else each.reason),
@@ -73,16 +73,16 @@ def _section(one: Section, *, missing: bool) -> SectionRead:
     )
 
 
-def _item(one: Item) -> ItemRead:
-    same = ItemRead.model_fields.keys() - {"unusual", "citation"}
-    return ItemRead(
+def _item(one: Item) -> ContextItem:
+    same = ContextItem.model_fields.keys() - {"unusual", "citation"}
+    return ContextItem(
         **{name: getattr(one, name) for name in same},
         unusual=sentence(one.unusual) if one.unusual else None,
         citation=citation(one.cite) if one.cite else None,
     )
 
 
-def _twins(session: Session, host: Host, run: Run | None, view: View, twins: Sequence[Host]) -> TwinsRead:
+def _twins(session: Session, host: Host, run: Run | None, view: View, twins: Sequence[Host]) -> ContextTwins:
     """Compared are the healthy ones; where nobody knows of any, all that were captured."""
     labels = {name: str(host.labels[name]) for name in ROLE_LABELS if name in host.labels}
     runs = queries.nearest_runs(session, [one.id for one in twins], run) if run else {}
@@ -96,18 +96,18 @@ def _twins(session: Session, host: Host, run: Run | None, view: View, twins: Seq
         why = Sentence("context.no_twins")
     elif not views:
         why = Sentence("context.twins_not_captured" if run else "context.no_run")
-    return TwinsRead(
+    return ContextTwins(
         labels=labels,
         twins=listed,
         compared=sorted(views),
-        differences=[DifferenceRead(**one) for one in differences(view, views)] if views else [],
+        differences=[ContextDifference(**one) for one in differences(view, views)] if views else [],
         why=sentence(why) if why else None,
     )
 
 
-def _twin(host: Host, run: Run | None, causes: dict[UUID, list[str]]) -> TwinRead:
+def _twin(host: Host, run: Run | None, causes: dict[UUID, list[str]]) -> ContextTwin:
     named = causes.get(run.id) if run else None
-    return TwinRead(
+    return ContextTwin(
         host=HostRef(id=host.id, name=host.name),
         run_id=run.id if run else None,
         t0_ns=run.t0_ns if run else None,
