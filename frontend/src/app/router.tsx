@@ -61,6 +61,7 @@ const capture = screen(
   "CapturePage",
 );
 const run = screen("/runs/$runId", () => import("../features/runs/RunPage"), "RunPage");
+const calls = screen("/runs/$runId/calls", () => import("../features/calls/CallsPage"), "CallsPage");
 const artifact = screen(
   "/artifacts/$artifactId",
   () => import("../features/runs/ArtifactPage"),
@@ -104,6 +105,7 @@ const routeTree = root.addChildren([
     captures,
     capture,
     run,
+    calls,
     artifact,
     diagnoses,
     diagnosis,

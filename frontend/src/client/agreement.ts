@@ -58,4 +58,13 @@ export type Agreed = [
   None<Missing<Ours.PlaybookChain, Theirs["ChainRead"]>>,
   None<Missing<Ours.StepAnswer, Theirs["AnswerRead"]>>,
   None<Missing<Ours.HypothesisStand, Theirs["StandRead"]>>,
+  None<Missing<Ours.RunCalls, Theirs["CallsRead"]>>,
+  None<Missing<Ours.Call, Theirs["CallRead"]>>,
+  None<Missing<Ours.CallPlace, Theirs["CallPlace"]>>,
+  None<Missing<Ours.CallEnds, Theirs["CallEnds"]>>,
+  None<Missing<Ours.CallSplit, Theirs["CallSplit"]>>,
+  None<Missing<Ours.CallSegment, Theirs["CallSegment"]>>,
+  None<Missing<Ours.HostContext, Theirs["ContextRead"]>>,
+  None<Missing<Ours.ContextItem, Theirs["ContextItem"]>>,
+  None<Missing<Ours.ContextTwin, Theirs["ContextTwin"]>>,
 ];

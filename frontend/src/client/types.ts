@@ -833,3 +833,140 @@ export interface PlaybookChain {
   stands: HypothesisStand[];
   next: { step: string; collectors: string[]; tier: Tier; why: Sentence } | null;
 }
+
+/** Whose the other end of a call is, and where to go on. */
+export interface CallPlace {
+  kind: "unix" | "process" | "host" | "ambiguous" | "not_enrolled";
+  host: Named | null;
+  among: Named[];
+  run_id: string | null;
+  /** Both ends belong to one capture. */
+  together: boolean;
+  pid: number | null;
+  comm: string;
+  /** Met at the other end of the connection, or only listening there. */
+  how: "connection" | "listener" | null;
+  why: Sentence | null;
+  url: string | null;
+  citations: Cited[];
+}
+
+/** Mean numbers of requests: waited for, inside the other side, and in between. */
+export interface CallEnds {
+  caller: number;
+  callee: number;
+  between: number;
+  citations: Cited[];
+}
+
+/** All connections of processes of one name with one address and port. */
+export interface Call {
+  key: string;
+  direction: "out" | "in";
+  protocol: "tcp" | "unix";
+  comm: string;
+  pids: number[];
+  remote: string;
+  port: number | null;
+  connections: number | null;
+  established: number | null;
+  syn_sent: number | null;
+  close_wait: number | null;
+  time_wait: number | null;
+  rtt_mean_ms: number | null;
+  rtt_max_ms: number | null;
+  retransmitted: number | null;
+  retransmitting: number | null;
+  send_queue_bytes: number | null;
+  recv_queue_bytes: number | null;
+  waiting: number | null;
+  waiting_oldest_ms: number | null;
+  looks: number;
+  place: CallPlace;
+  ends: CallEnds | null;
+  ends_why: Sentence | null;
+  citations: Cited[];
+}
+
+/** One part of the response time; the processes' own has no call. */
+export interface CallSegment {
+  call: string;
+  share: number;
+  low: number;
+  high: number;
+  ms: number | null;
+  citations: Cited[];
+}
+
+export interface CallSplit {
+  requests: number;
+  met: number;
+  parallel: boolean;
+  rate_per_s: number | null;
+  segments: CallSegment[];
+}
+
+export interface RunCalls {
+  run_id: string;
+  host: Named | null;
+  pid: number | null;
+  comm: string;
+  scope: Record<string, unknown>;
+  t0_ns: number | null;
+  t1_ns: number | null;
+  out: Call[];
+  into: Call[];
+  left_out: number;
+  split: CallSplit | null;
+  split_why: Sentence | null;
+  missing: { collector: string; reason: Sentence }[];
+}
+
+export interface ContextItem {
+  id: string;
+  value: string | number | null;
+  unit: string;
+  name: string;
+  detail: string;
+  unusual: Sentence | null;
+  at_s: number | null;
+  looked_at: boolean;
+  citation: Cited | null;
+}
+
+export interface ContextGap {
+  id: string;
+  collectors: string[];
+  reason: Sentence;
+}
+
+export interface ContextSection {
+  id: "machine" | "kernel" | "limits" | "neighbours" | "changes";
+  items: ContextItem[];
+  gaps: ContextGap[];
+}
+
+export interface ContextTwin {
+  host: Named;
+  run_id: string | null;
+  t0_ns: number | null;
+  /** null where no rule was asked yet. */
+  healthy: boolean | null;
+  causes: string[];
+}
+
+/** Where am I. */
+export interface HostContext {
+  host: Named;
+  run_id: string | null;
+  t0_ns: number | null;
+  scope: Record<string, unknown>;
+  sections: ContextSection[];
+  twins: {
+    labels: Record<string, string>;
+    twins: ContextTwin[];
+    compared: string[];
+    differences: Difference[];
+    why: Sentence | null;
+  };
+}

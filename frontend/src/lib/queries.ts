@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiPath } from "../client/paths";
 import type * as T from "../client/types";
+import type { Range } from "../core/range";
 import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
 
 /** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
@@ -200,6 +201,26 @@ export const useHostFindings = (id: string) =>
   useQuery({
     queryKey: [...keys.host(id), "findings"],
     queryFn: () => get<T.HostFindings | null>(`/hosts/${id}/findings`),
+  });
+
+/** Whom a process of a run calls and who calls it; without a process, the scope of its capture. */
+export const useRunCalls = (id: string, pid: number | undefined, range: Range | undefined) =>
+  useQuery({
+    queryKey: [...keys.run(id), "calls", pid, range?.from, range?.to],
+    queryFn: () =>
+      get<T.RunCalls>(`/runs/${id}/calls`, {
+        pid,
+        from_ns: range && Math.round(range.from),
+        to_ns: range && Math.round(range.to),
+      }),
+    placeholderData: keepPreviousData,
+  });
+
+/** Where a run was: the machine, its limits, its neighbours, its twins. */
+export const useHostContext = (id: string, run?: string) =>
+  useQuery({
+    queryKey: [...keys.host(id), "context", run],
+    queryFn: () => get<T.HostContext>(`/hosts/${id}/context`, { run_id: run }),
   });
 
 export const useDiagnoses = (host: string | undefined, limit = 100) =>

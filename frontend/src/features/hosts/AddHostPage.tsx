@@ -1,6 +1,6 @@
 import { Button, NumberInput, SegmentedControl, Select, TagsInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound, ScanLine } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -26,7 +26,9 @@ export function AddHostPage() {
   const navigate = useNavigate();
   const credentials = useCredentials();
   const hosts = useHosts({ state: "active" });
-  const [draft, setDraft] = useState<HostDraft>(EMPTY_HOST);
+  // A call that leads to an address of nobody brings it along.
+  const { address = "" } = useSearch({ strict: false }) as { address?: string };
+  const [draft, setDraft] = useState<HostDraft>({ ...EMPTY_HOST, address });
   const scan = useMutation({
     mutationFn: () =>
       post<ScannedKey>("/hosts/scan-key", {

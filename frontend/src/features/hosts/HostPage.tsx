@@ -23,6 +23,7 @@ import { HostFindings } from "./HostFindings";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
 import { TracingPanel } from "./TracingPanel";
+import { WhereAmI } from "./WhereAmI";
 
 const PinDialog = lazy(() => import("./PinDialog").then((m) => ({ default: m.PinDialog })));
 const EditDialog = lazy(() => import("./EditHostDialog").then((m) => ({ default: m.EditHostDialog })));
@@ -138,6 +139,7 @@ function Known({ host }: { host: Host }) {
       {host.state === "active" && <PreflightPanel host={host} />}
       {host.state === "active" && <TracingPanel host={host} />}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
+      <WhereAmI hostId={host.id} />
       <Panel
         flush
         title={t("timeline.title")}

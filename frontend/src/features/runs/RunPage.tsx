@@ -38,7 +38,18 @@ export function RunPage() {
         )
       }
       meta={run && <StateMark state={run.state} />}
-      actions={run?.host && <ToTimeline run={run} hostId={run.host.id} />}
+      actions={
+        run && (
+          <>
+            {!isActive(run.state) && (
+              <ButtonLink variant="default" to="/runs/$runId/calls" params={{ runId: run.id }}>
+                {t("calls.title")}
+              </ButtonLink>
+            )}
+            {run.host && <ToTimeline run={run} hostId={run.host.id} />}
+          </>
+        )
+      }
     >
       {query.error && !run && <ErrorState error={query.error} retry={() => void query.refetch()} />}
       {!run && !query.error && <RowSkeleton rows={14} />}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { BOX, curve, formatTrail, heightOf, parseTrail, partsOf, processesOf, strands } from "./callpath";
+
+const call = (key: string, waiting: number | null, connections: number | null = 1) => ({
+  key,
+  waiting,
+  connections,
+});
+
+describe("the trail in the address", () => {
+  it("comes back as it went", () => {
+    const hops = [
+      { run: "0190-a", pid: 12 },
+      { run: "0190-b", pid: undefined },
+    ];
+    expect(formatTrail(hops)).toBe("0190-a.12,0190-b");
+    expect(parseTrail(formatTrail(hops))).toEqual(hops);
+  });
+
+  it("leaves out what is no hop, and does not grow without end", () => {
+    expect(parseTrail(undefined)).toEqual([]);
+    expect(parseTrail("a.b.c,../x,,ok.7")).toEqual([{ run: "ok", pid: 7 }]);
+    expect(parseTrail(Array.from({ length: 40 }, (_, i) => `r${i}`).join(","))).toHaveLength(12);
+  });
+});
+
+describe("an address of the server", () => {
+  it("is taken apart", () => {
+    expect(partsOf("/runs/1/calls?pid=4&t=1~2")).toEqual({
+      path: "/runs/1/calls",
+      search: { pid: "4", t: "1~2" },
+    });
+    expect(partsOf("/hosts/1")).toEqual({ path: "/hosts/1", search: {} });
+  });
+});
+
+describe("the strands between boxes", () => {
+  it("are as wide as the share of the time", () => {
+    const height = heightOf(2);
+    const [first, second] = strands(
+      [call("a", 4), call("b", 1)],
+      [
+        { call: "a", share: 0.8 },
+        { call: "b", share: 0.1 },
+      ],
+      "out",
+      height,
+    );
+    expect(first?.share).toBe(0.8);
+    expect(first?.width).toBeGreaterThan(second?.width ?? 0);
+    expect(first?.to).toBe(BOX / 2);
+    expect(Math.abs((first?.from ?? 0) - height / 2)).toBeLessThan(10);
+  });
+
+  it("fall back to what waits and to connections, and are never gone", () => {
+    const found = strands([call("a", null, 9), call("b", null, null)], [], "in", heightOf(2));
+    expect(found.map((one) => one.share)).toEqual([undefined, undefined]);
+    expect(found[1]?.width).toBeGreaterThan(0);
+    expect(found[0]?.from).toBe(BOX / 2);
+    expect(curve({ from: 1, to: 2 })).toBe("M0 1 C50 1 50 2 100 2");
+  });
+});
+
+it("processes are named once, those that wait first", () => {
+  expect(
+    processesOf([
+      { comm: "idle", pids: [1], waiting: null },
+      { comm: "app", pids: [2, 3], waiting: 4 },
+      { comm: "app", pids: [3], waiting: 0 },
+    ]),
+  ).toEqual([
+    { pid: 2, comm: "app" },
+    { pid: 3, comm: "app" },
+    { pid: 1, comm: "idle" },
+  ]);
+});
