@@ -7,7 +7,18 @@ import json
 import numpy as np
 import pytest
 
-from collectors.catalog import conntrack, firewall, links, pcap, qdisc, softnet, ss, ss_listen, tcp_probe
+from collectors.catalog import (
+    calls,
+    conntrack,
+    firewall,
+    links,
+    pcap,
+    qdisc,
+    softnet,
+    ss,
+    ss_listen,
+    tcp_probe,
+)
 from collectors.contract import Parsed
 from collectors.parse import addresses, probe_lines, socket_counts
 from collectors.parse.sampled import Snapshot
@@ -31,6 +42,58 @@ def rows(parsed: Parsed, kind: str) -> list[dict]:
     names = [column.id for column in table.columns]
     assert len(table.lines) == len(table.rows)
     return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+class TestCalls:
+    """What the counting on the host prints; `-` where nothing is known."""
+
+    TWO = "\n".join(
+        (
+            "seen\t{seen}",
+            "rest\tin\t{rest}",
+            "edge\tout\t42\t1\t10.0.0.1\t-\t10.0.0.2\t6379\t{count}\t0\t0\t6\t2\t4\t{sent}\t0\t0\t5\tapp one",
+            "edge\tout\t-\t0\t10.0.0.1\t-\t10.0.0.3\t80\t0\t1\t0\t0\t0\t0\t0\t0\t1\t0\t",
+            "edge\tin\t7\t-\t[::ffff:10.0.0.1]\t8080\t[fe80::9%eth0]\t-\t1\t0\t1\t1.5\t1\t1.5\t3\t1\t10\t0\tb",
+        )
+    )
+
+    def read(self, *looks: str, addresses: str = "") -> Parsed:
+        taken = [(at, "calls", text) for at, text in enumerate(looks, 1)]
+        return calls.parse(samples((0, "namespace", "own"), (0, "addresses", addresses), *taken), context())
+
+    def test_counts_are_of_the_fullest_look_and_what_is_sent_again_of_the_time_between(self) -> None:
+        first = self.TWO.format(seen=5, rest=0, count=2, sent=3)
+        parsed = self.read(first, self.TWO.format(seen=4, rest=0, count=1, sent=5))
+        app, asking, served = sorted(rows(parsed, "calls"), key=lambda row: str(row["remote"]))
+        assert (app["pid"], app["comm"], app["in_scope"], app["connections"]) == (42, "app one", 1, 2)
+        assert (app["connections_mean"], app["rtt_mean_ms"], app["retransmitted"]) == (1.5, 3.0, 2)
+        assert (asking["pid"], asking["syn_sent"], asking["rtt_mean_ms"]) == (None, 1, None)
+        assert (served["local"], served["remote"], served["close_wait"]) == ("10.0.0.1", "fe80::9", 1)
+        assert (served["local_port"], served["remote_port"], served["in_scope"]) == (8080, None, None)
+        [table] = parsed.tables
+        assert table.lines[0] == 8
+
+    def test_a_look_that_was_cut_short_does_not_count_and_many_sockets_are_said(self) -> None:
+        whole = self.TWO.format(seen=10_000, rest=12, count=2, sent=3)
+        parsed = self.read(whole, "edge\tout\t42\t1\t10.0.0.1")
+        assert [one.key for one in parsed.warnings] == ["warning.calls_cut"]
+        assert parsed.warnings[0].params == {"seen": 10_000, "rest": 12}
+        assert rows(parsed, "calls")[0]["looks"] == 1
+        assert not self.read("edge\tout").readable
+
+    def test_hostile_lines_are_left_out(self) -> None:
+        bad = "\n".join(
+            (
+                "seen\t1", "edge", "edge\tup" + "\t1" * 17, "edge\tout" + "\t99999" * 17, "unix\tx" + "\ty" * 5,
+                "edge\tout" + "\t-" * 17, "rest\tin\tmany",
+            )
+        )  # fmt: skip
+        assert self.read(bad).tables == ()
+
+    def test_addresses_are_those_that_others_may_know(self) -> None:
+        told = "lo 127.0.0.1/8\nlo ::1/128\neth0 10.0.0.1/24\neth0 fe80::1/64\ndocker0 172.17.0.1/16\nx y\neth0 fd00::2/64"
+        facts = self.read(self.TWO.format(seen=5, rest=0, count=2, sent=3), addresses=told).facts
+        assert facts["addresses"] == ["10.0.0.1", "172.17.0.1", "fd00::2"]
 
 
 class TestSoftnet:
