@@ -144,8 +144,6 @@ def _call(key: Key, rows: Sequence[Row]) -> Call:
     direction, _, comm, remote, port = key
     connected = [(row.number("rtt_mean_ms"), row.number("connections") or 0.0) for row in rows]
     timed = [(rtt, weight) for rtt, weight in connected if rtt is not None and weight > 0]
-    summed = ("connections", "established", "syn_sent", "close_wait", "retransmitted", "retransmitting")
-    queues = ("send_queue_bytes", "recv_queue_bytes")
     return Call(
         "out" if direction == "out" else "in",
         "tcp",
@@ -153,9 +151,16 @@ def _call(key: Key, rows: Sequence[Row]) -> Call:
         _pids(rows),
         remote,
         port,
-        **{name: _sum(rows, name) for name in (*summed, *queues)},
+        connections=_sum(rows, "connections"),
+        established=_sum(rows, "established"),
+        syn_sent=_sum(rows, "syn_sent"),
+        close_wait=_sum(rows, "close_wait"),
         rtt_mean_ms=sum(r * w for r, w in timed) / sum(w for _, w in timed) if timed else None,
-        rtt_max_ms=max((rtt for row in rows if (rtt := row.number("rtt_max_ms")) is not None), default=None),
+        rtt_max_ms=_max(rows, "rtt_max_ms"),
+        retransmitted=_sum(rows, "retransmitted"),
+        retransmitting=_sum(rows, "retransmitting"),
+        send_queue_bytes=_sum(rows, "send_queue_bytes"),
+        recv_queue_bytes=_sum(rows, "recv_queue_bytes"),
         citations=cited(row.cite for row in rows),
     )
 
@@ -163,6 +168,10 @@ def _call(key: Key, rows: Sequence[Row]) -> Call:
 def _sum(rows: Sequence[Row], name: str) -> float | None:
     known = [value for row in rows if (value := row.number(name)) is not None]
     return sum(known) if known else None
+
+
+def _max(rows: Sequence[Row], name: str) -> float | None:
+    return max((value for row in rows if (value := row.number(name)) is not None), default=None)
 
 
 def _pids(rows: Iterable[Row]) -> tuple[int, ...]:
@@ -187,7 +196,7 @@ def _waited(chosen: _Chosen, found: dict[Key, Call]) -> dict[Key, Call]:
         kept[key] = replace(
             known,
             waiting=_sum(rows, "waiting"),
-            waiting_oldest_ms=_oldest(rows),
+            waiting_oldest_ms=_max(rows, "oldest"),
             looks=_looks(chosen.view),
             citations=cited((*known.citations, *(row.cite for row in rows))),
         )
@@ -204,10 +213,6 @@ def _waited_key(row: Row, found: Mapping[Key, Call]) -> Key | None:
     return same[0] if len(same) == 1 else None
 
 
-def _oldest(rows: Sequence[Row]) -> float | None:
-    return max((oldest for row in rows if (oldest := row.number("oldest")) is not None), default=None)
-
-
 def _looks(view: View) -> int:
     """How often `tcp_waits` looked."""
     told = view.facts.get(WAITS)
@@ -222,7 +227,7 @@ def _served(chosen: _Chosen) -> Served | None:
     waiting = _sum(rows, "waiting")
     if waiting is None:
         return None
-    return Served(waiting, _oldest(rows), _looks(chosen.view), cited(row.cite for row in rows))
+    return Served(waiting, _max(rows, "oldest"), _looks(chosen.view), cited(row.cite for row in rows))
 
 
 def _destinations(view: View, found: dict[Key, Call]) -> dict[Key, Call]:
@@ -238,10 +243,12 @@ def _destinations(view: View, found: dict[Key, Call]) -> dict[Key, Call]:
             kept[known[0]] = replace(kept[known[0]], time_wait=row.number("time_wait"))
         elif not known:
             key = ("out", "tcp", "", remote, int(port))
-            counts = {name: row.number(name) for name in ("established", "time_wait", "syn_sent")}
             kept[key] = Call(
-                *("out", "tcp", "", (), remote, int(port), row.number("sockets")),
-                **counts,
+                *("out", "tcp", "", (), remote, int(port)),
+                connections=row.number("sockets"),
+                established=row.number("established"),
+                syn_sent=row.number("syn_sent"),
+                time_wait=row.number("time_wait"),
                 citations=cited([row.cite]),
             )
     return kept

@@ -129,7 +129,8 @@ def _machine(known: Known) -> Iterator[Item]:
 
 
 def _spins(row: Row) -> str:
-    return {0.0: "solid state", 1.0: "rotational"}.get(row.number("rotational") or 0.0, "")
+    turns = row.number("rotational")
+    return "" if turns is None else "rotational" if turns else "solid state"
 
 
 def _cpus(known: Known) -> Iterator[Item]:

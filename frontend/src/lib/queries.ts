@@ -213,7 +213,6 @@ export const useRunCalls = (id: string, pid: number | undefined, range: Range | 
         from_ns: range && Math.round(range.from),
         to_ns: range && Math.round(range.to),
       }),
-    placeholderData: keepPreviousData,
   });
 
 /** Where a run was: the machine, its limits, its neighbours, its twins. */

@@ -47,7 +47,7 @@ export function CallsPage() {
         title={t("calls.path")}
         aside={
           <>
-            {calls && <Processes runId={runId} calls={calls} />}
+            {calls && <Processes runId={runId} calls={calls} range={range} />}
             <SegmentedControl
               size="xs"
               aria-label={t("calls.as")}
@@ -100,7 +100,7 @@ function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined
           <ChevronRight size={12} aria-hidden />
           {at === last ? (
             <span aria-current="page">
-              <HopName hop={hop} />
+              <HopName hop={hop} range={range} />
             </span>
           ) : (
             <Link
@@ -114,7 +114,7 @@ function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined
                 } as never
               }
             >
-              <HopName hop={hop} />
+              <HopName hop={hop} range={range} />
             </Link>
           )}
         </Fragment>
@@ -123,11 +123,11 @@ function Trail({ hops, range }: { hops: readonly Hop[]; range: Range | undefined
   );
 }
 
-function HopName({ hop }: { hop: Hop }) {
+function HopName({ hop, range }: { hop: Hop; range: Range | undefined }) {
   const { t } = useTranslation();
   const { process } = useCallNames();
   const run = useRun(hop.run).data;
-  const calls = useRunCalls(hop.run, hop.pid, undefined).data;
+  const calls = useRunCalls(hop.run, hop.pid, range).data;
   const host = run?.host?.name ?? t("profile.imported");
   if (hop.pid === undefined) return <>{run ? host : t("run.tab")}</>;
   return (
@@ -157,12 +157,18 @@ function Where({ calls, range }: { calls: RunCalls; range: Range | undefined }) 
   );
 }
 
+interface ProcessesProps {
+  runId: string;
+  calls: RunCalls;
+  range: Range | undefined;
+}
+
 /** Which process is looked at; without one, all that the capture looked at. */
-function Processes({ runId, calls }: { runId: string; calls: RunCalls }) {
+function Processes({ runId, calls, range }: ProcessesProps) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const { process } = useCallNames();
-  const whole = useRunCalls(runId, undefined, undefined).data;
+  const whole = useRunCalls(runId, undefined, range).data;
   const all = processesOf([...(whole?.out ?? []), ...(whole?.into ?? [])]);
   const found =
     calls.pid === null || all.some((one) => one.pid === calls.pid)
