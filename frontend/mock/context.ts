@@ -78,6 +78,7 @@ const answer = (extra: Partial<RunCalls>): RunCalls => ({
   run_id: "",
   host: null,
   pid: null,
+  pids: [],
   comm: "",
   scope: {},
   t0_ns: FROM_NS,
@@ -173,6 +174,7 @@ function ofWeb(runId: string, pid: number | null, t: string): RunCalls {
     run_id: runId,
     host,
     pid,
+    pids: pid === null ? [] : [pid],
     comm: pid === null ? "" : pid === WEB_PID ? "feed-web" : "sidecar",
     out,
     into,
@@ -198,6 +200,7 @@ function ofStore(t: string, pid: number | null): RunCalls {
     run_id: STORE_RUN,
     host: { id: STORE_HOST.id, name: STORE_HOST.name },
     pid,
+    pids: pid === null ? [] : [pid],
     comm: pid === null ? "" : "redis-server",
     into: [
       call(STORE_RUN, 9, {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from uuid import UUID
 
@@ -48,13 +48,14 @@ def of_run(
         raise NotFound("run.not_found")
     view = queries.view(session, run, KINDS, METRICS)
     found = calls(view, pid)
-    shown = Calls(found.out[:MAX_CALLS], found.into[:MAX_CALLS], found.served, found.missing)
+    shown = replace(found, out=found.out[:MAX_CALLS], into=found.into[:MAX_CALLS])
     neighbourhood = _Neighbourhood(session, actor, run, view, shown, span_ns)
     told = split(found, view)
     return CallsRead(
         run_id=run.id,
         host=HostRef(id=run.host.id, name=run.host.name) if run.host else None,
         pid=pid,
+        pids=list(found.pids),
         comm=_comm(view, found, pid),
         scope=dict(view.target),
         t0_ns=run.t0_ns,

@@ -129,12 +129,13 @@ class CallsMissing(BaseModel):
 class CallsRead(BaseModel):
     """Whom a process, the scope of a capture or a host calls, and who calls it, in one run.
 
-    `left_out` calls were too many to be listed.
+    `pids` are the process and those of its name that serve the same port. `left_out` calls were too many to be listed.
     """
 
     run_id: UUID
     host: HostRef | None
     pid: int | None
+    pids: list[int]
     comm: str
     scope: dict[str, Any]
     t0_ns: int | None

@@ -65,27 +65,35 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """How many requests were inside these processes on average over `looks`, and the longest wait of one seen."""
+    """How many requests were inside these processes on average over `looks`, and the longest wait of one seen.
+
+    `names` are those of the processes: of several, one may serve the other.
+    """
 
     waiting: float
     oldest_ms: float | None
     looks: int
     citations: tuple[Citation, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """All calls, the busiest first. `missing` are reasons why something is not known, by collector."""
+    """All calls, the busiest first. `missing` are reasons why something is not known, by collector.
+
+    `pids` are the processes that were asked for, empty for a scope or a host.
+    """
 
     out: tuple[Call, ...] = ()
     into: tuple[Call, ...] = ()
     served: Served | None = None
     missing: Mapping[str, Sentence] = field(default_factory=dict)
+    pids: tuple[int, ...] = ()
 
 
 def calls(view: View, pid: int | None = None) -> Calls:
-    """The calls of one process, else of the scope of the capture, else of the whole host."""
-    chosen = _Chosen(view, pid)
+    """The calls of one process with its siblings, else of the scope of the capture, else of the whole host."""
+    chosen = _Chosen(view, siblings(view, pid) if pid is not None else frozenset())
     found = _connected(chosen)
     found = _waited(chosen, found)
     if chosen.everyone:
@@ -98,7 +106,20 @@ def calls(view: View, pid: int | None = None) -> Calls:
         tuple(one for one in ordered if one.direction == "in"),
         _served(chosen),
         {name: view.why_not([name]) for name in needed if not view.has(name)},
+        tuple(sorted(chosen.pids)),
     )
+
+
+def siblings(view: View, pid: int) -> frozenset[int]:
+    """The process and those of its name that serve the same port: workers that share a listener are one service."""
+    serving = {
+        (row.text("comm"), row.text(port), int(one))
+        for kind, port in (("calls", "local_port"), ("tcp_waits", "peer"))
+        for row in view.rows(kind)
+        if row.text("direction") == "in" and (one := row.number("pid"))
+    }
+    shared = {(comm, port) for comm, port, one in serving if one == pid and comm}
+    return frozenset({pid, *(one for comm, port, one in serving if (comm, port) in shared)})
 
 
 def _busiest(one: Call) -> tuple[float, float, str]:
@@ -108,22 +129,22 @@ def _busiest(one: Call) -> tuple[float, float, str]:
 class _Chosen:
     """Which rows are about the processes that were asked for."""
 
-    def __init__(self, view: View, pid: int | None) -> None:
+    def __init__(self, view: View, pids: frozenset[int]) -> None:
         self.view = view
-        self.pid = pid
+        self.pids = pids
         scoped = [row for row in view.rows("calls") if row.number("in_scope") is not None]
-        self.scoped = pid is None and bool(scoped) and view.target.get("kind") in {"process", "cgroup"}
+        self.scoped = not pids and bool(scoped) and view.target.get("kind") in {"process", "cgroup"}
 
     @property
     def everyone(self) -> bool:
         """Whether the whole host was asked for."""
-        return self.pid is None and not self.scoped
+        return not self.pids and not self.scoped
 
     def rows(self, kind: str) -> Iterator[Row]:
         """The rows of these processes; tables that hold the target's processes only are taken as they are."""
         for row in self.view.rows(kind):
-            if self.pid is not None:
-                if row.number("pid") == self.pid:
+            if self.pids:
+                if row.number("pid") in self.pids:
                     yield row
             elif not self.scoped or kind != "calls" or row.number("in_scope"):
                 yield row
@@ -227,7 +248,8 @@ def _served(chosen: _Chosen) -> Served | None:
     waiting = _sum(rows, "waiting")
     if waiting is None:
         return None
-    return Served(waiting, _max(rows, "oldest"), _looks(chosen.view), cited(row.cite for row in rows))
+    names = tuple(sorted({row.text("comm") for row in rows if row.number("waiting")}))
+    return Served(waiting, _max(rows, "oldest"), _looks(chosen.view), cited(row.cite for row in rows), names)
 
 
 def _destinations(view: View, found: dict[Key, Call]) -> dict[Key, Call]:

@@ -69,6 +69,8 @@ def split(found: Calls, view: View) -> Split | Sentence:
     served = found.served
     if served is None or served.looks == 0:
         return Sentence("calls.nobody_asks")
+    if len(served.names) > 1:
+        return Sentence("calls.several_serve", {"names": ", ".join(served.names)})
     met = round(served.waiting * served.looks)
     if met < LEAST_MET:
         return Sentence("calls.too_few_met", {"met": met, "looks": served.looks, "needed": LEAST_MET})

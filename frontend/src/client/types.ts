@@ -910,6 +910,8 @@ export interface RunCalls {
   run_id: string;
   host: Named | null;
   pid: number | null;
+  /** The process and those of its name that serve the same port. */
+  pids: number[];
   comm: string;
   scope: Record<string, unknown>;
   t0_ns: number | null;

@@ -172,6 +172,25 @@ def test_workers_of_one_name_are_one_caller() -> None:
     assert (call.pids, call.connections, call.rtt_mean_ms, call.rtt_max_ms) == ((1, 3), 2, 2.0, 3.0)
 
 
+def test_workers_that_share_a_port_are_one_service_and_those_of_another_port_are_not() -> None:
+    def worker(pid: int, port: int, comm: str = "nginx") -> Row:
+        return row(direction="in", pid=pid, comm=comm, local_port=port, remote="10.0.0.9", connections=1)
+
+    rows = [worker(1, 80), worker(2, 80), worker(3, 81), worker(4, 80, "other")]
+    found = calls(View(tables={"calls": rows}), 1)
+    assert found.pids == (1, 2)
+    assert [(one.port, one.connections) for one in found.into] == [(80, 2)]
+    assert calls(View(tables={"calls": rows}), 3).pids == (3,)
+
+
+def test_one_process_that_serves_another_is_no_split_of_both() -> None:
+    cells = {"direction": "in", "connections": 4, "waiting": 4.0, "looks": 10}
+    rows = [row(**cells, pid=1, comm="nginx", peer="80"), row(**cells, pid=2, comm="app", peer="8080")]
+    view = View(outcomes={"tcp_waits": Outcome("tcp_waits", "done")}, tables={"tcp_waits": rows})
+    assert split(calls(view), view) == Sentence("calls.several_serve", {"names": "app, nginx"})
+    assert isinstance(split(calls(view, 2), view), Split)
+
+
 BOOK = {"a": {"10.0.0.1", "172.17.0.1"}, "b": {"10.0.0.2", "172.17.0.1"}, "c": {"172.17.0.1"}}
 
 

@@ -41,7 +41,7 @@ export function CallGraph({ calls, trail }: Props) {
           <h3 className={classes.name}>
             {calls.pid === null && !calls.comm
               ? (calls.host?.name ?? t("calls.everything"))
-              : process(calls.comm, calls.pid === null ? [] : [calls.pid])}
+              : process(calls.comm, calls.pids)}
           </h3>
           {calls.host && (calls.pid !== null || calls.comm) && <p className={classes.where}>{calls.host.name}</p>}
           {own && (
