@@ -2,6 +2,7 @@
 
 python -m e2e.lab list
 python -m e2e.lab run ID [--seed N] [--seconds S] [--show COMMAND]
+python -m e2e.lab stand ID [ID ...] [--seed N] [--max-s S]      # see stand.py
 
 `run` starts healthy, makes the host sick, says how to log in, and removes everything at its end, on Ctrl-C and on
 SIGTERM. `--show` runs a command on the host over ssh shortly before the end.
@@ -19,6 +20,7 @@ import sys
 import time
 from types import FrameType
 
+from e2e.lab import stand
 from e2e.lab.faults import missing, scenarios
 from e2e.lab.site import Site
 
@@ -34,6 +36,10 @@ def main() -> int:
         "--seconds", type=float, default=0.0, help="how long the fault lasts; else as it declares"
     )
     run.add_argument("--show", default="", help="a command to run on the host")
+    standing = commands.add_parser("stand")
+    standing.add_argument("ids", nargs="+", choices=sorted(scenarios()), metavar="ID")
+    standing.add_argument("--seed", type=int, default=1)
+    standing.add_argument("--max-s", type=float, default=stand.MAX_S)
     options = parser.parse_args()
     if options.command == "list":
         for scenario in scenarios().values():
@@ -43,7 +49,16 @@ def main() -> int:
             )
         return 0
     signal.signal(signal.SIGTERM, _leave)
-    return _run(options)
+    return _stand(options) if options.command == "stand" else _run(options)
+
+
+def _stand(options: argparse.Namespace) -> int:
+    chosen = [scenarios()[one] for one in options.ids]
+    lacking = sorted({program for one in chosen for program in missing(one)})
+    if lacking:
+        print(json.dumps({"skipped": lacking}), flush=True)
+        return 69
+    return stand.main(chosen, options.seed, options.max_s)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -63,6 +63,8 @@ class Live:
     parameters: what was chosen at random; "healthy" holds the clients' stats from before the fault.
     stats: what clients saw since the fault: requests, ok, errors, timeouts, p50_ms, p99_ms, and more by name.
     access_log: a log of the application, lines of `epoch_s method path status latency_ms`; "" without one.
+    cure: takes the fault away while the load goes on, as the right fix would; None where nobody wrote one.
+    mark: stats count from here on; there where a cure is.
     """
 
     host: LabHost
@@ -70,6 +72,8 @@ class Live:
     parameters: dict[str, object]
     stats: Callable[[], dict[str, float]]
     access_log: str = ""
+    cure: Callable[[], None] | None = None
+    mark: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class Stage:
 
     def live(
         self, *, more: Callable[[], dict[str, float]] | None = None, access_log: str = LOG, pid: bool = True,
-        **parameters: object,
+        cure: Callable[[], None] | None = None, **parameters: object,
     ) -> Live:  # fmt: skip
         """What the scenario hands out. `more` adds figures that clients cannot see; pid=False where it changes."""
         assert self.load is not None and self.server is not None
@@ -123,7 +123,7 @@ class Stage:
             scopes.append({"pid": str(self.server.pid)})
         return Live(
             self.site.host, self.rng.choice(scopes), {"port": self.port, **parameters, "healthy": self.healthy},
-            lambda: load.stats() | (more() if more else {}), access_log,
+            lambda: load.stats() | (more() if more else {}), access_log, cure, load.mark,
         )  # fmt: skip
 
     def _listens(self) -> bool:

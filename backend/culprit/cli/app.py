@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, diagnose, files, hosts, playbooks, shapes
+from culprit.cli import captures, demo, diagnose, files, hosts, playbooks, shapes
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -28,6 +28,7 @@ app.add_typer(playbooks.app, name="playbook", help="Checklists that lead from a 
 captures.register(app)
 files.register(app)
 diagnose.register(app)
+demo.register(app)
 
 
 @app.command()

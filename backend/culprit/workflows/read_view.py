@@ -146,7 +146,7 @@ def _tables(session: Session, cites: _Cites) -> dict[str, list[Row]]:
 
 
 def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int) -> list[Happening]:
-    """Events of these runs from shortly before the capture on; the same one of two runs counts once."""
+    """Events of these runs from shortly before the capture on; what two runs read from one log counts once."""
     owner_of = {part.id: part.run_collector_id for part in cites.parts.values()}
     query = (
         select(Event)
@@ -154,17 +154,16 @@ def _events(session: Session, cites: _Cites, runs: Sequence[Run], began_ns: int)
         .order_by(Event.t_ns)
         .limit(MAX_EVENTS)
     )
-    found: dict[tuple[str, int, str], Happening] = {}
+    found: dict[UUID | tuple[str, int, str], Happening] = {}
     for one in session.scalars(query):
-        cite = cites.of(
-            owner_of.get(one.artifact_id) if one.artifact_id else None,
-            one.artifact_id,
-            (one.line,) if one.line else (),
-        )
+        known = one.same_key is not None
+        key = (one.repeats_id or one.id) if known else (one.kind, one.t_ns, one.detail)
+        owner = owner_of.get(one.artifact_id) if one.artifact_id else None
+        if key in found and owner is None:
+            continue
+        cite = cites.of(owner, one.artifact_id, (one.line,) if one.line else ())
         params = dict(one.title.get("params") or {})
-        found[one.kind, one.t_ns, one.detail] = Happening(
-            one.kind, one.t_ns, one.severity, params, one.detail, cite
-        )
+        found[key] = Happening(one.kind, one.t_ns, one.severity, params, one.detail, cite)
     return list(found.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from e2e.lab.scenario import Live, Scenario
 from e2e.lab.site import Site
@@ -22,7 +23,8 @@ def _indexers(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     stage.items(burn_us=burn_us, indexers=threads)
-    yield stage.live(cpus=cpus, threads=threads, burn_us=burn_us, rate=rate)
+    cure = partial(stage.items, burn_us=burn_us)
+    yield stage.live(cpus=cpus, threads=threads, burn_us=burn_us, rate=rate, cure=cure)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from e2e.lab.scenario import Live, Scenario
@@ -26,7 +27,8 @@ def _osync_log(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     stage.items(**knobs, osync=1)
-    yield stage.live(iops=iops, rate=rate, log_bytes=log_bytes, access_log=REQUEST_LOG)
+    cure = partial(stage.items, **knobs)
+    yield stage.live(iops=iops, rate=rate, log_bytes=log_bytes, access_log=REQUEST_LOG, cure=cure)
 
 
 @contextmanager

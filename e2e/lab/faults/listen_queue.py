@@ -25,20 +25,13 @@ def _bursts(site: Site, rng: random.Random) -> Iterator[Live]:
     healthy = load.baseline()
     server = site.replace(server, "service.py", port, "--backlog", backlog, *options)
     load.mark()
-    yield Live(
-        site.host,
-        site.scope(rng, server.pid),
-        {
-            "port": port,
-            "backlog": backlog,
-            "burst": burst,
-            "rate": rate,
-            "wait_ms": wait_ms,
-            "healthy": healthy,
-        },
-        load.stats,
-        LOG,
-    )
+    parameters = {"port": port, "backlog": backlog, "burst": burst, "rate": rate, "wait_ms": wait_ms}
+
+    def cure() -> None:
+        site.replace(server, "service.py", port, "--backlog", 4096, *options)
+
+    scope = site.scope(rng, server.pid)
+    yield Live(site.host, scope, {**parameters, "healthy": healthy}, load.stats, LOG, cure, load.mark)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from e2e.lab.scenario import Live, Scenario
@@ -32,7 +33,8 @@ def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     site.app.limit_memory(int(index_mb * share) * MIB)
-    yield stage.live(index_mb=index_mb, share=share, rate=rate, touch=touch, iops=iops)
+    cure = partial(site.app.limit_memory, (index_mb + 200) * MIB)
+    yield stage.live(index_mb=index_mb, share=share, rate=rate, touch=touch, iops=iops, cure=cure)
 
 
 @contextmanager
@@ -79,7 +81,10 @@ def _leak_to_the_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     stage.items(supervised=True, leak_kb=leak_kb)
-    yield stage.live(more=lambda: _exits(stage), limit_mb=limit_mb, rate=rate, leak_kb=leak_kb, pid=False)
+    cure = partial(stage.items, supervised=True, cache_kb=leak_kb)
+    yield stage.live(
+        more=lambda: _exits(stage), limit_mb=limit_mb, rate=rate, leak_kb=leak_kb, pid=False, cure=cure
+    )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from e2e.lab.load import Load
 from e2e.lab.scenario import Live, Scenario
@@ -35,7 +36,12 @@ def _random_rules(site: Site, rng: random.Random) -> Iterator[Live]:
     healthy = load.baseline()
     drop = f"-m statistic --mode random --probability {share:.3f} -j DROP"
     site.host_net.sh(f"iptables -A INPUT -i eth0 {drop}; iptables -A OUTPUT -o eth0 {drop}")
-    yield _live(site, rng, pid, load, port=port, rate=rate, dropped_share=share, healthy=healthy)
+    live = _live(site, rng, pid, load, port=port, rate=rate, dropped_share=share, healthy=healthy)
+    live.mark = load.mark
+    live.cure = partial(
+        site.host_net.sh, f"iptables -D INPUT -i eth0 {drop}; iptables -D OUTPUT -o eth0 {drop}"
+    )
+    yield live
 
 
 @contextmanager

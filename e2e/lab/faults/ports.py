@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from e2e.lab.load import Load, wait_for
 from e2e.lab.scenario import Live, Scenario
@@ -12,6 +13,7 @@ from e2e.lab.site import Site
 
 FILL_S = 60.0
 UPSTREAM = 8088
+USUAL_RANGE = (32768, 60999)
 
 
 def _range(site: Site, low: int, high: int) -> None:
@@ -39,7 +41,8 @@ def _short_connections(site: Site, rng: random.Random) -> Iterator[Live]:
     _range(site, low, low + ports - 1)
     load.mark()
     parameters = {"port": port, "rate": rate, "range": (low, low + ports - 1), "healthy": healthy}
-    yield Live(site.host, site.scope(rng, server.pid), parameters, load.stats, log)
+    cure = partial(_range, site, *USUAL_RANGE)
+    yield Live(site.host, site.scope(rng, server.pid), parameters, load.stats, log, cure, load.mark)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from e2e.lab.load import Load
 from e2e.lab.scenario import Live, Scenario
@@ -35,7 +36,8 @@ def _token_bucket(site: Site, rng: random.Random) -> Iterator[Live]:
     site.host_net.sh(f"tc qdisc replace {tbf} {limit_bytes}")
     load.mark()
     chosen |= {"mbit": mbit, "limit_bytes": limit_bytes, "healthy": healthy}
-    yield Live(site.host, site.scope(rng, pid), chosen, load.stats)
+    cure = partial(site.host_net.sh, f"tc qdisc replace {tbf} {AMPLE_BYTES}")
+    yield Live(site.host, site.scope(rng, pid), chosen, load.stats, cure=cure, mark=load.mark)
 
 
 @contextmanager

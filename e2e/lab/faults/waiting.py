@@ -51,8 +51,8 @@ def _blocked_redis(site: Site, rng: random.Random) -> Iterator[Live]:
         rate, block_s, every_s = rng.randrange(80, 160), rng.uniform(1.9, 2.6), rng.uniform(3.5, 5.0)
         stage.clients(rate, timeout_s=4.0)
         stage.baseline()
-        with _again_and_again(lambda: _debug_sleep(site, redis_port, block_s), every_s):
-            yield stage.live(rate=rate, block_s=block_s, every_s=every_s, redis_port=redis_port)
+        with _again_and_again(lambda: _debug_sleep(site, redis_port, block_s), every_s) as stop:
+            yield stage.live(rate=rate, block_s=block_s, every_s=every_s, redis_port=redis_port, cure=stop)
 
 
 @contextmanager
@@ -115,8 +115,8 @@ def _debug_sleep(site: Site, port: int, seconds: float) -> None:
 
 
 @contextmanager
-def _again_and_again(act: Callable[[], None], every_s: float) -> Iterator[None]:
-    """Calls `act` now and every so often, until the block ends."""
+def _again_and_again(act: Callable[[], None], every_s: float) -> Iterator[Callable[[], None]]:
+    """Calls `act` now and every so often, until the block ends or what it gives is called."""
     over = threading.Event()
 
     def repeat() -> None:
@@ -130,7 +130,7 @@ def _again_and_again(act: Callable[[], None], every_s: float) -> Iterator[None]:
     thread = threading.Thread(target=repeat)
     thread.start()
     try:
-        yield
+        yield over.set
     finally:
         over.set()
         thread.join()

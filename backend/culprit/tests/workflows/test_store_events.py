@@ -12,6 +12,7 @@ from culprit.models import Event, Run
 from culprit.tests.support import runs
 from culprit.timeline import queries
 from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.read_view import read_view
 from culprit.workflows.store_events import _NEAR, NEAREST, Seen, recognise, same_key
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,16 @@ def test_what_came_home_before_is_shown_once_and_cited_by_every_run(db, config, 
     for again in (second, first, third, first):
         assert ingest_run(again, again=True) == "done"
         assert len(shown(db, host)) == 2
+
+
+def test_rules_count_what_two_stages_read_once(db, config, host):
+    old, new = OOM % (400, 7), OOM % (480, 8)
+    stages = [capture(db, host, old), capture(db, host, old + new, jitter_ns=3 * MS)]
+    with db.sessions() as session:
+        seen = read_view(session, artifact_store(), stages)
+    kills = seen.happened("oom_kill")
+    assert len(kills) == 2
+    assert {one.cite.run for one in kills} == {str(stages[1])}, "cited where the log was read last"
 
 
 def test_the_better_clock_is_shown(db, config, host):

@@ -103,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         measure=of.JVM_AT_LIMIT,
         op=">=",
         levels=(
-            ("critical", Limit("share", 75.0, "what is left to others in the group cannot have filled it")),
+            ("critical", Limit("share", 50.0, "more than half: nobody else in the group holds as much")),
         ),
         grade=Grade.MECHANISM,
         causes=("jvm-heap-over-limit",),

@@ -1,9 +1,9 @@
-"""Rules about what queues, firewalls and the connection table throw away, and what had to be sent again."""
+"""Rules about what queues, firewalls and the connection table throw away."""
 
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures.network import (
     AQM_DROP_PCT,
     DEFAULT_DROP_PCT,
@@ -13,26 +13,10 @@ from culprit.core.rules.measures.network import (
     RANDOM_DROPS,
     SERVICE_DROP_PCT,
     UNCOUNTED,
+    UNCOUNTED_LIMIT,
 )
-from culprit.core.rules.measures.network_loss import (
-    CONNTRACK_LOG,
-    DATA_PER_HANDSHAKE,
-    DATA_RETRANS,
-    DATA_RETRANS_PCT,
-    OWN_DROPS,
-)
+from culprit.core.rules.measures.network_loss import CONNTRACK_LOG
 
-#: Where one of these fired the host itself threw packets away, and needs nobody else to have done it.
-OWN = (
-    "F-NET-QDISC-DROP",
-    "F-NET-FW-DROP",
-    "F-NET-FW-STATISTIC",
-    "F-NET-MTU-SMALL",
-    "F-NET-MTU-TOO-LONG",
-    "F-NET-CONNTRACK-DROP",
-    "F-SOFTNET-DROP",
-    "F-NET-LINK-ERRORS",
-)
 _FILL = Over("conntrack.fill_pct", "max")
 
 _QUEUES: tuple[Rule, ...] = (
@@ -165,6 +149,27 @@ _FIREWALL: tuple[Rule, ...] = (
         grade=Grade.CONTEXT,
         source="nft rules without `counter`",
     ),
+    Rule(
+        id="F-NET-FW-UNCOUNTED-LIMIT",
+        title=Text(
+            "New connections reach the limit of a rule that does not count", "新建连接达到无计数规则的限速"
+        ),
+        says=Text(
+            "«{rule}» drops without counting, and new connections come at {value} % of what it lets pass"
+            " ({opened_per_s} a second).",
+            "「{rule}」丢弃且不计数，而新建连接已达其放行上限的 {value} %（每秒 {opened_per_s} 个）。",
+        ),
+        measure=UNCOUNTED_LIMIT,
+        op=">",
+        levels=(("warn", Limit("warn", 80.0, "what exceeds the limit never shows as a connection")),),
+        grade=Grade.CORRELATIONAL,
+        causes=("firewall-drop",),
+        traps=Text(
+            "A limit that was just not reached looks the same: let the rule count, and look again.",
+            "恰好未触及上限时表现相同：为规则加上计数器后再看。",
+        ),
+        source="nft rules without `counter`, against Tcp.PassiveOpens",
+    ),
 )
 
 _CONNTRACK: tuple[Rule, ...] = (
@@ -225,61 +230,4 @@ _CONNTRACK: tuple[Rule, ...] = (
     ),
 )
 
-_TCP: tuple[Rule, ...] = (
-    Rule(
-        id="F-NET-SYN-RETRANS",
-        title=Text("Handshakes are sent again", "握手报文重传"),
-        says=Text("{value} SYN or SYN-ACK a second were sent again.", "每秒重传 {value} 个 SYN 或 SYN-ACK。"),
-        measure=Over("tcp.syn_retrans_per_s", "mean"),
-        op=">",
-        levels=(("warn", Limit("warn", 0.1, "one in ten seconds")),),
-        also=(
-            AnyOf(
-                (
-                    Condition(Over("tcp.retrans_pct", "mean"), ">", Limit("share", 1.0, "of all segments")),
-                    Condition(
-                        Over("tcp.timeouts_per_s", "mean"), ">", Limit("times", 3.0, "baseline"), "baseline"
-                    ),
-                )
-            ),
-        ),
-        grade=Grade.CORRELATIONAL,
-        causes=("packet-loss-upstream",),
-        refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW"),
-        traps=Text(
-            "One dead or overloaded peer makes many of them.", "单个失效或过载的对端就会造成大量重传。"
-        ),
-        source="TcpExt.TCPSynRetrans, TCPTimeouts",
-    ),
-    Rule(
-        id="F-NET-LOSS-ELSEWHERE",
-        title=Text("Packets get lost, and not here", "丢包发生在本机之外"),
-        says=Text(
-            "{value} % of the segments with data had to be sent again ({per_s} a second), and no counter of this"
-            " host dropped any.",
-            "{value} % 的数据段需要重传（每秒 {per_s} 个），而本机没有任何计数器显示丢包。",
-        ),
-        measure=DATA_RETRANS_PCT,
-        op=">",
-        levels=(
-            ("warn", Limit("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
-            ("critical", Limit("critical", 3.0, "throughput and tail latency collapse")),
-        ),
-        also=(
-            Condition(DATA_RETRANS, ">", Limit("rate", 2.0, "a handful in a window are chance")),
-            Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
-            Condition(DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")),
-        ),
-        grade=Grade.MECHANISM,
-        causes=("packet-loss-upstream",),
-        refutes=("packet-loss-upstream",),
-        refuted_by=OWN,
-        traps=Text(
-            "A peer that stands still for long looks the same for a while.",
-            "长时间停顿的对端短期内表现相同。",
-        ),
-        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every counter of drops",
-    ),
-)
-
-RULES: tuple[Rule, ...] = (*_QUEUES, *_FIREWALL, *_CONNTRACK, *_TCP)
+RULES: tuple[Rule, ...] = (*_QUEUES, *_FIREWALL, *_CONNTRACK)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.catalog.network import OWN
+from culprit.core.rules.catalog.network_loss import OWN
 from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures.network_sockets import (
     CALLS_OUT_PCT,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from collectors.contract import Text
+from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Measure, Measured, Subject
 from culprit.core.rules.view import Row, View
 
@@ -18,11 +18,16 @@ TUNNELS = frozenset(
     {"ipip", "sit", "gre", "gretap", "vxlan", "geneve", "wireguard", "ip6tnl", "ip6gre", "vti", "tun", "xfrm"}
 )
 FULL_MTU = 1500
+#: A rule that drops without counting: what it dropped is not known to be nothing.
+UNCOUNTED_RULE = Sentence("doubt.uncounted_drop_rule")
 #: Speeds of links are in millions of bits, rates of devices in units of 2^20 bytes.
 MIB_BITS = 8 * 2**20
 _DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
 _PORT = re.compile(r"(?:--dport|--dports|dport) \{? ?(\d{1,5})\b")
 _LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct count over")
+#: How much a rule lets pass: `limit rate over 58/second`, `--hashlimit-above 50/sec`.
+_RATE = re.compile(r"(?:limit rate over|--hashlimit-above) (\d{1,9})/(sec|min|hour|day)")
+_SECONDS = {"sec": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
 #: What singles out senders or states: a rule with one of these was written against somebody.
 _AIMED = re.compile(r"saddr|(?:^| )-s |--match-set|--ctstate INVALID|ct state invalid|--src-")
 
@@ -97,6 +102,7 @@ def _share(view: View, row: Row) -> Measured:
         (("chain", f"{row.text('table')}/{row.text('chain')}"),),
         (row.cite,),
         int(cell(row, "packets")),
+        (UNCOUNTED_RULE,) if row.number("packets_total") is None else (),
         detail={"rule": row.text("matches")[:120], "packets": int(cell(row, "packets"))},
     )
 
@@ -140,6 +146,25 @@ def _uncounted(view: View) -> Iterator[Measured]:
         if row.text("verdict") in _DROPS and row.number("packets_total") is None:
             about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
             yield Measured(1.0, about, (row.cite,), 1, detail={"rule": row.text("matches")[:120]})
+
+
+def _uncounted_limit(view: View) -> Iterator[Measured]:
+    """How near new connections came to what an uncounted rule lets pass, in percent; 100 where it drops by chance."""
+    opened = [lane for lane in view.of("tcp.passive_opens_per_s") if np.isfinite(lane.values).any()]
+    most = max((float(np.nanmax(lane.values)) for lane in opened), default=0.0)
+    cites = tuple(lane.cite for lane in opened)
+    for row in view.rows("firewall_rules"):
+        if row.text("verdict") not in _DROPS or row.number("packets_total") is not None:
+            continue
+        said = _RATE.search(row.text("matches"))
+        by_chance = row.number("random_probability") is not None
+        if not by_chance and (said is None or int(said[1]) == 0):
+            continue
+        limit = int(said[1]) / _SECONDS[said[2]] if said else 0.0
+        near = 100.0 if by_chance else 100.0 * most / limit
+        about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
+        detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
+        yield Measured(near, about, (row.cite, *cites[:1]), 1, detail=detail)
 
 
 def _devices(view: View) -> Iterator[Row]:
@@ -231,6 +256,7 @@ _READERS = {
     "firewall.default_drop_pct": lambda view: _drop_rules(view, serving=False),
     "firewall.random_drops_per_s": _random_drops,
     "firewall.uncounted": lambda view: list(_uncounted(view)),
+    "firewall.uncounted_limit_pct": lambda view: worst(_uncounted_limit(view)),
     "links.mtu_bytes": lambda view: list(_mtu(view)),
     "links.mtu_below_peer_bytes": lambda view: list(_mtu_gap(view)),
     "links.too_long_per_s": lambda view: list(_too_long(view)),
@@ -254,6 +280,14 @@ RANDOM_DROPS = _measure(
     "firewall.random_drops_per_s", "packets_per_s", "Dropped at random", "随机丢弃", "firewall"
 )
 UNCOUNTED = _measure("firewall.uncounted", "count", "Rules that count nothing", "无计数器的规则", "firewall")
+UNCOUNTED_LIMIT = _measure(
+    "firewall.uncounted_limit_pct",
+    "pct",
+    "New connections against the limit of an uncounted rule",
+    "新建连接相对无计数规则的限速",
+    "firewall",
+    "snmp",
+)
 MTU = _measure("links.mtu_bytes", "bytes", "MTU", "MTU", "links")
 MTU_GAP = _measure(
     "links.mtu_below_peer_bytes", "bytes", "MTU below the other end's", "MTU 低于对端", "links"

@@ -8,7 +8,7 @@ import numpy as np
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Citation, Measure, Measured
-from culprit.core.rules.measures.network import cell
+from culprit.core.rules.measures.network import UNCOUNTED_RULE, cell
 from culprit.core.rules.view import Lane, View
 
 _OWN = (
@@ -62,7 +62,7 @@ def _data_pct(view: View) -> Sequence[Measured]:
         return ()
     doubts: tuple[Sentence, ...] = ()
     if any(row.number("packets_total") is None for row in view.rows("firewall_rules")):
-        doubts = (Sentence("doubt.uncounted_drop_rule"),)
+        doubts = (UNCOUNTED_RULE,)
     detail = {"per_s": round(data, 1)}
     return (Measured(share, (), cites, int(data * max(view.seconds, 1.0)), doubts, detail),)
 

@@ -12,6 +12,8 @@ from culprit.core.rules.measures.network_loss import rate
 from culprit.core.rules.view import Row, View
 
 MIN_LOOKS = 8
+#: Fewer handshakes on their way to one peer may be those of this very moment.
+MIN_UNANSWERED = 5
 _LOCKS = ("futex", "mutex", "rwsem")
 #: connect() and bind() looking for a port, by the names of Linux 3.10 to 6.x.
 PORT_SEARCH = (
@@ -125,6 +127,26 @@ def _port_use(view: View) -> Sequence[Measured]:
         )
         for row in view.rows("tcp_destinations")
     )
+
+
+def _unanswered(view: View) -> Sequence[Measured]:
+    """Handshakes a second that were sent again, while several wait for one peer elsewhere that does not take them."""
+    elsewhere = [
+        row
+        for row in view.rows("tcp_destinations")
+        if row.text("peer") != row.text("source") and not row.text("peer").startswith(("127.", "::1"))
+    ]
+    top = max(elsewhere, key=lambda row: cell(row, "syn_sent"), default=None)
+    again, cites = rate(view, "tcp.syn_retrans_per_s")
+    if top is None or not cites or cell(top, "syn_sent") < MIN_UNANSWERED:
+        return ()
+    peer = f"{top.text('peer')}:{top.text('port')}"
+    detail = {
+        "peer": peer,
+        "waiting": int(cell(top, "syn_sent")),
+        "established": int(cell(top, "established")),
+    }
+    return (Measured(again, _dst(top), (*cites, top.cite), int(cell(top, "syn_sent")), detail=detail),)
 
 
 def _range(view: View) -> float:
@@ -256,6 +278,15 @@ CALLS_OUT_PCT = _measure(
     "ss_listen",
     "proc_threads",
     "ss",
+)
+UNANSWERED = _measure(
+    "tcp.unanswered_handshakes_per_s",
+    "per_s",
+    "Handshakes that a peer does not take",
+    "对端未接受的握手",
+    _unanswered,
+    "ss",
+    "netstat_ext",
 )
 PORT_USE_PCT = _measure("tcp.port_use_pct", "pct", "Local ports in use", "本地端口使用率", _port_use, "ss")
 FREE_PORTS = _measure("tcp.free_ports", "count", "Local ports left", "剩余本地端口", _free, "ss")

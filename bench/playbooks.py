@@ -1,0 +1,88 @@
+"""Which verdicts the playbooks come to, over every text that the rules are tested with.
+
+    ./culprit bench playbooks
+
+For each playbook: its steps, how many a rule answers and how many a person, and the verdicts that the steps of the
+rules came to over captured and written texts: every step ought to have come to what firing means and to what silence
+means. Then how long one walk takes.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from culprit.core.playbooks.contract import Playbook
+from culprit.core.playbooks.engine import answer, propose, walk
+from culprit.core.rules.contract import Finding
+from culprit.core.rules.evaluate import evaluate
+from culprit.core.rules.registry import RULES
+from culprit.playbooks.library import library
+from culprit.tests.core.rules.test_seeds import STEPS, TEXTS, view
+
+from collectors.contract import Tier
+
+VERDICTS = ("supports", "refutes", "inconclusive", "not_collected")
+WALKS = 20
+
+
+def _findings() -> dict[str, list[Sequence[Finding]]]:
+    """What each rule said of each of its texts."""
+    found: dict[str, list[Sequence[Finding]]] = defaultdict(list)
+    for _, step in STEPS:
+        if TEXTS & step.keys():
+            found[step["rule"]].append(evaluate([RULES[step["rule"]]], view(step)))
+    return found
+
+
+def _counts(book: Playbook, said: dict[str, list[Sequence[Finding]]]) -> tuple[Counter[str], int]:
+    """Verdicts of all its steps over all texts, and how many steps did not come to both."""
+    counts: Counter[str] = Counter()
+    lacking = 0
+    for step in book.steps:
+        if step.finding:
+            mine = Counter(str(answer(step, one, RULES).verdict) for one in said[step.finding])
+            lacking += not (mine[step.fired] and mine[step.quiet])
+            counts += mine
+    return counts, lacking
+
+
+def _walk_ms(book: Playbook, findings: Sequence[Finding]) -> float:
+    """The median time of a walk and a proposal."""
+    times = []
+    for _ in range(WALKS):
+        began = time.perf_counter()
+        propose(book, walk(book, findings, RULES), RULES, frozenset(Tier))
+        times.append(1000 * (time.perf_counter() - began))
+    return sorted(times)[WALKS // 2]
+
+
+def main() -> int:
+    """The table, and 1 where a step never came to both of its verdicts."""
+    said = _findings()
+    everything = [one for found in said.values() for one in found[0]]
+    texts = sum(len(one) for one in said.values())
+    print(f"{len(library())} playbooks, {len(said)} rules over {texts} texts")
+    head = "| playbook | kind | steps | by a rule | by a person | " + " | ".join(VERDICTS)
+    print(f"{head} | walk ms |")
+    print("|---|---|--:|--:|--:|" + "--:|" * (len(VERDICTS) + 1))
+    missing = 0
+    total: Counter[str] = Counter()
+    for name, book in sorted(library().items()):
+        counts, lacking = _counts(book, said)
+        missing += lacking
+        total += counts
+        ruled = sum(bool(step.finding) for step in book.steps)
+        steps = f"{len(book.steps)} | {ruled} | {len(book.steps) - ruled}"
+        numbers = " | ".join(str(counts[one]) for one in VERDICTS)
+        walk_ms = f"{_walk_ms(book, everything):.2f}" if book.steps else "-"
+        print(f"| {name} | {book.kind} | {steps} | {numbers} | {walk_ms} |")
+    print("| all | | | | | " + " | ".join(str(total[one]) for one in VERDICTS) + " | |")
+    print(f"steps that did not come to both of their verdicts: {missing}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
