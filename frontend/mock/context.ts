@@ -62,6 +62,7 @@ const call = (runId: string, line: number, extra: Partial<Call>): Call => {
     place: place({}),
     ends: null,
     ends_why: null,
+    logged: null,
     citations: [cite(runId, "calls", line)],
     ...extra,
   };
@@ -113,6 +114,7 @@ function ofWeb(runId: string, pid: number | null, t: string): RunCalls {
       citations: [cite(STORE_RUN, "calls", 9)],
     }),
     ends: { caller: 7.4, callee: 7.1, between: 0.3, citations: [cite(runId, "tcp_waits", 3)] },
+    logged: { caller_ms: 240, callee_ms: 151, citations: [cite(runId, "app_metrics", 4)] },
   });
   const proxy = call(runId, 14, {
     remote: "127.0.0.1",

@@ -15,6 +15,7 @@ from culprit.context import queries
 from culprit.context.form import citations, sentence
 from culprit.context.schemas import (
     CallEnds,
+    CallLogged,
     CallPlace,
     CallRead,
     CallSegment,
@@ -25,13 +26,13 @@ from culprit.context.schemas import (
 )
 from culprit.core.calls import Call, Calls, calls
 from culprit.core.rules.view import View
-from culprit.core.time_split import Ends, Split, both_ends, split
+from culprit.core.time_split import P50, Ends, Logged, Split, both_ends, logged, split
 from culprit.core.whereabouts import Answerer, answerer, asker, canonical, own_addresses, place
 from culprit.kit.errors import NotFound
 from culprit.models import Host, Run
 
 KINDS = ("calls", "unix_calls", "tcp_waits", "tcp_destinations", "listeners", "processes")
-METRICS = ("app.requests_per_s",)
+METRICS = ("app.requests_per_s", P50)
 MAX_CALLS = 150
 #: Views of so many other hosts are opened for one answer; calls to further ones still name their host.
 MAX_FAR_VIEWS = 20
@@ -176,7 +177,9 @@ class _Neighbourhood:
             found.why = sentence(who)
         found.url = self._url(f"/runs/{far.run.id}/calls", found.pid)
         ends = both_ends(call, self.near.view, far.view, ours) if call.direction == "out" else None
-        return self._call(call, found, ends)
+        elsewhere = call.direction == "out" and far is not self.near
+        logs = logged(self.near.view, far.view) if elsewhere else None
+        return self._call(call, found, ends, logs)
 
     def _unix(self, call: Call) -> CallPlace:
         found = CallPlace(kind="unix", host=self._ref(self.mine), run_id=self.run.id, together=True)
@@ -190,7 +193,7 @@ class _Neighbourhood:
         if run is None or (host_id not in self.views and len(self.views) >= MAX_FAR_VIEWS):
             return None
         if host_id not in self.views:
-            self.views[host_id] = _Far(run, queries.view(self.session, run, KINDS))
+            self.views[host_id] = _Far(run, queries.view(self.session, run, KINDS, METRICS))
         return self.views[host_id]
 
     def _ref(self, host_id: str) -> HostRef | None:
@@ -207,8 +210,11 @@ class _Neighbourhood:
         return f"{path}?{'&'.join(parts)}" if parts else path
 
     @staticmethod
-    def _call(call: Call, found: CallPlace, ends: Ends | Sentence | None) -> CallRead:
-        same = CallRead.model_fields.keys() - {"pids", "place", "ends", "ends_why", "citations"}
+    def _call(
+        call: Call, found: CallPlace, ends: Ends | Sentence | None, logs: Logged | None = None
+    ) -> CallRead:
+        own = {"pids", "place", "ends", "ends_why", "logged", "citations"}
+        same = CallRead.model_fields.keys() - own
         return CallRead(
             **{name: getattr(call, name) for name in same},
             pids=list(call.pids),
@@ -222,6 +228,13 @@ class _Neighbourhood:
             if isinstance(ends, Ends)
             else None,
             ends_why=sentence(ends) if isinstance(ends, Sentence) else None,
+            logged=CallLogged(
+                caller_ms=logs.caller_ms,
+                callee_ms=logs.callee_ms,
+                citations=citations(logs.citations),
+            )
+            if logs
+            else None,
             citations=citations(call.citations),
         )
 

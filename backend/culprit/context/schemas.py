@@ -58,6 +58,14 @@ class CallEnds(BaseModel):
     citations: list[ContextCited]
 
 
+class CallLogged(BaseModel):
+    """Median response times of the same time by the access logs of caller and callee."""
+
+    caller_ms: float
+    callee_ms: float
+    citations: list[ContextCited]
+
+
 class CallRead(BaseModel):
     """All connections of processes of one name with one address and port.
 
@@ -89,6 +97,7 @@ class CallRead(BaseModel):
     place: CallPlace
     ends: CallEnds | None
     ends_why: Sentence | None
+    logged: CallLogged | None
     citations: list[ContextCited]
 
 

@@ -25,6 +25,7 @@ LEAST_MET = 10
 LEAST_OURS = 0.95
 #: How much of the shorter capture the two must have in common.
 LEAST_OVERLAP = 0.5
+P50 = "app.p50_ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,15 @@ class Ends:
     citations: tuple[Citation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """Median response times by the access logs of caller and callee. Medians do not add up: a bound, not a split."""
+
+    caller_ms: float
+    callee_ms: float
+    citations: tuple[Citation, ...]
+
+
 def split(found: Calls, view: View) -> Split | Sentence:
     """The response time of the processes of `found`; why there is none otherwise."""
     if not view.has(WAITS):
@@ -94,12 +104,26 @@ def _segment(call: str, share: float, met: int, citations: tuple[Citation, ...])
 
 
 def _rate_per_s(view: View) -> float | None:
-    """Requests a second of the service as its log says, where the log is of one route or of all together."""
-    lanes = list(view.of("app.requests_per_s"))
+    """Requests a second of the service as its log says."""
+    found = _logged(view, "app.requests_per_s")
+    return found[0] or None if found else None
+
+
+def _logged(view: View, metric: str) -> tuple[float, Citation] | None:
+    """The mean of a metric of the access log, where the log is of one route or of all together."""
+    lanes = list(view.of(metric))
     whole = [lane for lane in lanes if not lane.labels] or (lanes if len(lanes) == 1 else [])
     if not whole or not np.isfinite(whole[0].values).any():
         return None
-    return float(np.nanmean(whole[0].values)) or None
+    return float(np.nanmean(whole[0].values)), whole[0].cite
+
+
+def logged(near: View, far: View) -> Logged | None:
+    """What the access logs of both hosts say of the same time; None where one of them has none."""
+    caller, callee = _logged(near, P50), _logged(far, P50)
+    if caller is None or callee is None or not _together(near, far):
+        return None
+    return Logged(caller[0], callee[0], (caller[1], callee[1]))
 
 
 def both_ends(call: Call, near: View, far: View, ours: Collection[str]) -> Ends | Sentence:

@@ -72,6 +72,7 @@ describe("follow the call", () => {
     const table = await screen.findByRole("region", { name: "All calls" });
     expect(within(table).getAllByRole("row")).toHaveLength(6);
     expect(within(table).getByText("7.4 waited for; 7.1 inside there, 0.3 in between")).toBeVisible();
+    expect(within(table).getByText(/^By the logs, median: 240.ms here, 151.ms there$/)).toBeVisible();
     expect(within(table).getByText("203.0.113.9 is not an address of any enrolled host.")).toBeVisible();
   });
 

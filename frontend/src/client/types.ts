@@ -885,6 +885,8 @@ export interface Call {
   place: CallPlace;
   ends: CallEnds | null;
   ends_why: Sentence | null;
+  /** Median response times by the access logs of both hosts. */
+  logged: { caller_ms: number; callee_ms: number; citations: Cited[] } | null;
   citations: Cited[];
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from culprit.core.calls import Call, Calls, Served, calls
 from culprit.core.rules.contract import Citation
 from culprit.core.rules.parsed_view import view_of
-from culprit.core.rules.view import Outcome, Row, View
-from culprit.core.time_split import Ends, Split, both_ends, split
+from culprit.core.rules.view import Lane, Outcome, Row, View
+from culprit.core.time_split import Ends, Split, both_ends, logged, split
 from culprit.core.whereabouts import Answerer, answerer, asker, canonical, own_addresses, place
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +125,24 @@ def test_both_ends_of_one_wait(caller: View, callee: View) -> None:
     unmeasured = both_ends(call, caller, replace(callee, outcomes={}), ours)
     assert isinstance(unmeasured, Sentence)
     assert unmeasured.key == "calls.far_not_measured"
+
+
+def test_medians_of_both_logs_stand_side_by_side_where_both_are_of_one_time() -> None:
+    def host(ms: float, *labels: str) -> View:
+        t_ns = np.arange(2, dtype=np.int64)
+        values = np.full((2, 1), ms)
+        lanes = [
+            Lane("app.p50_ms", {"route": one} if one else {}, None, (), t_ns, values, None, CITE)
+            for one in labels
+        ]
+        return View(lanes=lanes, span_ns=SPAN)
+
+    found = logged(host(250.0, ""), host(150.0, ""))
+    assert found is not None
+    assert (found.caller_ms, found.callee_ms) == (250.0, 150.0)
+    assert logged(host(250.0, ""), host(150.0)) is None
+    assert logged(host(250.0, ""), host(150.0, "/a", "/b")) is None
+    assert logged(host(250.0, ""), replace(host(150.0, ""), span_ns=(SPAN[1], 2 * SPAN[1]))) is None
 
 
 def test_what_was_not_collected_says_so() -> None:

@@ -79,6 +79,14 @@ function Row({ call, share, trail }: RowProps) {
               between: number(call.ends.between),
             })
           : call.ends_why && <span className="dim">{sentence(call.ends_why)}</span>}
+        {call.logged && (
+          <p className={classes.why}>
+            {t("calls.logged", {
+              caller: milliseconds(call.logged.caller_ms),
+              callee: milliseconds(call.logged.callee_ms),
+            })}
+          </p>
+        )}
       </td>
       <td>
         <PlaceLink place={call.citations[0]} label={call.key} />
