@@ -112,8 +112,9 @@ function Gaps({ section }: { section: ContextSection }) {
     <div className={classes.gaps}>
       <strong>{t("context.notCollected")}</strong>{" "}
       {section.gaps.map((one) => one.collectors.map(names.collector).join(" / ")).join(", ")}
-      {same && section.gaps.length === 1 ? <span className="dim"> {sentence(names.reason(same))}</span> : null}
-      {same?.key === "context.no_run" ? <span className="dim"> {sentence(same)}</span> : null}
+      {same && (section.gaps.length === 1 || same.key === "context.no_run") && (
+        <span className="dim"> {sentence(names.reason(same))}</span>
+      )}
     </div>
   );
 }
