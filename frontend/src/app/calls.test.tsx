@@ -134,6 +134,8 @@ describe("where am I", () => {
   it("fills itself: machine, kernel, limits, neighbours, changes and the twin", async () => {
     const user = userEvent.setup();
     open(`/hosts/${SICK?.id}`);
+    expect(await screen.findByText("4 things unusual · 1 change in 72 hours · 1 healthy twin")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: /^Where am I/ }));
     const machine = await screen.findByRole("region", { name: "Machine" });
     expect(within(machine).getByRole("link", { name: /^CPU.*open/ })).toHaveTextContent("AMD EPYC 9654");
     expect(within(machine).getByText("Only 14 of 16 CPUs are online.")).toBeVisible();
@@ -148,7 +150,7 @@ describe("where am I", () => {
   });
 
   it("says what was never collected", async () => {
-    open(`/hosts/${HOSTS[3]?.id}`);
+    open(`/hosts/${HOSTS[3]?.id}?fold=where`);
     const machine = await screen.findByRole("region", { name: "Machine" });
     expect(within(machine).getByText(/Nothing has been captured on this host yet/)).toBeVisible();
     expect(screen.getByText(/No other enrolled host has the same labels/)).toBeVisible();
