@@ -8,6 +8,7 @@ const SCREENS = [
   ["hosts", "/hosts"],
   ["add host", "/hosts/new"],
   ["host", `/hosts/${host.id}`],
+  ["where am I", `/hosts/${host.id}?fold=where`],
   ["captures", "/captures"],
   ["profiles", "/profiles"],
   ["playbooks", "/playbooks"],
