@@ -213,6 +213,8 @@ export const useRunCalls = (id: string, pid: number | undefined, range: Range | 
         from_ns: range && Math.round(range.from),
         to_ns: range && Math.round(range.to),
       }),
+    // Another process of the same run takes the place of this one; another run begins anew.
+    placeholderData: (before, asked) => (asked?.queryKey[1] === id ? before : undefined),
   });
 
 /** Where a run was: the machine, its limits, its neighbours, its twins. */
