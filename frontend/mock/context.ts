@@ -326,14 +326,21 @@ function whereabouts(hostId: string): HostContext | undefined {
       {
         id: "neighbours",
         items: [
-          item("process_cpu", 812.4, { unit: "pct", name: "stress-ng", detail: "pid 999", ...read("proc_top", 77) }),
+          item("process_cpu", 812.4, {
+            unit: "pct",
+            name: "stress-ng",
+            detail: "pid 999",
+            ...read("proc_top", 77),
+          }),
           item("process_memory", 8e6, { unit: "kb", name: "java", detail: "pid 1200" }),
         ],
         gaps: [],
       },
       {
         id: "changes",
-        items: [item("package", "upgrade openssl 3.0.15-1", { at_s: NOW_MS / 1000 - 5400, ...read("changes", 2) })],
+        items: [
+          item("package", "upgrade openssl 3.0.15-1", { at_s: NOW_MS / 1000 - 5400, ...read("changes", 2) }),
+        ],
         gaps: [
           {
             id: "changes.changes",
@@ -353,7 +360,13 @@ function whereabouts(hostId: string): HostContext | undefined {
           healthy: true,
           causes: [],
         },
-        { host: { id: HOSTS[5]!.id, name: HOSTS[5]!.name }, run_id: null, t0_ns: null, healthy: null, causes: [] },
+        {
+          host: { id: HOSTS[5]!.id, name: HOSTS[5]!.name },
+          run_id: null,
+          t0_ns: null,
+          healthy: null,
+          causes: [],
+        },
       ],
       compared: [HOSTS[4]!.name],
       differences: [

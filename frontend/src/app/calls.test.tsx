@@ -108,9 +108,25 @@ describe("follow the call", () => {
         ? {
             status: 200,
             body: {
-              run_id: RUN, host: null, pid: null, pids: [], comm: "", scope: {}, t0_ns: null, t1_ns: null, out: [], into: [],
-              left_out: 0, split: null, split_why: { key: "calls.nobody_asks", params: {} },
-              missing: [{ collector: "calls", reason: { key: "missing.not_collected", params: { collector: "calls" } } }],
+              run_id: RUN,
+              host: null,
+              pid: null,
+              pids: [],
+              comm: "",
+              scope: {},
+              t0_ns: null,
+              t1_ns: null,
+              out: [],
+              into: [],
+              left_out: 0,
+              split: null,
+              split_why: { key: "calls.nobody_asks", params: {} },
+              missing: [
+                {
+                  collector: "calls",
+                  reason: { key: "missing.not_collected", params: { collector: "calls" } },
+                },
+              ],
             },
           }
         : undefined,

@@ -568,6 +568,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/hosts/{host_id}/context": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Context
+         * @description Where am I: the machine, its kernel, limits, neighbours, what changed, and whether a twin is healthy.
+         */
+        get: operations["context_read_context"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts/{host_id}/findings": {
         parameters: {
             query?: never;
@@ -1088,6 +1108,28 @@ export interface paths {
          * @description All about one run: collectors, costs, clock, artifacts, profiles, tables.
          */
         get: operations["evidence_get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Calls
+         * @description Follow the call: whom a process calls and who calls it, each with the enrolled host and process behind it.
+         *
+         *     `from_ns` and `to_ns` are kept in the addresses that go on from here.
+         */
+        get: operations["context_read_calls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1641,6 +1683,238 @@ export interface components {
             seconds: number;
         };
         /**
+         * CallEnds
+         * @description One wait seen from both sides, in mean numbers of requests: at the caller, inside the callee, in between.
+         */
+        CallEnds: {
+            /** Between */
+            between: number;
+            /** Callee */
+            callee: number;
+            /** Caller */
+            caller: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+        };
+        /**
+         * CallLogged
+         * @description Median response times of the same time by the access logs of caller and callee.
+         */
+        CallLogged: {
+            /** Callee Ms */
+            callee_ms: number;
+            /** Caller Ms */
+            caller_ms: number;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+        };
+        /**
+         * CallPlace
+         * @description Whose the other end of a call is, and where to go on.
+         *
+         *     `kind` is `unix` for a socket of this host, `process` for another process of this host, `host` for an enrolled
+         *     host, `ambiguous` where several have the address, `not_enrolled` where none has it. `how` says whether the process
+         *     was met at the other end of the connection or only listens there. `url` goes on there with the same range of time;
+         *     `why` says what is not known.
+         */
+        CallPlace: {
+            /**
+             * Among
+             * @default []
+             */
+            among: components["schemas"]["HostRef"][];
+            /**
+             * Citations
+             * @default []
+             */
+            citations: components["schemas"]["ContextCited"][];
+            /**
+             * Comm
+             * @default
+             */
+            comm: string;
+            host?: components["schemas"]["HostRef"] | null;
+            /** How */
+            how?: ("connection" | "listener") | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unix" | "process" | "host" | "ambiguous" | "not_enrolled";
+            /** Pid */
+            pid?: number | null;
+            /** Run Id */
+            run_id?: string | null;
+            /**
+             * Together
+             * @default false
+             */
+            together: boolean;
+            /** Url */
+            url?: string | null;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * CallRead
+         * @description All connections of processes of one name with one address and port.
+         *
+         *     `port` is the remote one of `out`, the own one of `in`. Counts are of connections; `waiting` is how many of them
+         *     owed an answer on average over `looks`. Null is not known, which is not zero.
+         */
+        CallRead: {
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+            /** Close Wait */
+            close_wait: number | null;
+            /** Comm */
+            comm: string;
+            /** Connections */
+            connections: number | null;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "out" | "in";
+            ends: components["schemas"]["CallEnds"] | null;
+            /** Ends Why */
+            ends_why: {
+                [key: string]: unknown;
+            } | null;
+            /** Established */
+            established: number | null;
+            /** Key */
+            key: string;
+            logged: components["schemas"]["CallLogged"] | null;
+            /** Looks */
+            looks: number;
+            /** Pids */
+            pids: number[];
+            place: components["schemas"]["CallPlace"];
+            /** Port */
+            port: number | null;
+            /**
+             * Protocol
+             * @enum {string}
+             */
+            protocol: "tcp" | "unix";
+            /** Recv Queue Bytes */
+            recv_queue_bytes: number | null;
+            /** Remote */
+            remote: string;
+            /** Retransmitted */
+            retransmitted: number | null;
+            /** Retransmitting */
+            retransmitting: number | null;
+            /** Rtt Max Ms */
+            rtt_max_ms: number | null;
+            /** Rtt Mean Ms */
+            rtt_mean_ms: number | null;
+            /** Send Queue Bytes */
+            send_queue_bytes: number | null;
+            /** Syn Sent */
+            syn_sent: number | null;
+            /** Time Wait */
+            time_wait: number | null;
+            /** Waiting */
+            waiting: number | null;
+            /** Waiting Oldest Ms */
+            waiting_oldest_ms: number | null;
+        };
+        /**
+         * CallSegment
+         * @description One part of the response time: `call` is the key of a call, empty for the processes' own time.
+         *
+         *     `share` lies between `low` and `high` in 95 of 100 cases; `ms` is a request's, where their rate is known.
+         */
+        CallSegment: {
+            /** Call */
+            call: string;
+            /** Citations */
+            citations: components["schemas"]["ContextCited"][];
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Ms */
+            ms: number | null;
+            /** Share */
+            share: number;
+        };
+        /**
+         * CallSplit
+         * @description The response time in segments: `requests` were inside on average, `met` in all looks together.
+         *
+         *     `parallel`: the processes wait for several answers at once, so the shares do not add up to one.
+         */
+        CallSplit: {
+            /** Met */
+            met: number;
+            /** Parallel */
+            parallel: boolean;
+            /** Rate Per S */
+            rate_per_s: number | null;
+            /** Requests */
+            requests: number;
+            /** Segments */
+            segments: components["schemas"]["CallSegment"][];
+        };
+        /**
+         * CallsMissing
+         * @description What was not collected, and why.
+         */
+        CallsMissing: {
+            /** Collector */
+            collector: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * CallsRead
+         * @description Whom a process, the scope of a capture or a host calls, and who calls it, in one run.
+         *
+         *     `pids` are the process and those of its name that serve the same port. `left_out` calls were too many to be listed.
+         */
+        CallsRead: {
+            /** Comm */
+            comm: string;
+            host: components["schemas"]["HostRef"] | null;
+            /** Into */
+            into: components["schemas"]["CallRead"][];
+            /** Left Out */
+            left_out: number;
+            /** Missing */
+            missing: components["schemas"]["CallsMissing"][];
+            /** Out */
+            out: components["schemas"]["CallRead"][];
+            /** Pid */
+            pid: number | null;
+            /** Pids */
+            pids: number[];
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            split: components["schemas"]["CallSplit"] | null;
+            /** Split Why */
+            split_why: {
+                [key: string]: unknown;
+            } | null;
+            /** T0 Ns */
+            t0_ns: number | null;
+            /** T1 Ns */
+            t1_ns: number | null;
+        };
+        /**
          * CaptureBlock
          * @description One run as a block on the timeline.
          */
@@ -2039,6 +2313,170 @@ export interface components {
             warning: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * ContextCited
+         * @description Where something was read: lines (1-based) of a part of an artifact.
+         */
+        ContextCited: {
+            /**
+             * Artifact
+             * @default
+             */
+            artifact: string;
+            /**
+             * Collector
+             * @default
+             */
+            collector: string;
+            /**
+             * Lines
+             * @default []
+             */
+            lines: number[];
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Run
+             * @default
+             */
+            run: string;
+        };
+        /**
+         * ContextDifference
+         * @description What is otherwise here than in the twins: 0..1 is how surprising that is, and how alike the twins are.
+         */
+        ContextDifference: {
+            /** Agree */
+            agree: number;
+            /** Here */
+            here: unknown;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "fact" | "setting" | "metric" | "stack";
+            /** Name */
+            name: string;
+            /** Surprise */
+            surprise: number;
+            /** There */
+            there: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ContextGap
+         * @description What is not known, why, and which collectors would tell.
+         */
+        ContextGap: {
+            /** Collectors */
+            collectors: string[];
+            /** Id */
+            id: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ContextItem
+         * @description One thing that is known of where a run was.
+         *
+         *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         */
+        ContextItem: {
+            /** At S */
+            at_s: number | null;
+            citation: components["schemas"]["ContextCited"] | null;
+            /** Detail */
+            detail: string;
+            /** Id */
+            id: string;
+            /** Looked At */
+            looked_at: boolean;
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+            /** Unusual */
+            unusual: {
+                [key: string]: unknown;
+            } | null;
+            /** Value */
+            value: string | number | null;
+        };
+        /**
+         * ContextRead
+         * @description Where am I.
+         */
+        ContextRead: {
+            host: components["schemas"]["HostRef"];
+            /** Run Id */
+            run_id: string | null;
+            /** Scope */
+            scope: {
+                [key: string]: unknown;
+            };
+            /** Sections */
+            sections: components["schemas"]["ContextSection"][];
+            /** T0 Ns */
+            t0_ns: number | null;
+            twins: components["schemas"]["ContextTwins"];
+        };
+        /**
+         * ContextSection
+         * @description The items that answer one question.
+         */
+        ContextSection: {
+            /** Gaps */
+            gaps: components["schemas"]["ContextGap"][];
+            /**
+             * Id
+             * @enum {string}
+             */
+            id: "machine" | "kernel" | "limits" | "neighbours" | "changes";
+            /** Items */
+            items: components["schemas"]["ContextItem"][];
+        };
+        /**
+         * ContextTwin
+         * @description A host with the same labels, and its capture nearest in time; `healthy` is None where no rule was asked.
+         */
+        ContextTwin: {
+            /** Causes */
+            causes: string[];
+            /** Healthy */
+            healthy: boolean | null;
+            host: components["schemas"]["HostRef"];
+            /** Run Id */
+            run_id: string | null;
+            /** T0 Ns */
+            t0_ns: number | null;
+        };
+        /**
+         * ContextTwins
+         * @description Is an identical instance healthy? `compared` are names of the twins that `differences` were made with.
+         */
+        ContextTwins: {
+            /** Compared */
+            compared: string[];
+            /** Differences */
+            differences: components["schemas"]["ContextDifference"][];
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Twins */
+            twins: components["schemas"]["ContextTwin"][];
+            /** Why */
+            why: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * CostRead
@@ -7012,6 +7450,72 @@ export interface operations {
             };
         };
     };
+    context_read_context: {
+        parameters: {
+            query?: {
+                run_id?: string | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContextRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     findings_get_host_findings: {
         parameters: {
             query?: never;
@@ -8845,6 +9349,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    context_read_calls: {
+        parameters: {
+            query?: {
+                /** @description A process; without it the scope of the capture */
+                pid?: number | null;
+                /** @description UTC nanoseconds */
+                from_ns?: number | null;
+                /** @description UTC nanoseconds */
+                to_ns?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallsRead"];
                 };
             };
             /** @description Refused */

@@ -80,7 +80,8 @@ export function strands(
     const share = side === "out" ? shares.get(one.key) : undefined;
     const size = Math.min(1, Math.max(0, share ?? weight(one) / most));
     const there = middle(at, calls.length, height);
-    const here = height / 2 + (at - (calls.length - 1) / 2) * Math.min(6, BOX / 2 / Math.max(1, calls.length));
+    const here =
+      height / 2 + (at - (calls.length - 1) / 2) * Math.min(6, BOX / 2 / Math.max(1, calls.length));
     return {
       key: one.key,
       share,

@@ -51,7 +51,10 @@ export function CallsPage() {
             <SegmentedControl
               size="xs"
               aria-label={t("calls.as")}
-              data={(["drawing", "table"] as const).map((value) => ({ value, label: t(`calls.shown.${value}`) }))}
+              data={(["drawing", "table"] as const).map((value) => ({
+                value,
+                label: t(`calls.shown.${value}`),
+              }))}
               value={as}
               onChange={(value) => set({ as: value as "drawing" | "table" })}
             />
@@ -140,7 +143,8 @@ function HopName({ hop, range }: { hop: Hop; range: Range | undefined }) {
 function Where({ calls, range }: { calls: RunCalls; range: Range | undefined }) {
   const time = useTimeFormat();
   const shown =
-    range ?? (calls.t0_ns !== null && calls.t1_ns !== null ? { from: calls.t0_ns, to: calls.t1_ns } : undefined);
+    range ??
+    (calls.t0_ns !== null && calls.t1_ns !== null ? { from: calls.t0_ns, to: calls.t1_ns } : undefined);
   return (
     <>
       {calls.host && (

@@ -1,15 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Call, CallSegment, RunCalls } from "../../client/types";
 import { Mark } from "../../components/Mark";
-import {
-  curve,
-  GAP,
-  type Hop,
-  heightOf,
-  MOST_DRAWN,
-  type Strand,
-  strands,
-} from "../../core/callpath";
+import { curve, GAP, type Hop, heightOf, MOST_DRAWN, type Strand, strands } from "../../core/callpath";
 import { bytes, count, milliseconds, number, percent } from "../../core/format";
 import { useSentence } from "../../lib/i18n";
 import { Cited } from "../findings/Place";
@@ -43,7 +35,9 @@ export function CallGraph({ calls, trail }: Props) {
               ? (calls.host?.name ?? t("calls.everything"))
               : process(calls.comm, calls.pids)}
           </h3>
-          {calls.host && (calls.pid !== null || calls.comm) && <p className={classes.where}>{calls.host.name}</p>}
+          {calls.host && (calls.pid !== null || calls.comm) && (
+            <p className={classes.where}>{calls.host.name}</p>
+          )}
           {own && (
             <p className={classes.numbers}>
               <Cited place={own.citations[0]} label={t("calls.own")}>
@@ -111,7 +105,15 @@ function Column({ label, calls, all, trail, segments }: ColumnProps) {
   );
 }
 
-function Box({ call, trail, segment }: { call: Call; trail: readonly Hop[]; segment?: CallSegment | undefined }) {
+function Box({
+  call,
+  trail,
+  segment,
+}: {
+  call: Call;
+  trail: readonly Hop[];
+  segment?: CallSegment | undefined;
+}) {
   const { t } = useTranslation();
   const sentence = useSentence();
   const names = useCallNames();

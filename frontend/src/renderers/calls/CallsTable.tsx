@@ -69,7 +69,13 @@ function Row({ call, share, trail }: RowProps) {
       <td className="num right">{bytes(call.send_queue_bytes)}</td>
       <td className="num right">{call.waiting === null ? NO_VALUE : number(call.waiting)}</td>
       <td className="num right">
-        {share ? t("calls.between", { share: percent(share.share), low: percent(share.low), high: percent(share.high) }) : NO_VALUE}
+        {share
+          ? t("calls.between", {
+              share: percent(share.share),
+              low: percent(share.low),
+              high: percent(share.high),
+            })
+          : NO_VALUE}
       </td>
       <td className={classes.ends}>
         {call.ends

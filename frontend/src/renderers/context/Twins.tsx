@@ -41,7 +41,8 @@ function Twin({ twin }: { twin: ContextTwin }) {
   const { t } = useTranslation();
   const names = useNames();
   const tone = twin.healthy === null ? "idle" : twin.healthy ? "ok" : "bad";
-  const state = twin.run_id === null ? "noRun" : twin.healthy === null ? "unasked" : twin.healthy ? "well" : "sick";
+  const state =
+    twin.run_id === null ? "noRun" : twin.healthy === null ? "unasked" : twin.healthy ? "well" : "sick";
   return (
     <li>
       <Mark tone={twin.run_id === null ? "off" : tone}>
@@ -92,7 +93,10 @@ function Unlike({ twins }: { twins: HostContext["twins"] }) {
                   .map(([name, value]) => `${name} ${shown(one, value)}`)
                   .join(" · ")}
               </span>
-              <span className={classes.looked}> {t("context.surprise", { share: percent(one.surprise) })}</span>
+              <span className={classes.looked}>
+                {" "}
+                {t("context.surprise", { share: percent(one.surprise) })}
+              </span>
             </dd>
           </div>
         ))}
