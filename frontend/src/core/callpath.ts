@@ -65,7 +65,8 @@ const middle = (at: number, boxes: number, height: number): number =>
 
 /**
  * The curves between a column of calls and the process. Their width is the share of the response time, where that
- * was measured, else how many connections wait or exist, beside the greatest.
+ * was measured (a call that nobody was seen waiting for is thin), else how many connections wait or exist, beside the
+ * greatest.
  */
 export function strands(
   calls: readonly CallLike[],
@@ -78,7 +79,8 @@ export function strands(
   const most = Math.max(...calls.map(weight), 1e-9);
   return calls.map((one, at) => {
     const share = side === "out" ? shares.get(one.key) : undefined;
-    const size = Math.min(1, Math.max(0, share ?? weight(one) / most));
+    const known = share ?? (side === "out" && shares.size > 0 ? 0 : weight(one) / most);
+    const size = Math.min(1, Math.max(0, known));
     const there = middle(at, calls.length, height);
     const here =
       height / 2 + (at - (calls.length - 1) / 2) * Math.min(6, BOX / 2 / Math.max(1, calls.length));

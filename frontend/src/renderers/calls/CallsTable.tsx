@@ -56,8 +56,8 @@ function Row({ call, share, trail }: RowProps) {
   const names = useCallNames();
   return (
     <tr>
-      <td>{t(`calls.ways.${call.direction}`)}</td>
-      <td>{names.process(call.comm, call.pids)}</td>
+      <td className={classes.who}>{t(`calls.ways.${call.direction}`)}</td>
+      <td className={classes.who}>{names.process(call.comm, call.pids)}</td>
       <td className={classes.other}>
         {names.other(call)} <span className="dim">{names.where(call)}</span>
         {call.place.comm && <span className="mono dim"> {names.address(call)}</span>}
