@@ -155,7 +155,9 @@ describe("where am I", () => {
     const machine = await screen.findByRole("region", { name: "Machine" });
     expect(within(machine).getByRole("link", { name: /^CPU.*open/ })).toHaveTextContent("AMD EPYC 9654");
     expect(within(machine).getByText("Only 14 of 16 CPUs are online.")).toBeVisible();
+    expect(within(machine).getByText("25 Gbit/s")).toBeVisible();
     const limits = screen.getByRole("region", { name: "Limits and settings" });
+    expect(within(limits).getByText("4 CPUs")).toBeVisible();
     expect(within(limits).getByText("Somebody set it: the kernel's own value is 60.")).toBeVisible();
     expect(within(limits).queryByText("net.core.somaxconn")).toBeNull();
     await user.click(within(limits).getByRole("button", { name: "1 more" }));

@@ -133,6 +133,8 @@ export function quantity(value: number | null | undefined, unit: string): string
       return `${compact(value)}${THIN}pkt/s`;
     case "pages_per_s":
       return `${compact(value)}${THIN}pages/s`;
+    case "mbit_per_s":
+      return value >= 1000 ? `${number(value / 1000)}${THIN}Gbit/s` : `${number(value)}${THIN}Mbit/s`;
     case "mhz":
       return value >= 1000 ? `${number(value / 1000)}${THIN}GHz` : `${number(value)}${THIN}MHz`;
     case "":

@@ -67,6 +67,10 @@ function Item({ item }: { item: ContextItem }) {
   const { t } = useTranslation();
   const sentence = useSentence();
   const time = useTimeFormat();
+  const shown =
+    item.unit === "cores" && typeof item.value === "number"
+      ? t("context.cores", { value: number(item.value) })
+      : shownValue(item);
   const label = t(`context.item.${item.id}` as "context.item.model", { defaultValue: item.id });
   return (
     <div className={classes.item} data-unusual={item.unusual ? "" : undefined}>
@@ -76,7 +80,7 @@ function Item({ item }: { item: ContextItem }) {
       </dt>
       <dd>
         <Cited place={item.citation ?? undefined} label={label} className={classes.value}>
-          {shownValue(item)}
+          {shown}
         </Cited>
         {item.detail && <span className="dim"> {item.detail}</span>}
         {item.at_s !== null && <span className="num dim"> {time.instant(item.at_s * 1e9, 1e9)}</span>}
@@ -91,12 +95,10 @@ function Item({ item }: { item: ContextItem }) {
   );
 }
 
-/** Few CPUs are counted, a limit of cores is not a count. */
 function shownValue({ value, unit }: ContextItem): ReactNode {
   if (value === null) return NO_VALUE;
   if (typeof value === "string") return value;
   if (unit === "count") return count(value);
-  if (unit === "cores") return number(value);
   return quantity(value, unit);
 }
 
