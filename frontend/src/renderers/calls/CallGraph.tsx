@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import type { Call, CallSegment, RunCalls } from "../../client/types";
 import { Mark } from "../../components/Mark";
 import { curve, GAP, type Hop, heightOf, MOST_DRAWN, type Strand, strands } from "../../core/callpath";
-import { bytes, count, milliseconds, number, percent } from "../../core/format";
+import { bytes, count, milliseconds, NO_VALUE, number, percent } from "../../core/format";
 import { useSentence } from "../../lib/i18n";
 import { Cited } from "../findings/Place";
 import classes from "./Calls.module.css";
@@ -40,7 +40,7 @@ export function CallGraph({ calls, trail }: Props) {
           )}
           {own && (
             <p className={classes.numbers}>
-              <Cited place={own.citations[0]} label={t("calls.own")}>
+              <Cited place={own.citations[0]} label={`${percent(own.share)} ${t("calls.ownShare")}`}>
                 <span className="num">{percent(own.share)}</span> {t("calls.ownShare")}
               </Cited>
             </p>
@@ -118,6 +118,7 @@ function Box({
   const sentence = useSentence();
   const names = useCallNames();
   const { place } = call;
+  const connections = call.connections === null ? NO_VALUE : count(call.connections);
   const known = place.kind === "process" || place.kind === "unix" || place.kind === "host";
   return (
     <li className={classes.box} data-kind={place.kind}>
@@ -135,9 +136,8 @@ function Box({
         )}
       </p>
       <p className={classes.numbers}>
-        <Cited place={call.citations[0]} label={call.key}>
-          <span className="num">{call.connections === null ? "–" : count(call.connections)}</span>{" "}
-          {t("calls.connections")}
+        <Cited place={call.citations[0]} label={`${connections} ${t("calls.connections")}`}>
+          <span className="num">{connections}</span> {t("calls.connections")}
         </Cited>
         {call.rtt_mean_ms !== null && (
           <span>
@@ -158,7 +158,7 @@ function Box({
           <span className={classes.warn}>{t("calls.unanswered", { count: call.syn_sent ?? 0 })}</span>
         )}
         {segment ? (
-          <Cited place={segment.citations[0]} label={t("calls.shareOf")}>
+          <Cited place={segment.citations[0]} label={`${percent(segment.share)} ${t("calls.ofTime")}`}>
             <span className="num">{percent(segment.share)}</span> {t("calls.ofTime")}
           </Cited>
         ) : (

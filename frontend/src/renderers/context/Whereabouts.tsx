@@ -1,5 +1,5 @@
 import { TriangleAlert } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { ContextItem, ContextSection, HostContext } from "../../client/types";
 import { count, NO_VALUE, number, quantity } from "../../core/format";
@@ -79,7 +79,7 @@ function Item({ item }: { item: ContextItem }) {
         {item.name && <span className={classes.of}> {item.name}</span>}
       </dt>
       <dd>
-        <Cited place={item.citation ?? undefined} label={label} className={classes.value}>
+        <Cited place={item.citation ?? undefined} label={`${label} ${shown}`} className={classes.value}>
           {shown}
         </Cited>
         {item.detail && <span className="dim"> {item.detail}</span>}
@@ -95,7 +95,7 @@ function Item({ item }: { item: ContextItem }) {
   );
 }
 
-function shownValue({ value, unit }: ContextItem): ReactNode {
+function shownValue({ value, unit }: ContextItem): string {
   if (value === null) return NO_VALUE;
   if (typeof value === "string") return value;
   if (unit === "count") return count(value);
