@@ -15,7 +15,8 @@ from culprit.core.playbooks.refusals import MIN_REASON
 from culprit.core.rules.registry import RULES
 from culprit.incidents import journal, mute_queries, queries
 from culprit.incidents.given import MuteAdd
-from culprit.incidents.schemas import MuteRead, OutcomeRead, PersonRef
+from culprit.incidents.schemas import MuteRead, OutcomeRead
+from culprit.incidents.schemas_chain import PersonRef
 from culprit.kit.clock import now
 from culprit.kit.errors import Invalid, NotFound
 from culprit.models import FindingMute, Host
@@ -105,9 +106,9 @@ def outcomes(session: Session, actor: Actor) -> list[OutcomeRead]:
     wrong: dict[str, int] = defaultdict(int)
     instead: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for row in mute_queries.outcome_counts(session):
-        (right if row.right else wrong)[row.cause] += row.count
+        (right if row.right else wrong)[row.cause] += row[3]
         if row.true_cause is not None:
-            instead[row.cause][row.true_cause] += row.count
+            instead[row.cause][row.true_cause] += row[3]
     return [
         OutcomeRead(cause=one, right=right[one], wrong=wrong[one], instead=dict(instead[one]))
         for one in sorted({*right, *wrong})

@@ -19,7 +19,6 @@ from culprit.incidents.load import TIERS, Loaded, load
 from culprit.incidents.read_chain import Names, person
 from culprit.incidents.schemas import (
     AutopilotRead,
-    CauseRead,
     FixRead,
     HostRead,
     IncidentRead,
@@ -33,6 +32,7 @@ from culprit.incidents.schemas import (
     VerificationRead,
     WindowRead,
 )
+from culprit.incidents.schemas_chain import CauseRead
 from culprit.kit.clock import now
 from culprit.models import Fix, Incident, JournalEntry, Pin, Verification
 
@@ -226,7 +226,7 @@ def journal(
     told: dict[UUID, Any] = {}
     if not actor.unrestricted:
         seen = {str(host.id) for _, host in queries.hosts(session, actor, incident.id)}
-        rows = [one for one in rows if one.params.get("host_id") in {None, *seen}]
+        rows = [one for one in rows if (one.params.get("host_id") or None) in {None, *seen}]
     told.update(queries.names(session, (one.by for one in rows)))
     same = ("id", "version", "kind", "params", "note", "at")
     return [

@@ -75,8 +75,15 @@ def add_pin(
     )
     session.add(pin)
     session.flush()
-    on = {"host_id": hosts[0]} if hosts else {}
-    journal.enter(session, incident, actor, "pin", what=wanted.kind, step=wanted.step or "", **on)
+    journal.enter(
+        session,
+        incident,
+        actor,
+        "pin",
+        what=wanted.kind,
+        step=wanted.step or "",
+        host_id=hosts[0] if hosts else "",
+    )
     audit.record(session, actor, "incident.pin", RESOURCE, incident.id, pin=str(pin.id), kind=wanted.kind)
     return incident, pin.id
 
@@ -159,12 +166,29 @@ def withdraw(
 def _tell(
     session: Session, actor: Actor, incident: Incident, one: StepVerdict, *, kind: str, note: str
 ) -> None:
-    on: dict[str, str] = {"host": ""}
-    if one.host_id is not None:
-        on = {"host": session.get_one(Host, one.host_id).name, "host_id": str(one.host_id)}
-    journal.enter(session, incident, actor, kind, note=note, step=one.step, verdict=one.verdict, **on)
+    host = session.get_one(Host, one.host_id) if one.host_id is not None else None
+    name, host_id = (host.name, str(host.id)) if host else ("", "")
+    journal.enter(
+        session,
+        incident,
+        actor,
+        kind,
+        note=note,
+        step=one.step,
+        verdict=one.verdict,
+        host=name,
+        host_id=host_id,
+    )
     audit.record(
-        session, actor, f"incident.{kind}", RESOURCE, incident.id, step=one.step, verdict=one.verdict, **on
+        session,
+        actor,
+        f"incident.{kind}",
+        RESOURCE,
+        incident.id,
+        step=one.step,
+        verdict=one.verdict,
+        host=name,
+        host_id=host_id,
     )
 
 

@@ -142,7 +142,7 @@ class Desk:
         self.now = answer.json()
         return self.now
 
-    def ask(self, method: str, what: str, **body: Any) -> Any:
+    def ask(self, method: str, what: str, /, **body: Any) -> Any:
         """The answer to a write, whatever it is."""
         url = self.url + (f"/{what}" if what else "")
         answer = self.client.request(method, url, json={"version": self.now["version"], **body})
@@ -150,19 +150,19 @@ class Desk:
             self.now = answer.json()
         return answer
 
-    def post(self, what: str, **body: Any) -> dict[str, Any]:
+    def post(self, what: str, /, **body: Any) -> dict[str, Any]:
         """A write that succeeds."""
         answer = self.ask("POST", what, **body)
         assert answer.status_code in {200, 201}, answer.text
         return self.now
 
-    def patch(self, what: str = "", **body: Any) -> dict[str, Any]:
+    def patch(self, what: str = "", /, **body: Any) -> dict[str, Any]:
         """A change that succeeds."""
         answer = self.ask("PATCH", what, **body)
         assert answer.status_code == 200, answer.text
         return self.now
 
-    def refused(self, method: str, what: str, **body: Any) -> tuple[int, str]:
+    def refused(self, method: str, what: str, /, **body: Any) -> tuple[int, str]:
         """The status and key of a write that is refused."""
         answer = self.ask(method, what, **body)
         assert answer.status_code >= 400, answer.text
