@@ -1,4 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Incident, NextProposal } from "../../client/incidents";
@@ -9,7 +10,7 @@ import { Verdict } from "../../components/Verdict";
 import { bytes, number, seconds } from "../../core/format";
 import { usePick, useSentence } from "../../lib/i18n";
 import { useWrite } from "../../lib/incidents";
-import { isActive } from "../../lib/queries";
+import { isActive, keys } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
 import { Conflict } from "./Conflict";
 import classes from "./Next.module.css";
@@ -27,6 +28,7 @@ interface Props {
 /** The one thing to do next. While it runs, its progress stands here; then what came of it, and what is next. */
 export function NextStep({ incident, view, asked }: Props) {
   const { t } = useTranslation();
+  const cache = useQueryClient();
   const running = incident.runs.find((one) => one.step && isActive(one.state));
   const [last, setLast] = useState<{ step: string; host: string; run: string }>();
   const step = running?.step ?? "";
@@ -35,6 +37,11 @@ export function NextStep({ incident, view, asked }: Props) {
   useEffect(() => {
     if (step && host) setLast({ step, host, run });
   }, [step, host, run]);
+  const going = running !== undefined;
+  useEffect(() => {
+    // What came home is on the timeline of its host too.
+    if (!going && last) void cache.invalidateQueries({ queryKey: keys.hosts });
+  }, [going, last, cache]);
   const resolved = incident.state === "resolved";
   const next = resolved ? null : incident.next;
   return (
@@ -100,12 +107,14 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
       tier: t(`tier.${next.tier}.name`),
     },
   };
-  const run = () =>
+  const run = () => {
+    view.set({ step: next.step, host: next.host_id, pane: "evidence" });
     write.send({
       method: "POST",
       path: "/step",
       body: { step: next.step, host_id: next.host_id, ...(stops ? { confirm } : {}) },
     });
+  };
   return (
     <>
       <div className={classes.head}>

@@ -26,6 +26,7 @@ export function useWords(incident: Incident) {
         const asks = pick(steps.find((one) => one.key === key)?.asks);
         return asks ? `${keys.indexOf(key) + 1} · ${asks}` : key;
       };
+      const verdict: Word = (value) => t(`playbooks.verdict.${value as "supports"}`, { defaultValue: value });
       const state: Word = (value) =>
         t(`incidents.hypothesis.state.${value}` as "incidents.hypothesis.state.open", {
           defaultValue: t(`incidents.state.${value}` as "incidents.state.open", { defaultValue: value }),
@@ -34,9 +35,16 @@ export function useWords(incident: Incident) {
         t(`incidents.state.${value}` as "incidents.state.open", { defaultValue: state(value) });
       const words: Record<string, Word> = {
         step,
-        steps: (list) => list.split(", ").map(step).join("; "),
+        steps: (list) =>
+          list
+            .split(", ")
+            .map((one) => {
+              const [key = "", said] = one.split(": ");
+              return said ? `${step(key)}: ${verdict(said)}` : step(key);
+            })
+            .join("; "),
         hypothesis: (key) => pick(hypotheses.find((one) => one.key === key)?.says) || key,
-        verdict: (value) => t(`playbooks.verdict.${value as "supports"}`, { defaultValue: value }),
+        verdict,
         was: whole,
         to: of.key === "journal.state" ? whole : state,
         cause: names.cause,
