@@ -16,14 +16,14 @@ interface Story {
 }
 
 const STORIES: readonly Story[] = [
-  { name: "listen overflow", lab: ["listen-overflow"], causes: ["listen-queue-overflow"], always: true },
-  { name: "memory kill", lab: ["memcg-oom"], causes: ["memcg-oom-kill"], always: true },
-  { name: "thread oversubscription", lab: ["oversubscription"], causes: ["thread-oversubscription"] },
-  { name: "synchronous log", lab: ["osync-log"], causes: ["sync-write-amplification"] },
-  { name: "major faults", lab: ["major-faults"], causes: ["major-fault-thrashing"] },
-  { name: "packet loss, twice", lab: ["firewall-drop", "qdisc-drop"], causes: ["firewall-drop", "qdisc-drop"] },
-  { name: "port exhaustion", lab: ["port-exhaustion"], causes: ["ephemeral-port-exhaustion"] },
-  { name: "slow dependency", lab: ["slow-dependency"], causes: ["slow-dependency"] },
+  { name: "listen overflow: from the symptom to a verified fix", lab: ["listen-overflow"], causes: ["listen-queue-overflow"], always: true },
+  { name: "memory kill: from the symptom to a verified fix", lab: ["memcg-oom"], causes: ["memcg-oom-kill"], always: true },
+  { name: "thread oversubscription: from the symptom to a verified fix", lab: ["oversubscription"], causes: ["thread-oversubscription"] },
+  { name: "synchronous log: from the symptom to a verified fix", lab: ["osync-log"], causes: ["sync-write-amplification"] },
+  { name: "major faults: from the symptom to a verified fix", lab: ["major-faults"], causes: ["major-fault-thrashing"] },
+  { name: "packet loss, twice: from the symptom to a verified fix", lab: ["firewall-drop", "qdisc-drop"], causes: ["firewall-drop", "qdisc-drop"] },
+  { name: "port exhaustion: from the symptom to a verified fix", lab: ["port-exhaustion"], causes: ["ephemeral-port-exhaustion"] },
+  { name: "slow dependency: from the symptom to a verified fix", lab: ["slow-dependency"], causes: ["slow-dependency"] },
 ];
 
 interface Hypothesis {
@@ -48,7 +48,7 @@ interface Incident {
 
 for (const story of STORIES) {
   const run = story.always || process.env.CULPRIT_FULL ? test : test.skip;
-  run(`${story.name}: from the symptom to a verified fix`, async ({ page }) => {
+  run(story.name, async ({ page }) => {
     test.setTimeout(600_000 * story.causes.length);
     const clean = watchConsole(page);
     const host = await SickHost.start(story.lab, 7);

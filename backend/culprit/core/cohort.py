@@ -16,7 +16,7 @@ import numpy as np
 
 from collectors.contract import Sentence, Values
 from culprit.core.intervals import student
-from culprit.core.rules.peers import OUTLIER_Z, SCALE
+from culprit.core.peers import OUTLIER_Z, SCALE
 from culprit.core.symbol_names import base_name, merged
 from culprit.core.verify import (
     CONFIDENCE,

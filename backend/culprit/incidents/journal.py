@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import literal, update
@@ -21,6 +21,8 @@ from culprit.models import Incident, IncidentParticipant, JournalEntry
 Param = str | int | float
 CULPRIT = "Culprit"
 MAX_TOLD = 100
+#: What tells of evidence, and takes back nothing that anybody said.
+NEWS = frozenset({"answered"})
 
 
 def found(session: Session, actor: Actor, incident_id: UUID) -> Incident:
@@ -35,18 +37,22 @@ def found(session: Session, actor: Actor, incident_id: UUID) -> Incident:
 def claim(
     session: Session, actor: Actor, incident_id: UUID, version: int, action: str = "incident.edit"
 ) -> Incident:
-    """The incident, locked, as somebody may change it who saw that version. Raises NotFound, Forbidden, Conflict."""
+    """The incident, locked, as somebody may change it who saw that version. Raises NotFound, Forbidden, Conflict.
+
+    What a capture answered meanwhile is news and no change: it takes nobody's words away.
+    """
     policy(actor, action)
     one = queries.incident(session, actor, incident_id, lock=True)
     if one is None:
         raise NotFound("incident.not_found")
     if one.version != version:
-        raise _stale(session, one, version)
+        since = queries.journal(session, one.id, version, MAX_TOLD)
+        if version > one.version or len(since) == MAX_TOLD or any(each.kind not in NEWS for each in since):
+            raise _stale(session, one, since)
     return one
 
 
-def _stale(session: Session, incident: Incident, version: int) -> Conflict:
-    since = queries.journal(session, incident.id, version, MAX_TOLD)
+def _stale(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> Conflict:
     names = queries.names(session, (one.by for one in since))
     who = dict.fromkeys(names.get(one.by, CULPRIT) if one.by else CULPRIT for one in since)
     return Conflict(
