@@ -158,7 +158,7 @@ def _find(server: Server, wanted: str) -> Json:
         raise Stop(Exit.USAGE, f"'{wanted}' is neither a number nor an id.") from None
 
 
-def _post(server: Server, now: Json, what: str, **body: Any) -> Json:
+def _post(server: Server, now: Json, what: str, /, **body: Any) -> Json:
     """A change to the incident as it was just read."""
     sent = {"version": now["version"], **body}
     return dict(server.post(f"/incidents/{now['id']}/{what}", sent, **{"Idempotency-Key": str(uuid4())}))
