@@ -16,14 +16,48 @@ interface Story {
 }
 
 const STORIES: readonly Story[] = [
-  { name: "listen overflow: from the symptom to a verified fix", lab: ["listen-overflow"], causes: ["listen-queue-overflow"], always: true },
-  { name: "memory kill: from the symptom to a verified fix", lab: ["memcg-oom"], causes: ["memcg-oom-kill"], always: true },
-  { name: "thread oversubscription: from the symptom to a verified fix", lab: ["oversubscription"], causes: ["thread-oversubscription"] },
-  { name: "synchronous log: from the symptom to a verified fix", lab: ["osync-log"], causes: ["sync-write-amplification"] },
-  { name: "major faults: from the symptom to a verified fix", lab: ["major-faults"], causes: ["major-fault-thrashing"] },
-  { name: "packet loss, twice: from the symptom to a verified fix", lab: ["firewall-drop", "qdisc-drop"], causes: ["firewall-drop", "qdisc-drop"] },
-  { name: "port exhaustion: from the symptom to a verified fix", lab: ["port-exhaustion"], causes: ["ephemeral-port-exhaustion"] },
-  { name: "slow dependency: from the symptom to a verified fix", lab: ["slow-dependency"], causes: ["slow-dependency"] },
+  {
+    name: "listen overflow: from the symptom to a verified fix",
+    lab: ["listen-overflow"],
+    causes: ["listen-queue-overflow"],
+    always: true,
+  },
+  {
+    name: "memory kill: from the symptom to a verified fix",
+    lab: ["memcg-oom"],
+    causes: ["memcg-oom-kill"],
+    always: true,
+  },
+  {
+    name: "thread oversubscription: from the symptom to a verified fix",
+    lab: ["oversubscription"],
+    causes: ["thread-oversubscription"],
+  },
+  {
+    name: "synchronous log: from the symptom to a verified fix",
+    lab: ["osync-log"],
+    causes: ["sync-write-amplification"],
+  },
+  {
+    name: "major faults: from the symptom to a verified fix",
+    lab: ["major-faults"],
+    causes: ["major-fault-thrashing"],
+  },
+  {
+    name: "packet loss, twice: from the symptom to a verified fix",
+    lab: ["firewall-drop", "qdisc-drop"],
+    causes: ["firewall-drop", "qdisc-drop"],
+  },
+  {
+    name: "port exhaustion: from the symptom to a verified fix",
+    lab: ["port-exhaustion"],
+    causes: ["ephemeral-port-exhaustion"],
+  },
+  {
+    name: "slow dependency: from the symptom to a verified fix",
+    lab: ["slow-dependency"],
+    causes: ["slow-dependency"],
+  },
 ];
 
 interface Hypothesis {
@@ -96,7 +130,10 @@ async function open(page: Page, host: SickHost): Promise<void> {
 /** What speaks for a cause, a verdict without evidence that is refused, one with a pin that is not. */
 async function conclude(page: Page, cause: string): Promise<Hypothesis> {
   await expect
-    .poll(async () => (await now(page)).hypotheses.filter((one) => one.cause === cause && one.supports.length).length)
+    .poll(
+      async () =>
+        (await now(page)).hypotheses.filter((one) => one.cause === cause && one.supports.length).length,
+    )
     .toBeGreaterThan(0);
   const incident = await now(page);
   const hypothesis = incident.hypotheses
