@@ -22,7 +22,7 @@ import numpy as np
 from collectors.contract import Sentence, Times, Values
 from collectors.metrics import CATALOGUE
 from culprit.core.rules.contract import Citation, Measure, Missing, Subject
-from culprit.core.rules.read import sources, take
+from culprit.core.rules.read import captured, sources, take
 from culprit.core.rules.registry import RULES
 from culprit.core.rules.view import Lane, View
 from culprit.core.verify import BLOCK_S, Better, Window
@@ -44,9 +44,6 @@ GROWS_WITH_WORK = frozenset(
 #: Names of a subject that a restart changes: the same thing has another number after the fix.
 _PASSING = frozenset({"pid", "tid", "start", "thread"})
 _ALL_ROUTES = "*"
-_LOOK_BACK = frozenset({"app_metrics", "atop_history", "prom_import", "sar_history"})
-#: A rate stands at the end of the second that it is of.
-STEP_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,26 +218,11 @@ def _measured(view: View, read: str) -> Iterator[tuple[Subject, _Track]]:
 
 def _within(view: View, lane: Lane) -> tuple[Times, Values]:
     """The readings of the capture itself."""
-    span = _span(view)
+    span = captured(view)
     if span is None:
         return lane.t_ns, lane.values
     kept = (lane.t_ns >= span[0]) & (lane.t_ns <= span[1])
     return lane.t_ns[kept], lane.values[kept]
-
-
-def _span(view: View) -> tuple[int, int] | None:
-    """From when to when was captured. A log and a Prometheus also tell of the time before, and so does the run's span.
-
-    That time is neither this window's nor after a fix that was applied just now: it is cut off by what was sampled
-    beside it, else by how long the collectors watched.
-    """
-    sampled = [lane for lane in view.lanes if lane.cite.collector not in _LOOK_BACK and len(lane.t_ns)]
-    if sampled:
-        return min(int(one.t_ns[0]) for one in sampled) - STEP_NS, max(int(one.t_ns[-1]) for one in sampled)
-    watched_ns = int(1e9 * max((one.seconds for one in view.outcomes.values()), default=0.0))
-    if view.span_ns is None or not watched_ns:
-        return view.span_ns
-    return max(view.span_ns[0], view.span_ns[1] - watched_ns), view.span_ns[1]
 
 
 def _block(t_ns: Times) -> int:

@@ -15,6 +15,10 @@ from culprit.core.rules.view import Lane, View
 
 #: A rule holds where it is true in at least 60 % of the readings: that is what the 40th percentile says.
 HELD = 40.0
+#: What these bring home also tells of the time before the capture.
+LOOK_BACK = frozenset({"app_metrics", "atop_history", "prom_import", "sar_history"})
+#: A rate stands at the end of the second that it is of.
+STEP_NS = 1_000_000_000
 
 
 @lru_cache(maxsize=1)
@@ -110,3 +114,18 @@ def compatible(one: Subject, other: Subject) -> bool:
     """Whether two numbers may be about the same thing: no name that both have differs."""
     mine = dict(one)
     return all(mine.get(name, value) == value for name, value in other)
+
+
+def captured(view: View) -> tuple[int, int] | None:
+    """From when to when was captured. A log and a Prometheus also tell of the time before, and so does the run's span.
+
+    That time is neither this window's nor after a fix that was applied just now: it is cut off by what was sampled
+    beside it, else by how long the collectors watched.
+    """
+    sampled = [lane for lane in view.lanes if lane.cite.collector not in LOOK_BACK and len(lane.t_ns)]
+    if sampled:
+        return min(int(one.t_ns[0]) for one in sampled) - STEP_NS, max(int(one.t_ns[-1]) for one in sampled)
+    watched_ns = int(1e9 * max((one.seconds for one in view.outcomes.values()), default=0.0))
+    if view.span_ns is None or not watched_ns:
+        return view.span_ns
+    return max(view.span_ns[0], view.span_ns[1] - watched_ns), view.span_ns[1]

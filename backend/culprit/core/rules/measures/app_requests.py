@@ -12,7 +12,7 @@ import numpy as np
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.read import cited, reduced
+from culprit.core.rules.read import captured, cited, reduced
 from culprit.core.rules.view import Lane, View
 
 #: The host's own log comes first: it has every request, where a Prometheus has what it scraped.
@@ -35,10 +35,11 @@ def _lanes(view: View, metric: str) -> list[Lane]:
 
 def _mean(view: View, metric: str) -> Iterator[Measured]:
     """The mean over the capture, for each route. What was fetched also covers the time before: that is left out."""
+    span = captured(view)
     for lane in _lanes(view, metric):
         rows = np.flatnonzero(~np.isnan(lane.values[:, 0]))
-        if view.span_ns is not None:
-            t0, t1 = view.span_ns
+        if span is not None:
+            t0, t1 = span
             at = lane.t_ns[rows]
             within = rows[(at >= t0) & (at <= t1)]
             before = rows[(at < t0) & (at >= t0 - STALE_NS)]
