@@ -67,6 +67,8 @@ def test_a_verification_is_stored_and_rung_for(db, desk, hosts, monkeypatch):
     search = desk.hypothesis("search")
     fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])["made"]
     verify = f"fixes/{fix}/verify"
+    desk.patch(f"fixes/{fix}", state="applied")
+    desk.patch(f"fixes/{fix}", state="reverted")
     assert desk.refused("POST", verify) == (409, "incident.fix_not_applied")
     desk.patch(f"fixes/{fix}", state="applied")
     assert desk.refused("POST", verify, kind="control") == (422, "incident.control_needs_host")
@@ -86,6 +88,21 @@ def test_a_verification_is_stored_and_rung_for(db, desk, hosts, monkeypatch):
     with db.sessions() as session:
         one = session.scalars(select(Verification)).one()
     assert ("culprit.advance_verification", one.id) in rung
+
+
+def test_what_is_asked_while_a_fix_is_planned_goes_on_once_it_is_applied(db, desk, hosts, monkeypatch):
+    rung = []
+    monkeypatch.setattr("culprit.infra.broker.send", lambda name, *ids: rung.append((name, *ids)))
+    search = desk.hypothesis("search")
+    fix = desk.post("fixes", hypothesis_id=search["id"], what="keep alive", host_ids=[str(hosts[0])])["made"]
+    made = desk.post(f"fixes/{fix}/verify")["made"]
+    [told] = desk.now["fixes"][0]["verifications"]
+    assert (told["id"], told["state"], told["before"], told["made_before"]) == (made, "before", [], [])
+    assert desk.refused("POST", f"fixes/{fix}/verify") == (409, "incident.verification_runs")
+    rung.clear()
+    desk.patch(f"fixes/{fix}", state="applied")
+    assert desk.now["fixes"][0]["verifications"][0]["state"] == "collecting"
+    assert [name for name, *_ in rung] == ["culprit.advance_verification"]
 
 
 def test_a_step_is_taken_where_it_is_proposed(db, as_, hosts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -67,7 +68,10 @@ def _cpus(view: View) -> tuple[Level, ...]:
     if not len(told):
         return ()
     row = int(told[-1])
-    count = round(float(load.values[row, 0] / each.values[row, 0]))
+    quotient = float(load.values[row, 0] / each.values[row, 0])
+    if not math.isfinite(quotient):
+        return ()
+    count = round(quotient)
     return (Level(_CPUS, Figure(float(count), "count", lines_of(each, [row]))),)
 
 
