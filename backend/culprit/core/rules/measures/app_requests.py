@@ -35,7 +35,7 @@ def _lanes(view: View, metric: str) -> list[Lane]:
 
 def _mean(view: View, metric: str) -> Iterator[Measured]:
     """The mean over the capture, for each route. What was fetched also covers the time before: that is left out."""
-    span = captured(view)
+    span = captured(view) if view.span_ns is not None else None
     for lane in _lanes(view, metric):
         rows = np.flatnonzero(~np.isnan(lane.values[:, 0]))
         if span is not None:
