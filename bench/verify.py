@@ -14,7 +14,6 @@ several pairs, those that lie next to each other in time come first. Takes sides
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import io
 import itertools
@@ -40,6 +39,7 @@ from culprit.core.rules.view import View
 from culprit.core.verify import DEFAULT_BAR, Judged, Window, judge
 
 from bench.cost import BEAT_S, BUSY, PR_SET_PDEATHSIG, Occupied, every, heartbeat, prctl, unhindered
+from bench.score_client import unpacked
 from collectors import bundle, frames
 from collectors.clock import ClockMap
 from collectors.contract import Context, Parsed
@@ -132,8 +132,7 @@ def _parsed(job: bundle.Job, got: Sequence[frames.Frame], clock: ClockMap) -> Pa
     parts = {}
     for one in got:
         if one.header.kind == "part" and one.header.id == job.id:
-            packed = one.header.encoding == "gzip"
-            parts[one.header.part] = BytesPart(gzip.decompress(one.payload) if packed else one.payload)
+            parts[one.header.part] = BytesPart(unpacked(one.payload, one.header.encoding))
     return COLLECTORS[job.id].parse(parts, Context(clock, job.ways[0].name, job.seconds))
 
 
