@@ -1,7 +1,8 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     python -m bench.score [--only ID ...] [--kinds fault blind lookalike healthy] [--rounds N] [--seed N]
-                          [--stacked N] [--twice] [--save FILE] [--home DIR]
+                          [--healthy N] [--stacked N] [--herrings N] [--twice] [--save FILE [--add]]
+                          [--home DIR]
 
 Every round starts a host, lets it run healthy, makes it sick with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
@@ -37,11 +38,17 @@ from e2e.lab.site import Site
 
 Json = dict[str, Any]
 KINDS = ("fault", "blind", "lookalike", "healthy")
+#: Next to nothing to do: distracts from nothing.
+IDLE = "idle"
+COUNTS = ("sample", "healthy", "stacked", "herrings")
 
 
 @dataclass(slots=True)
 class Round:
-    """One diagnosis of one known illness. `error` says what kept it from being one."""
+    """One diagnosis of one known illness. `error` says what kept it from being one.
+
+    `evaluated_ms`: how long all rules took, for each capture of the diagnosis.
+    """
 
     scenario: str
     kind: str
@@ -55,6 +62,7 @@ class Round:
     grounded: int = 0
     ungrounded: list[str] = field(default_factory=list)
     hurt: Json = field(default_factory=dict)
+    evaluated_ms: list[float] = field(default_factory=list)
     error: str = ""
 
     @property
@@ -91,10 +99,20 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--rounds", type=int, default=1, help="how often each scenario")
     parser.add_argument("--sample", type=int, default=0, help="only so many rounds, drawn at random")
+    parser.add_argument(
+        "--healthy", type=int, default=0, help="how often each healthy scenario, if not as the others"
+    )
     parser.add_argument("--stacked", type=int, default=0, help="so many rounds with two faults at once")
+    parser.add_argument(
+        "--herrings",
+        type=int,
+        default=0,
+        help="so many rounds with a fault beside busy health on the same host",
+    )
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
+    parser.add_argument("--add", action="store_true", help="to what --save holds already, as one more play")
     parser.add_argument("--proven", action="store_true", help="only faults that a cause names as its proof")
     parser.add_argument("--no-guests", action="store_true", help="leave out what needs a machine of its own")
     parser.add_argument("--junit", type=Path, help="every round as a test of a JUnit file")
@@ -108,6 +126,8 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     todo = _plan(options, random.Random(seed))
     rounds: list[Round] = []
+    play = {"seed": seed, "planned": len(todo), "asked": _asked(options, seed)}
+    earlier = _plays(options.save) if options.save and options.add else []
     with _platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
             one = _round(platform, chosen, its_seed, options.seconds)
@@ -117,18 +137,34 @@ def main() -> int:
             rounds.append(one)
             print(f"{number}/{len(todo)} {_line(one)}", flush=True)
             if options.save:
-                options.save.write_text(
-                    json.dumps(
-                        {"seed": seed, "planned": len(todo), "rounds": [asdict(r) for r in rounds]}, indent=1
-                    )
-                )
+                plays = [*earlier, {**play, "rounds": [asdict(each) for each in rounds]}]
+                options.save.write_text(json.dumps({"plays": plays}, indent=1))
     if options.junit:
         options.junit.write_text(junit(rounds, seed))
-    text = markdown([_record(one) for one in rounds], seed, len(todo))
+    plays = [*earlier, {**play, "rounds": [asdict(each) for each in rounds]}]
+    text = markdown([{**one, "rounds": [_record(each) for each in one["rounds"]]} for one in plays])
     print(text)
     if options.save:
         options.save.with_suffix(".md").write_text(text)
     return 0 if rounds and all(one.good for one in rounds) else 1
+
+
+def _asked(options: argparse.Namespace, seed: int) -> str:
+    """The options that decide what is played."""
+    lists = {
+        "only": options.only,
+        "kinds": options.kinds if options.kinds != list(KINDS) else [],
+        "rounds": [options.rounds] if options.rounds > 1 else [],
+        **{name: [getattr(options, name)] for name in COUNTS if getattr(options, name)},
+    }
+    return f"--seed {seed}" + "".join(
+        f" --{name} {' '.join(map(str, one))}" for name, one in lists.items() if one
+    )
+
+
+def _plays(path: Path) -> list[Json]:
+    """What earlier plays left in the file."""
+    return list(json.loads(path.read_text())["plays"]) if path.exists() else []
 
 
 def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
@@ -144,7 +180,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         and not (options.no_guests and one.own_host)
         and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
-    todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
+    todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(_times(one, options))]
     if options.sample:
         rng.shuffle(todo)
         todo = todo[: options.sample]
@@ -154,8 +190,24 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
             first, second = rng.sample(faults, 2)
         todo.append(([first, second], rng.randrange(1 << 31)))
+    busy = [one for one in known.values() if one.kind == "healthy" and one.id != IDLE]
+    for _ in range(options.herrings):
+        herring, fault = rng.choice(busy), rng.choice(faults)
+        while set(herring.global_effect) & set(fault.global_effect):
+            herring, fault = rng.choice(busy), rng.choice(faults)
+        todo.append(([herring, fault], rng.randrange(1 << 31)))
     rng.shuffle(todo)
     return todo
+
+
+def _times(one: Scenario, options: argparse.Namespace) -> int:
+    return int(options.healthy if one.kind == "healthy" and options.healthy else options.rounds)
+
+
+def _kind(chosen: Sequence[Scenario]) -> str:
+    if len(chosen) == 1:
+        return chosen[0].kind
+    return "stacked" if all(one.causes for one in chosen) else "herring"
 
 
 @contextmanager
@@ -177,8 +229,7 @@ def _platform(home: Path | None) -> Iterator[Platform]:
 
 def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, seconds: int) -> Round:
     truth = sorted({cause for one in chosen for cause in one.causes})
-    kind = "stacked" if len(chosen) > 1 else chosen[0].kind
-    done = Round("+".join(one.id for one in chosen), kind, seed, truth)
+    done = Round("+".join(one.id for one in chosen), _kind(chosen), seed, truth)
     try:
         with ExitStack() as stack:
             _diagnosed(platform, stack, chosen, done, seconds)
@@ -198,10 +249,10 @@ def _diagnosed(
     }
     began = time.monotonic()
     name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
-    host_id = platform.enrol(lives[0].host, name)
+    host_id = platform.enrol(lives[-1].host, name)
     stack.callback(platform.retire, f"/hosts/{host_id}")
-    if lives[0].access_log:
-        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[0].access_log)}")
+    if lives[-1].access_log:
+        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
     time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
     answer = platform.diagnose(host_id, scope, seconds)
@@ -212,7 +263,9 @@ def _diagnosed(
         return
     result = answer["result"]
     done.named = [(one["id"], one["confidence"]) for one in result["causes"]]
-    done.null = platform.null_model(result["runs"], RULES)
+    findings = platform.findings(result["runs"])
+    done.evaluated_ms = [one["elapsed_ms"] for one in findings]
+    done.null = platform.null_model(findings, RULES)
     ground = platform.ground(result)
     done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
 
@@ -243,8 +296,9 @@ def junit(rounds: Sequence[Round], seed: int) -> str:
     return ElementTree.tostring(suite, encoding="unicode")
 
 
-def _record(one: Round) -> Json:
-    return asdict(one) | {
+def _record(stored: Json) -> Json:
+    one = Round(**stored)
+    return stored | {
         "top1": one.top1, "top3": one.top3, "wrong": one.wrong, "all_found": one.all_found,
         "null_right": one.null in one.truth if one.truth else not one.null,
     }  # fmt: skip

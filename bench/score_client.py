@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import httpx2
 import zstandard
-from culprit.core.rules.contract import AnyOf, Missing, Over, Rule
+from culprit.core.rules.contract import Missing, Over, Rule
 from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.read import take
 from culprit.core.rules.registry import RULES
@@ -65,7 +65,10 @@ class Platform:
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        self.http = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=60)
+        # A connection for each question: the server closes idle ones, and a flood of the lab delays that news.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        base = f"{url.rstrip('/')}/api/v1"
+        self.http = httpx2.Client(base_url=base, headers=headers, timeout=60, limits=limits)
         self.networks: set[str] = set()
 
     def get(self, path: str, **query: Any) -> Any:
@@ -116,11 +119,15 @@ class Platform:
             read = self.get(f"/diagnoses/{read['id']}")
         return dict(read)
 
-    def null_model(self, runs: Sequence[str], rules: Mapping[str, Rule]) -> str:
+    def findings(self, runs: Sequence[str]) -> list[Json]:
+        """What every rule said of each run, and how long it took to ask them all."""
+        return [self.get(f"/runs/{run}/findings") for run in runs]
+
+    @staticmethod
+    def null_model(findings: Sequence[Json], rules: Mapping[str, Rule]) -> str:
         """The cause of the number that is furthest beyond its threshold, whatever the number is worth."""
         best, worst = "", 0.0
-        for run in runs:
-            told = self.get(f"/runs/{run}/findings")
+        for told in findings:
             for one in (*told["findings"], *told["quiet"]):
                 rule = rules.get(one["rule"])
                 if rule is None or not rule.causes or not one["numbers"]:
@@ -162,11 +169,7 @@ class Platform:
             if not said["lines"] or not said["lines"][0].strip():
                 return f"line {line} is empty"
         rule = RULES[one["finding"]]
-        reads = {rule.measure.id: rule.measure}
-        for also in rule.also:
-            for condition in also.conditions if isinstance(also, AnyOf) else (also,):
-                reads[condition.read.id] = condition.read
-        reads |= {guard.condition.read.id: guard.condition.read for guard in rule.guards}
+        reads = {rule.measure.id: rule.measure} | {one.read.id: one.read for one in rule.conditions()}
         read = reads.get(one["metric"])
         if read is None:
             return "is no number of its rule"
@@ -185,9 +188,7 @@ class Platform:
     def reread(self, run_id: str) -> View:
         """The run as parsers alone make it of the bytes."""
         run = self.get(f"/runs/{run_id}")
-        clock = (
-            ClockMap.from_json(run["clock_record"]) if run.get("clock_record") else ClockMap.from_records([])
-        )
+        clock = ClockMap.from_json(run["clock"])
         parts: dict[str, dict[str, Bytes]] = {}
         for one in run["artifacts"]:
             if one["collector"]:
