@@ -119,10 +119,10 @@ def test_a_traced_process_goes_on_as_if_nothing_had_been() -> None:
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_a_process_that_the_gate_cannot_see_through_is_let_go_early() -> None:
     """Calls that neither read, write nor block are in no counter: strace leaves after 20 000 lines."""
-    program = "import os\nwhile True: os.getppid()"
-    with subprocess.Popen(["python3", "-c", program]) as busy:
+    program = "import os\nprint(flush=True)\nwhile True: os.getppid()"
+    with subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE) as busy:
         try:
-            time.sleep(0.5)
+            assert busy.stdout is not None and busy.stdout.readline()
             env = {"TARGET_KIND": "process", "TARGET_PID": str(busy.pid)}
             left = run_script(strace.COLLECTOR, script(strace.COLLECTOR), 3, env=env)
             status = Path(f"/proc/{busy.pid}/status").read_text()

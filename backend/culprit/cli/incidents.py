@@ -11,7 +11,7 @@ import typer
 from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
 from culprit.cli.hosts import find_host
 from culprit.cli.terminal import AsJson, print_json, say_to, table
-from culprit.kit.cursor import encode
+from culprit.kit.sort_key import encode
 
 app = typer.Typer(no_args_is_help=True)
 MARKS = {"supports": "+", "refutes": "-", "inconclusive": "?", "not_collected": " "}

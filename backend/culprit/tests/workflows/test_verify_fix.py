@@ -40,6 +40,8 @@ from culprit.workflows.sweep import doorbells
 from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 
+pytestmark = pytest.mark.long
+
 BOOT = 500 * 10**9
 SECONDS = 15
 HOUR = 3600.0
