@@ -17,6 +17,7 @@ from culprit.core.rules.measures.cpu_crowds import (
     seconds,
     throttled,
 )
+from culprit.core.rules.measures.cpu_profile import serving
 from culprit.core.rules.view import Row, View
 
 #: Names of kernel threads whose work is the network's or the memory's; those have causes of their own.
@@ -54,6 +55,18 @@ def _waiting(view: View) -> Iterator[Measured]:
     for crowd in crowds(view):
         if span > 0:
             yield _measured(crowd, crowd.wait_s / span, crowd.cites)
+
+
+def _serving_delay(view: View) -> Iterator[Measured]:
+    """The wait before a turn of the programs that serve alone: what a request waits before its program can even look at a clock."""
+    asked = {pid for family in serving(view).values() for pid in family}
+    for crowd in crowds(view):
+        mine = crowd.pids & asked
+        rows = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in mine]
+        turns = sum(row.number("switches") or 0.0 for row in rows)
+        if turns:
+            delay = 1e3 * sum(row.number("wait_s") or 0.0 for row in rows) / turns
+            yield _measured(crowd, delay, [row.cite for row in rows[:MAX_LINES]])
 
 
 def _own_share(view: View) -> Iterator[Measured]:
@@ -178,6 +191,13 @@ WAITING = Measure(
     title=Text("Threads waiting for a CPU at a moment", "同一时刻等待 CPU 的线程数"),
     needs=(SCHEDSTAT,),
     read=lambda view: list(_waiting(view)),
+)
+SERVING_DELAY = Measure(
+    id="sched.serving_delay_ms_per_turn",
+    unit="ms",
+    title=Text("Mean wait of a serving program before a turn", "服务进程每次上 CPU 前的平均等待"),
+    needs=(SCHEDSTAT, ("ss_listen",)),
+    read=lambda view: list(_serving_delay(view)),
 )
 OWN_SHARE = Measure(
     id="sched.own_share_of_allowed_pct",
