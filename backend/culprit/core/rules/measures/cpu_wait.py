@@ -58,7 +58,7 @@ def _waiting(view: View) -> Iterator[Measured]:
 
 
 def _serving_delay(view: View) -> Iterator[Measured]:
-    """The wait before a turn of the programs that serve alone: what a request waits before its program can even look at a clock."""
+    """The wait of the programs that serve alone: what a request waits before its program can even look at a clock."""
     asked = {pid for family in serving(view).values() for pid in family}
     for crowd in crowds(view):
         mine = crowd.pids & asked
