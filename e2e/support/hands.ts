@@ -58,7 +58,10 @@ export class Hands {
   }
 
   private async seen(): Promise<Spent> {
-    const counted = await this.page.evaluate((kept) => JSON.parse(sessionStorage.getItem(kept) ?? "{}"), KEPT);
+    const counted = await this.page.evaluate(
+      (kept) => JSON.parse(sessionStorage.getItem(kept) ?? "{}"),
+      KEPT,
+    );
     return { clicks: counted.pointerdown ?? 0, keys: counted.keydown ?? 0, seconds: Date.now() / 1000 };
   }
 }

@@ -164,9 +164,13 @@ async function lookAgain(page: Page): Promise<void> {
   const before = (await now(page)).runs.filter((one) => one.role === "evidence").length;
   await page.getByRole("button", { name: "Take the symptom step again" }).click();
   await expect
-    .poll(async () => (await now(page)).runs.filter((one) => one.role === "evidence" && HOME.includes(one.state)).length, {
-      timeout: 60_000,
-    })
+    .poll(
+      async () =>
+        (await now(page)).runs.filter((one) => one.role === "evidence" && HOME.includes(one.state)).length,
+      {
+        timeout: 60_000,
+      },
+    )
     .toBeGreaterThan(before);
 }
 
