@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
+from collectors.plans import PLANS
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.captures import service as captures
@@ -57,6 +58,8 @@ def take(
     names = collectors_of(RULES[rule], _tried(session, incident, host), may)
     if not names:
         raise Invalid("incident.step_for_a_person", step=wanted.step)
+    if wanted.again:
+        names = list(dict.fromkeys([*names, *(one.id for one in PLANS[PLAN].collectors)]))
     seconds = wanted.seconds or max(seconds_of(one) for one in names)
     capture = captures.create(
         session,

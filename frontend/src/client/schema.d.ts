@@ -7225,8 +7225,15 @@ export interface components {
         /**
          * StepRun
          * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
+         *
+         *     `again`: with all that a triage collects, for after a fix: causes stack, and what was found before it is of then.
          */
         StepRun: {
+            /**
+             * Again
+             * @default false
+             */
+            again: boolean;
             /** Confirm */
             confirm?: string | null;
             /**

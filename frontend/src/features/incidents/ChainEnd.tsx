@@ -1,12 +1,16 @@
 import { useTranslation } from "react-i18next";
 import type { Fix, Incident } from "../../client/incidents";
 import { Mark, type Tone } from "../../components/Mark";
+import { ErrorLine } from "../../components/States";
 import { type Look, Verdict } from "../../components/Verdict";
+import { symptomStep } from "../../core/chain";
 import { cx } from "../../core/cx";
 import { percent } from "../../core/format";
-import { useOutcomes } from "../../lib/incidents";
+import { useOutcomes, useWrite } from "../../lib/incidents";
+import { isActive } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
 import classes from "./Chain.module.css";
+import { Conflict } from "./Conflict";
 import { type IncidentView, useCauseName } from "./view";
 
 interface Props {
@@ -64,16 +68,43 @@ export function ChainEnd({ incident, view }: Props) {
           )}
         </Gap>
       )}
-      {incident.again && incident.state !== "resolved" && (
-        <li className={cx(classes.link, classes.again)}>
-          <span className={classes.node} aria-hidden>
-            <Verdict look="inconclusive" />
-          </span>
-          <p className={classes.title}>{t("incidents.chain.again")}</p>
-          <p className={classes.stand}>{t("incidents.chain.againText")}</p>
-        </li>
-      )}
+      {incident.again && incident.state !== "resolved" && <Again incident={incident} view={view} />}
     </>
+  );
+}
+
+/** Causes stack: after each fix that worked, the symptom is looked at anew. */
+function Again({ incident, view }: Props) {
+  const { t } = useTranslation();
+  const write = useWrite(incident);
+  const fix = incident.fixes.findLast((one) => one.state === "verified");
+  const fixed = incident.hypotheses.find((one) => one.id === fix?.hypothesis_id);
+  const step = symptomStep(incident.steps, fixed?.key.split("/")[0]);
+  const host = fix?.hosts[0] ?? incident.hosts[0]?.id;
+  const running = incident.runs.some((one) => one.step && isActive(one.state));
+  return (
+    <li className={cx(classes.link, classes.again)}>
+      <span className={classes.node} aria-hidden>
+        <Verdict look="inconclusive" />
+      </span>
+      <p className={classes.title}>{t("incidents.chain.again")}</p>
+      <p className={classes.stand}>{t("incidents.chain.againText")}</p>
+      {incident.may.capture && step && host && (
+        <button
+          type="button"
+          className={classes.act}
+          disabled={running || write.pending}
+          onClick={() => {
+            view.set({ step, host, pane: "evidence" });
+            write.send({ method: "POST", path: "/step", body: { step, host_id: host, again: true } });
+          }}
+        >
+          {t("incidents.chain.lookAgain")}
+        </button>
+      )}
+      <ErrorLine error={write.error} />
+      <Conflict incident={incident} write={write} />
+    </li>
   );
 }
 
