@@ -12,16 +12,16 @@ from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.captures import service as captures
-from culprit.captures.schemas import CaptureCreate, ScopeGiven
+from culprit.captures.schemas import CaptureCreate
 from culprit.core.rules.registry import RULES
-from culprit.incidents import journal, queries
+from culprit.incidents import filling, journal, queries
 from culprit.incidents.collecting import collectors_of, seconds_of
 from culprit.incidents.given import StepRun
 from culprit.incidents.load import TIERS
-from culprit.incidents.verdicts import step_about
+from culprit.incidents.verdicts import rules_beside, step_about
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.errors import Invalid
-from culprit.models import Capture, Host, Incident, IncidentHost, IncidentRun, Run
+from culprit.models import Capture, Host, Incident, IncidentRun, Run
 
 PLAN = "triage"
 
@@ -58,6 +58,9 @@ def take(
     if not names:
         raise Invalid("incident.step_for_a_person", step=wanted.step)
     seconds = wanted.seconds or max(seconds_of(one) for one in names)
+    hints = filling.known(session, incident, link, host, rules_beside(session, incident, wanted.step))
+    options, filled = filling.options(wanted.step, names, wanted.options, hints)
+    scope, chosen = filling.scope(link, names, hints)
     capture = captures.create(
         session,
         actor,
@@ -67,8 +70,8 @@ def take(
             plan=PLAN,
             seconds=seconds,
             collectors=names,
-            scope=_scope(link),
-            options=wanted.options,
+            scope=scope,
+            options=options,
             reason=f"incident #{incident.number}, {wanted.step}",
             confirm=wanted.confirm,
         ),
@@ -89,11 +92,18 @@ def take(
         collectors=", ".join(names),
         capture=capture.number,
     )
+    for one in (*filled, *([chosen] if chosen else [])):
+        kind, more = _told(one)
+        params = {"step": wanted.step, "host": host.name, "value": one.value, "source": one.hint.by}
+        journal.enter(session, incident, actor, kind, **params, **more)
     return capture
 
 
-def _scope(link: IncidentHost) -> ScopeGiven:
-    return ScopeGiven.model_validate(link.scope) if link.scope else ScopeGiven()
+def _told(one: filling.Filled) -> tuple[str, dict[str, str]]:
+    """How the journal tells of something that nobody typed: the kind of its entry, and what else is in it."""
+    if one.option:
+        return f"filled_{one.hint.said}", {"collector": one.collector, "option": one.option}
+    return "looks_at", {"scope": one.hint.what}
 
 
 def _tried(session: Session, incident: Incident, host: Host) -> frozenset[str]:
