@@ -168,7 +168,7 @@ class _Walk:
             try:
                 self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
             except Stop as refused:
-                if refused.status is not Exit.USAGE:
+                if refused.status is not Exit.REFUSED:
                     raise
                 _tell(f"A person would be asked now, so this step stays open: {refused.message}")
                 break
