@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+import numpy as np
+
 from collectors.contract import Text
 from collectors.parse import id_list
 from culprit.core.rules.contract import Citation, Measure, Measured, Missing, Reading
 from culprit.core.rules.measures.derived import derived
 from culprit.core.rules.measures.places import inside, wanted_group
+from culprit.core.rules.read import cited
 from culprit.core.rules.view import Row, View
 
 #: Of one CPU: below, nobody feels where the memory is.
@@ -68,9 +71,12 @@ def _cpus_of_nodes(view: View) -> dict[str, frozenset[int]]:
 
 def _nodes(view: View) -> Reading:
     """How many nodes have CPUs."""
-    lanes = list(view.of("numa.local_node_per_s"))
-    count = len(_cpus_of_nodes(view)) or max((len(lane.axis_values) for lane in lanes), default=0)
-    return [Measured(float(count), (), (lanes[0].cite,))] if lanes and count else _none_of(view, "numastat")
+    lane = next(view.of("numa.local_node_per_s"), None)
+    if lane is None:
+        return _none_of(view, "numastat")
+    count = len(_cpus_of_nodes(view)) or len(lane.axis_values)
+    cite = cited(lane, lane.values[:, 0], np.arange(len(lane.values)), "last")
+    return [Measured(float(count), (), (cite,))]
 
 
 def _none_of(view: View, collector: str) -> Missing:
