@@ -93,17 +93,27 @@ def take(
         capture=capture.number,
     )
     for one in (*filled, *([chosen] if chosen else [])):
-        kind, more = _told(one)
-        params = {"step": wanted.step, "host": host.name, "value": one.value, "source": one.hint.by}
-        journal.enter(session, incident, actor, kind, **params, **more)
+        _tell(session, incident, actor, one, (wanted.step, host.name))
     return capture
 
 
-def _told(one: filling.Filled) -> tuple[str, dict[str, str]]:
-    """How the journal tells of something that nobody typed: the kind of its entry, and what else is in it."""
+def _tell(
+    session: Session, incident: Incident, actor: Actor, one: filling.Filled, at: tuple[str, str]
+) -> None:
+    """The journal tells what nobody typed, and where it is from. `at` is the step and the name of the host."""
+    step, host = at
+    value, source = one.value, one.hint.by
     if one.option:
-        return f"filled_{one.hint.said}", {"collector": one.collector, "option": one.option}
-    return "looks_at", {"scope": one.hint.what}
+        kind, name, option = f"filled_{one.hint.said}", one.collector, one.option
+        journal.enter(
+            session, incident, actor, kind,
+            step=step, host=host, collector=name, option=option, value=value, source=source,
+        )  # fmt: skip
+    else:
+        what = one.hint.what
+        journal.enter(
+            session, incident, actor, "looks_at", step=step, host=host, scope=what, value=value, source=source
+        )
 
 
 def _tried(session: Session, incident: Incident, host: Host) -> frozenset[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from collectors.contract import Text
 from collectors.parse import id_list
 from culprit.core.rules.contract import Citation, Measure, Measured, Missing, Reading
-from culprit.core.rules.measures.derived import derived
+from culprit.core.rules.measures.derived import Detail, derived
 from culprit.core.rules.measures.places import inside, wanted_group
 from culprit.core.rules.read import cited
 from culprit.core.rules.view import Row, View
@@ -108,7 +108,7 @@ def _own_pinning(view: View) -> Reading:
         far = [(row, _far(row, nodes, memory[pid])) for row in rows] if len(sets) > 1 else []
         share = sum((row.number("cpu_pct") or 0.0) * part for row, part in far) / used
         worst = [row for row, _ in sorted(far, key=lambda one: -one[1] * (one[0].number("cpu_pct") or 0.0))]
-        detail = {"sets": len(sets), "name": rows[0].text("comm"), "threads": len(rows)}
+        detail: Detail = {"sets": len(sets), "name": rows[0].text("comm"), "threads": len(rows)}
         cites = tuple(row.cite for row in (worst or rows)[:4])
         found.append(Measured(share, (("pid", pid),), cites, len(rows), (), detail))
     return found or _none_of(view, "numa_maps")
