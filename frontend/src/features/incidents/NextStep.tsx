@@ -15,7 +15,7 @@ import { useNames } from "../../lib/useNames";
 import { Conflict } from "./Conflict";
 import classes from "./Next.module.css";
 import { Progress } from "./Progress";
-import { asked as questionOf, Question, type Told, withAnswer } from "./Question";
+import { Question, asked as questionOf, type Told, withAnswer } from "./Question";
 import { StepResult } from "./StepResult";
 import { hypothesisOf, type IncidentView, numberOf } from "./view";
 
@@ -208,9 +208,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
         </>
       )}
       <ErrorLine error={write.error} />
-      {question && allowed && (
-        <Question of={question} value={reply} onChange={setReply} onAnswer={run} />
-      )}
+      {question && allowed && <Question of={question} value={reply} onChange={setReply} onAnswer={run} />}
       <Conflict incident={incident} write={write} />
     </>
   );
