@@ -161,7 +161,13 @@ class _Walk:
                 break
             cost = f"{step['tier']} tier, {step['cost']['seconds']} s"
             _tell(f"Next: {step['step']}: {', '.join(step['collectors'])} ({cost})")
-            self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
+            try:
+                self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
+            except Stop as refused:
+                if refused.status is not Exit.REFUSED:
+                    raise
+                _tell(f"A person would be asked now, so this step stays open: {refused.message}")
+                break
             self._wait(lambda one: all(run["state"] in RUN_FINAL for run in one["runs"]))
 
     def _conclude(self, hypothesis: Json) -> None:

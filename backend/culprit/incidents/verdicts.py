@@ -13,7 +13,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks import refusals
-from culprit.core.playbooks.contract import GATES
+from culprit.core.playbooks.contract import GATES, Playbook
 from culprit.core.rules.registry import CAUSES
 from culprit.incidents import books, journal, queries, read
 from culprit.incidents.given import VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
@@ -35,16 +35,23 @@ from culprit.models import (
 )
 
 
+def _book(session: Session, incident: Incident, book_id: str) -> Playbook | None:
+    if book_id == books.OWN:
+        return books.own(queries.hypotheses(session, incident.id))
+    row = next((one for one in queries.playbooks(session, incident.id) if one.playbook_id == book_id), None)
+    return books.kept(row.content, row.digest) if row else None
+
+
+def rules_beside(session: Session, incident: Incident, key: str) -> frozenset[str]:
+    """The rules of all steps of the playbook that a step belongs to."""
+    playbook = _book(session, incident, key.partition("/")[0])
+    return frozenset(one.finding for one in playbook.steps if one.finding) if playbook else frozenset()
+
+
 def step_about(session: Session, incident: Incident, key: str) -> tuple[str, str]:
     """What a step is about (the key of a hypothesis, or a gate) and its rule. Raises Invalid for no step of it."""
     book_id, _, name = key.partition("/")
-    if book_id == books.OWN:
-        playbook = books.own(queries.hypotheses(session, incident.id))
-    else:
-        row = next(
-            (one for one in queries.playbooks(session, incident.id) if one.playbook_id == book_id), None
-        )
-        playbook = books.kept(row.content, row.digest) if row else None
+    playbook = _book(session, incident, book_id)
     step = next((one for one in playbook.steps if one.id == name), None) if playbook else None
     if step is None:
         raise Invalid("incident.no_step", step=key)

@@ -5,6 +5,7 @@ import { state } from "../../mock/api";
 import { meanwhile, resetIncidents } from "../../mock/incidents";
 import { FAILED, RICH } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
+import { problem } from "../../mock/routes";
 import { HOSTS } from "../../mock/world";
 import { open } from "../testing/screen";
 
@@ -42,6 +43,32 @@ describe("the next step", () => {
     expect(posted("/step")[0]?.body).toEqual({ step: LOCK, host_id: HOSTS[1]?.id, version: RICH.version });
     await user.click(await part.findByRole("button", { name: "Cancel the capture" }));
     await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
+  });
+
+  it("asks for what nobody has told it yet, and goes on with the answer", async () => {
+    const user = userEvent.setup();
+    answerInstead(({ path, body }) =>
+      path.endsWith("/step") && !body.options
+        ? problem(422, "incident.asks_peer", "peer", {
+            step: LOCK,
+            collector: "perf_sched",
+            option: "address",
+          })
+        : undefined,
+    );
+    open(AT);
+    const part = await next();
+    await user.click(part.getByRole("button", { name: /^Run/ }));
+    expect(await part.findByText(/which address and port do the connections go to/)).toBeVisible();
+    await user.type(part.getByRole("textbox", { name: /address/ }), "10.0.0.2{Enter}");
+    await waitFor(() => expect(posted("/step")).toHaveLength(2));
+    expect(posted("/step")[1]?.body).toEqual({
+      step: LOCK,
+      host_id: HOSTS[1]?.id,
+      options: { perf_sched: { address: "10.0.0.2" } },
+      version: RICH.version,
+    });
+    answerInstead(undefined);
   });
 
   it("is not offered to who may only look", async () => {

@@ -15,6 +15,7 @@ import { useNames } from "../../lib/useNames";
 import { Conflict } from "./Conflict";
 import classes from "./Next.module.css";
 import { Progress } from "./Progress";
+import { Question, asked as questionOf, type Told, withAnswer } from "./Question";
 import { StepResult } from "./StepResult";
 import { hypothesisOf, type IncidentView, numberOf } from "./view";
 
@@ -85,6 +86,9 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
   const [confirm, setConfirm] = useState("");
+  const [told, setTold] = useState<Told>({});
+  const [reply, setReply] = useState("");
+  const question = questionOf(write.error, next.collectors);
   const step = incident.steps.find((one) => one.key === next.step);
   const host = incident.hosts.find((one) => one.id === next.host_id);
   const about = step && hypothesisOf(incident, step);
@@ -109,10 +113,21 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   };
   const run = () => {
     view.set({ step: next.step, host: next.host_id, pane: "evidence" });
+    const answered = question && reply.trim() ? withAnswer(told, question, reply) : told;
+    const options = Object.fromEntries(
+      Object.entries(answered).filter(([collector]) => next.collectors.includes(collector)),
+    );
+    setTold(options);
+    setReply("");
     write.send({
       method: "POST",
       path: "/step",
-      body: { step: next.step, host_id: next.host_id, ...(stops ? { confirm } : {}) },
+      body: {
+        step: next.step,
+        host_id: next.host_id,
+        ...(stops ? { confirm } : {}),
+        ...(Object.keys(options).length > 0 ? { options } : {}),
+      },
     });
   };
   return (
@@ -193,6 +208,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
         </>
       )}
       <ErrorLine error={write.error} />
+      {question && allowed && <Question of={question} value={reply} onChange={setReply} onAnswer={run} />}
       <Conflict incident={incident} write={write} />
     </>
   );
