@@ -88,15 +88,14 @@ def _cited(loaded: Loaded) -> list[UUID]:
         if one.run is not None and one.rule.findings
     }
     for pin in loaded.pins:
-        for place in (pin.ref.get("run_id"), pin.said.get("run_id")):
-            if place:
-                cited.add(UUID(place))
+        sides = (pin.ref, pin.said, pin.said.get("left"), pin.said.get("right"))
+        cited.update(UUID(one["run_id"]) for one in sides if one and one.get("run_id"))
     return [one.run_id for one in loaded.runs if one.run_id in cited or one.role != "evidence"]
 
 
 def _manifest(session: Session, loaded: Loaded, numbers: dict[UUID, str], artifacts: list[Json]) -> Json:
     hosts = {host.id: f"host-{n}" for n, (_, host) in enumerate(loaded.hosts, start=1)}
-    outcomes = queries.outcomes(session, loaded.incident.id)
+    outcomes = loaded.outcomes
     right = [one.cause for one in outcomes if one.right]
     instead = [one.true_cause for one in outcomes if one.true_cause]
     clocks = {

@@ -89,7 +89,8 @@ def test_a_bundle_has_what_is_cited_and_no_names(as_, db):
     desk = opened(as_("oncall"), host)
     run, idle = evaluated(db, host, {"port-search": "fired"}), evaluated(db, host, {})
     desk.post("runs", run_ids=[str(run.run_id), str(idle.run_id)])
-    desk.post("wrong", cause="slow-dependency", true_cause=CAUSE)
+    pin = desk.pin(run)
+    desk.post("wrong", cause="slow-dependency", true_cause=CAUSE, pins=[pin])
     assert as_("viewer").get(f"{desk.url}/bundle").status_code == 403
     answer = desk.client.get(f"{desk.url}/bundle")
     assert answer.headers["content-type"] == "application/zip"
