@@ -30,8 +30,11 @@ function linesText(lines: readonly Said[]): string {
   return [...shown, ...(lines.length > MOST_LINES ? ["…"] : [])].join("\n");
 }
 
+/** A number without a unit is a name (a port, a process) and never shortened. */
 const valueText = (value: unknown, unit: unknown): string =>
-  typeof value === "number" ? quantity(value, typeof unit === "string" ? unit : "") : String(value ?? "–");
+  typeof value === "number" && typeof unit === "string" && unit !== ""
+    ? quantity(value, unit)
+    : String(value ?? "–");
 
 function cellsText(cells: readonly Said[]): string {
   const shown = cells

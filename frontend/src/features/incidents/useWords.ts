@@ -82,5 +82,7 @@ export function useWords(incident: Incident) {
 /** An entry of the journal as the sentence that it stands for. */
 export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Sentence => ({
   key: `journal.${kind}`,
-  params: Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object")),
+  params: Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (typeof value === "object" ? [] : [[name, value]])),
+  ),
 });

@@ -34,7 +34,7 @@ export function BeforeChoice({ run, hostId, before, onChange }: Props) {
         label: `#${capture.number} ${names.plan(capture.plan)} · ${time.iso(one.started_at)}`,
       })),
   );
-  const able = drawn.some((one) => one.body !== null && SHOWS_TWO.has(one.kind));
+  const able = drawn.some((one) => one.body !== null && SHOWS_TWO.has(one.body.kind));
   if (!able || (others.length === 0 && !before)) return null;
   return (
     <>
