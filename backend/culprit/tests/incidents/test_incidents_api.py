@@ -195,6 +195,8 @@ def test_a_cause_that_was_not_it(as_, db, host):
     assert desk.refused("POST", "wrong", cause="slow-dependency", true_cause="slow-dependency") == (
         409, "incident.same_cause",
     )  # fmt: skip
+    instead = {"cause": "slow-dependency", "true_cause": "timewait-port-search"}
+    assert desk.refused("POST", "wrong", **instead) == (422, "incident.wrong_needs_pin")
     for _ in range(2):
         desk.post(
             "wrong", cause="slow-dependency", true_cause="timewait-port-search", pins=[pin], note="seen"
@@ -208,6 +210,10 @@ def test_a_cause_that_was_not_it(as_, db, host):
     }
     with db.sessions() as session:
         assert session.scalars(select(CauseOutcome)).one().pins == [pin]
+    [said] = desk.look()["wrong"]
+    assert (said["cause"], said["true_cause"], said["pins"]) == (*instead.values(), [pin])
+    assert (said["note"], said["by"]["name"]) == ("seen", "oncall")
+    assert desk.client.get(f"{desk.url}/journal").json()[-1]["kind"] == "wrong_instead"
 
 
 def test_after_a_fix_a_step_is_taken_with_all_that_a_triage_collects(as_, db, host):

@@ -1,5 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Bot } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Incident, NextProposal } from "../../client/incidents";
@@ -17,7 +18,11 @@ import classes from "./Next.module.css";
 import { Progress } from "./Progress";
 import { Question, asked as questionOf, type Told, withAnswer } from "./Question";
 import { StepResult } from "./StepResult";
+import { useWords } from "./useWords";
 import { hypothesisOf, type IncidentView, numberOf } from "./view";
+
+const BY_HAND = "autopilot.by_hand";
+const NOTHING_LEFT = "autopilot.nothing_left";
 
 interface Props {
   incident: Incident;
@@ -52,6 +57,7 @@ export function NextStep({ incident, view, asked }: Props) {
       data-running={running ? "" : undefined}
     >
       {running && <Progress incident={incident} view={view} run={running} />}
+      {!running && <PilotStopped incident={incident} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
       {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
       {!running && resolved && (
@@ -74,6 +80,22 @@ export function NextStep({ incident, view, asked }: Props) {
         </p>
       )}
     </section>
+  );
+}
+
+/** Why the autopilot stopped, for as long as that is what it still waits for. */
+function PilotStopped({ incident }: { incident: Incident }) {
+  const { t } = useTranslation();
+  const words = useWords(incident);
+  const { autopilot, next, state } = incident;
+  const reason = autopilot?.state === "stopped" ? autopilot.reason : null;
+  if (!reason || state === "resolved" || reason.key === BY_HAND) return null;
+  const about = reason.params.step;
+  if (about === undefined ? reason.key === NOTHING_LEFT && next : about !== next?.step) return null;
+  return (
+    <p className={classes.stopped} role="status">
+      <Bot size={14} aria-hidden /> <strong>{t("incidents.autopilot.stopped")}</strong> {words(reason)}
+    </p>
   );
 }
 
