@@ -11,13 +11,13 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, cast
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from collectors.parse.limits import ImportRefused
+from collectors.parse.limits import Encoding, ImportRefused
 from culprit.auth.actor import Actor
 from culprit.incidents import queries
 from culprit.incidents.load import Loaded, load
@@ -74,7 +74,8 @@ def _put(
     """Writes an artifact, unpacked; `file` None where it is not there any more, or no text."""
     kept: Json = {"file": None, "sha256": None, "size": None}
     try:
-        part = StoredPart(artifact.sha256, artifact.size, store.path(artifact.sha256), artifact.encoding)
+        encoding = cast(Encoding, artifact.encoding)
+        part = StoredPart(artifact.sha256, artifact.size, store.path(artifact.sha256), encoding)
         part.check()
         lines = without_names(part, names)
     except (ArtifactMissing, ArtifactAltered, Altered, FileNotFoundError, ImportRefused):

@@ -67,7 +67,11 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
               </Button>
             )}
             {fix.state === "planned" && (
-              <Button size="compact-sm" variant={measured ? "filled" : "default"} onClick={() => act("applied")}>
+              <Button
+                size="compact-sm"
+                variant={measured ? "filled" : "default"}
+                onClick={() => act("applied")}
+              >
                 {t("incidents.fix.wasApplied")}
               </Button>
             )}
