@@ -27,10 +27,10 @@ export function InCode({ id, result }: { id: string; result: Judged }) {
         <Fold
           id={`functions-${id}`}
           title={t("incidents.verify.functions")}
-          count={found.functions.length}
+          count={Math.min(SHOWN, found.functions.length)}
           hint={over ? t("incidents.verify.functionsOver", { count: found.hosts.length }) : undefined}
         >
-          <Grid stack label={t("incidents.verify.functions")} maxHeight={360}>
+          <Grid label={t("incidents.verify.functions")} maxHeight={360}>
             <thead>
               <tr>
                 <th>{t("incidents.verify.function")}</th>
