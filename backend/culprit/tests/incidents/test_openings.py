@@ -91,8 +91,7 @@ def test_a_bundle_has_what_is_cited_and_no_names(as_, db):
     told = b"# hostname : secret-host\nLinux 6.1.0 (vm) 11/22/26\ndb on secret-host:80, secret-hosts\n"
     run, idle = evaluated(db, host, {"port-search": "fired"}, lines=told), evaluated(db, host, {})
     recording = evaluated(db, host, {"port-search": "quiet"}, t0_ns=1, lines=b"PERFILE2\0secret-host")
-    desk.post("runs", run_ids=[str(recording.run_id)])
-    desk.pin(recording)
+    desk.post("runs", run_ids=[str(recording.run_id)], role="after")
     desk.post("runs", run_ids=[str(run.run_id), str(idle.run_id)])
     pin = desk.pin(run)
     desk.post("wrong", cause="slow-dependency", true_cause=CAUSE, pins=[pin])

