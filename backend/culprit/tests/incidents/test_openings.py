@@ -106,7 +106,7 @@ def test_a_bundle_has_what_is_cited_and_no_names(as_, db):
         assert text == b"# hostname : host\nLinux 6.1.0 (host) 11/22/26\ndb on host-1:80, secret-hosts\n"
         assert [one["file"] for one in files.values()].count(None) == 1, "a recording stays here"
     assert manifest["expected"] == {"causes": [CAUSE], "wrong": ["slow-dependency"]}
-    assert [run["host"] for run in manifest["runs"]] == ["host-1"]
+    assert [run["host"] for run in manifest["runs"]] == ["host-1", "host-1"]
     assert "secret-host" not in json.dumps(manifest) and "oncall" not in json.dumps(manifest)
     step = next(one for one in manifest["steps"] if one["step"] == f"{BOOK}/port-search")
     assert (step["run"], step["verdict"]) == ("run-1", "supports")
