@@ -29,6 +29,7 @@ from culprit.incidents import (
     service,
     steps,
     verdicts,
+    waivers,
 )
 from culprit.incidents.given import (
     AutopilotStart,
@@ -37,9 +38,11 @@ from culprit.incidents.given import (
     HostsAdd,
     HypothesisAdd,
     HypothesisPatch,
+    Id,
     IncidentCreate,
     IncidentPatch,
     NoteAdd,
+    PlaybookPatch,
     PlaybooksAdd,
     RunsAdd,
     State,
@@ -130,6 +133,14 @@ def add_playbooks(incident_id: UUID, body: PlaybooksAdd, db: Db, actor: CurrentA
     return _add(once, db, actor, service.add_playbooks, incident_id, body)
 
 
+@router.patch("/incidents/{incident_id}/playbooks/{playbook_id}")
+def change_playbook(
+    incident_id: UUID, playbook_id: Id, body: PlaybookPatch, db: Db, actor: CurrentActor
+) -> IncidentRead:
+    """Set aside as a whole, with one reason for all that it still asks; or taken up again."""
+    return read.read(db, actor, waivers.patch_playbook(db, actor, incident_id, playbook_id, body))
+
+
 @router.post("/incidents/{incident_id}/hypotheses", status_code=201, response_model=IncidentRead)
 def add_hypothesis(incident_id: UUID, body: HypothesisAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
     """An explanation of one's own."""
@@ -177,9 +188,9 @@ def check_pin(incident_id: UUID, pin_id: UUID, db: Db, actor: CurrentActor, stor
 
 
 @router.post("/incidents/{incident_id}/waivers", status_code=201, response_model=IncidentRead)
-def waive_step(incident_id: UUID, body: WaiverAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
-    """A step may stay unanswered, for a reason."""
-    return _add(once, db, actor, verdicts.waive, incident_id, body)
+def waive_steps(incident_id: UUID, body: WaiverAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
+    """Steps of one playbook may stay unanswered, for a reason."""
+    return _add(once, db, actor, waivers.waive, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/notes", status_code=201, response_model=IncidentRead)

@@ -15,6 +15,7 @@ from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks.engine import Stand
 from culprit.core.playbooks.merge import Evidence, Heard, Next, Place, Spoken, Walked, gaps, next_step, over
+from culprit.core.playbooks.play import Play, play
 from culprit.core.playbooks.refusals import FixFact
 from culprit.core.rules.contract import Finding, Grade
 from culprit.core.rules.form import read_finding
@@ -87,9 +88,26 @@ class Loaded:
         }
 
     @cached_property
+    def plays(self) -> dict[str, Play]:
+        """Whether each playbook is still asked, by its id."""
+        decided = {one.key: one.state for one in self.hypotheses}
+        aside = {one.playbook_id for one in self.playbooks if one.aside_reason is not None}
+        return {one.playbook.id: play(one, decided, aside=one.playbook.id in aside) for one in self.walks}
+
+    @cached_property
+    def asked(self) -> list[Walked]:
+        """The walks of the playbooks that are in play."""
+        return [one for one in self.walks if self.plays[one.playbook.id] == "asked"]
+
+    @cached_property
     def gaps(self) -> list[str]:
-        """The unanswered steps of all paths."""
-        return [key for walked in self.walks for key in gaps(walked, self.waivers)]
+        """The unanswered steps of the paths that are in play: what a resolved incident must not have."""
+        return [key for walked in self.asked for key in gaps(walked, self.waivers)]
+
+    @cached_property
+    def unanswered(self) -> list[str]:
+        """The unanswered steps of all paths, in play or not, waived or not."""
+        return [key for walked in self.walks for key in gaps(walked, ())]
 
     @cached_property
     def tiers(self) -> list[Tier]:
@@ -121,7 +139,7 @@ class Loaded:
             if link.role in COUNTED
         ]
         decided = {one.key for one in self.hypotheses if one.state in {"refuted", "confirmed"}}
-        return next_step(self.walks, places, decided, {*self.waivers, *leave_out}, RULES)
+        return next_step(self.asked, places, decided, {*self.waivers, *leave_out}, RULES)
 
 
 def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:

@@ -32,9 +32,9 @@ from culprit.incidents.schemas import (
     VerificationRead,
     WindowRead,
 )
-from culprit.incidents.schemas_chain import CauseRead
+from culprit.incidents.schemas_chain import CauseRead, WaivedRead
 from culprit.kit.clock import now
-from culprit.models import Fix, Incident, JournalEntry, Pin, Verification
+from culprit.models import Fix, Incident, IncidentPlaybook, JournalEntry, Pin, Verification
 
 #: Whoever looks on is heard of every few seconds.
 HERE = timedelta(seconds=20)
@@ -55,6 +55,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             *(one.user_id for one in people),
             *(one.by for one in loaded.verdicts),
             *(one.by for one in loaded.waivers.values()),
+            *(one.aside_by for one in loaded.playbooks),
             *(one.created_by for one in loaded.pins),
             *(one.created_by for one in loaded.fixes),
             *(one.requested_by for one in loaded.verifications),
@@ -84,7 +85,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             PersonHere(id=one.user_id, name=names[one.user_id], here=at - one.seen_at < HERE)
             for one in people
         ],
-        playbooks=[_playbook(one.playbook_id, one.digest, one.content["title"]) for one in loaded.playbooks],
+        playbooks=[_playbook(loaded, one, names) for one in loaded.playbooks],
         hypotheses=read_chain.hypotheses(loaded),
         steps=read_chain.steps(loaded, names),
         gaps=loaded.gaps,
@@ -101,10 +102,18 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
     )
 
 
-def _playbook(playbook_id: str, digest: str, title: dict[str, str]) -> PlaybookRef:
-    shipped = books.shipped(playbook_id)
+def _playbook(loaded: Loaded, one: IncidentPlaybook, names: Names) -> PlaybookRef:
+    shipped = books.shipped(one.playbook_id)
+    aside = None
+    if one.aside_reason is not None:
+        aside = WaivedRead(reason=one.aside_reason, by=person(one.aside_by, names))
     return PlaybookRef(
-        id=playbook_id, digest=digest, title=title, current=shipped is not None and shipped[2] == digest
+        id=one.playbook_id,
+        digest=one.digest,
+        title=one.content["title"],
+        current=shipped is not None and shipped[2] == one.digest,
+        play=loaded.plays[one.playbook_id],
+        aside=aside,
     )
 
 

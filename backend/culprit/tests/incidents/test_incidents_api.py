@@ -144,10 +144,10 @@ def test_from_open_to_resolved(as_, db, host):
     desk.patch(f"hypotheses/{search}", state="confirmed")
     status, key = desk.refused("PATCH", "", state="resolved")
     assert (status, key) == (409, "incident.steps_open")
-    assert desk.refused("POST", "waivers", step=f"{BOOK}/connect-slow", reason=" x ") == (
+    assert desk.refused("POST", "waivers", steps=[f"{BOOK}/connect-slow"], reason=" x ") == (
         422, "incident.waiver_needs_reason",
     )  # fmt: skip
-    desk.post("waivers", step=f"{BOOK}/connect-slow", reason="perf trace is not there")
+    desk.post("waivers", steps=[f"{BOOK}/connect-slow"], reason="perf trace is not there")
     assert desk.now["gaps"] == [] and desk.step("connect-slow")["waived"]["by"]["name"] == "oncall"
     desk.patch(state="resolved")
     assert desk.now["resolved_at"] and not desk.now["again"]
