@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, selectinload
 
@@ -24,7 +24,7 @@ from culprit.captures.schemas import (
     ScopeRead,
     UserRef,
 )
-from culprit.models import Capture, Host, Preflight, Run, UserAccount
+from culprit.models import Capture, Host, Preflight, Run, Service, UserAccount
 
 
 def captures(actor: Actor, host: UUID | None = None, state: str | None = None) -> Select[Capture]:
@@ -62,6 +62,13 @@ def hosts(session: Session, actor: Actor, ids: Sequence[UUID]) -> list[Host]:
     query = select(Host).where(Host.id.in_(ids), Host.state == "active", visible(actor))
     found = {host.id: host for host in session.scalars(query)}
     return [found[one] for one in dict.fromkeys(ids) if one in found]
+
+
+def services_on(session: Session, host: Host) -> Sequence[Service]:
+    """The declared services of a host that something on the host itself can measure."""
+    runs_there = literal(host.labels, Host.labels.type).contains(Service.selector)
+    query = select(Service).where(Service.source_kind.in_(("access_log", "accepts")), runs_there)
+    return session.scalars(query.order_by(Service.name)).all()
 
 
 def latest_preflights(session: Session, ids: Sequence[UUID]) -> dict[UUID, Preflight]:

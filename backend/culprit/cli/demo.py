@@ -188,17 +188,11 @@ class _Walk:
     # -- the fix --------------------------------------------------------------------------------------------------
 
     def _before(self) -> None:
-        """One window of the sick host: what a triage collects, and its service's requests."""
-        ready = self.host.ready
-        log = {"app_metrics": {"path": ready["access_log"], "format": "lab"}}
-        measuring = log if ready["access_log"] else {"accepts": {"port": str(ready["service_port"])}}
-        light = next(one for one in self.server.get("/plans") if one["id"] == "triage")["collectors"]
+        """One window of the sick host: what a triage collects, and with it the requests of its declared service."""
         body = {
             "host_ids": [self.host_id],
             "plan": "triage",
             "seconds": CAPTURE_S,
-            "collectors": list(dict.fromkeys([*(one["id"] for one in light), *measuring])),
-            "options": measuring,
             "reason": f"INC-{self.incident['number']}: before the fix",
         }
         where = f"/captures/{self.server.post('/captures', body, **_once())['id']}"

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
+from culprit.captures import beside
 from culprit.incidents import books, queries, read_chain
 from culprit.incidents.given import Symptom
 from culprit.incidents.load import TIERS, Loaded, load
@@ -32,7 +33,7 @@ from culprit.incidents.schemas import (
     VerificationRead,
     WindowRead,
 )
-from culprit.incidents.schemas_chain import CauseRead, WaivedRead
+from culprit.incidents.schemas_chain import CauseRead, NextRead, WaivedRead
 from culprit.kit.clock import now
 from culprit.models import Fix, Incident, IncidentPlaybook, JournalEntry, Pin, Verification
 
@@ -90,7 +91,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         steps=read_chain.steps(loaded, names),
         gaps=loaded.gaps,
         leads_to=sorted({one.chain.leads_to for one in loaded.walks if one.chain.leads_to}),
-        next=read_chain.following(loaded, loaded.next()),
+        next=_following(session, loaded),
         causes=read_chain.causes(loaded),
         fixes=_fixes(loaded, names),
         pins=[pin(one, names) for one in loaded.pins],
@@ -100,6 +101,12 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         again=incident.state != "resolved" and any(one.state == "verified" for one in loaded.fixes),
         made=made,
     )
+
+
+def _following(session: Session, loaded: Loaded) -> NextRead | None:
+    found = loaded.next()
+    host = next((one for _, one in loaded.hosts if found is not None and str(one.id) == found.host), None)
+    return read_chain.following(loaded, found, beside.of_host(session, host) if host else None)
 
 
 def _playbook(loaded: Loaded, one: IncidentPlaybook, names: Names) -> PlaybookRef:

@@ -119,7 +119,7 @@ export interface NextProposal {
   collectors: string[];
   tier: Tier;
   cost: { cpu_pct: number; seconds: number; bytes: number | null };
-  commands: { collector: string; text: string }[];
+  commands: { collector: string; text: string; why?: Sentence | null }[];
   why: Sentence;
 }
 
