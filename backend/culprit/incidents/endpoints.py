@@ -57,6 +57,7 @@ from culprit.incidents.given_pins import PinAdd
 from culprit.incidents.live import watch
 from culprit.incidents.schemas import IncidentRead, IncidentSummary, JournalRead, PinChecked
 from culprit.infra.db import Database, Db
+from culprit.kit.answers import fast_json
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.models import Incident
 
@@ -109,10 +110,10 @@ def create_incident(body: IncidentCreate, db: Db, actor: CurrentActor, once: Onc
     return once(body, lambda: read.read(db, actor, service.create(db, actor, body)))
 
 
-@router.get("/incidents/{incident_id}")
-def get_incident(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRead:
+@router.get("/incidents/{incident_id}", response_model=IncidentRead)
+def get_incident(incident_id: UUID, db: Db, actor: CurrentActor) -> Response:
     """All of an incident: its chain with a verdict for each step and host, what is missing, and what to do next."""
-    return read.read(db, actor, journal.found(db, actor, incident_id))
+    return fast_json(read.read(db, actor, journal.found(db, actor, incident_id)))
 
 
 @router.patch("/incidents/{incident_id}")

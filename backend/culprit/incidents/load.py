@@ -14,13 +14,13 @@ from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks.engine import Stand
-from culprit.core.playbooks.merge import Evidence, Heard, Next, Place, Spoken, Walked, gaps, next_step, over
+from culprit.core.playbooks.merge import Evidence, Next, Place, Spoken, Walked, gaps, next_step, over
 from culprit.core.playbooks.play import Play, play
 from culprit.core.playbooks.refusals import FixFact
-from culprit.core.rules.contract import Finding, Grade
-from culprit.core.rules.form import read_finding
+from culprit.core.rules.contract import Grade
 from culprit.core.rules.registry import RULES
 from culprit.incidents import books, queries
+from culprit.incidents.heard import heard
 from culprit.incidents.queries import Rows
 from culprit.kit.clock import now
 from culprit.models import (
@@ -36,7 +36,6 @@ from culprit.models import (
     Verification,
 )
 
-STORED = ("rule", "state", "severity", "grade", "subject", "numbers", "reason", "detail")
 #: Hosts that are well say nothing about what ails the others.
 COUNTED = ("suspect", "dependency")
 #: What an autopilot or a button may collect; what stops its target is asked for by hand.
@@ -177,25 +176,9 @@ def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:
         fixes=queries.fixes(session, incident.id),
         verifications=queries.verifications(session, incident.id),
         runs=runs,
-        evidence=Evidence(_heard(session, telling, rules), [_spoken(one) for one in verdicts], muted),
+        evidence=Evidence(heard(session, telling, rules), [_spoken(one) for one in verdicts], muted),
         tried=_tried(session, [one.run_id for one in telling]),
     )
-
-
-def _heard(session: Session, runs: Rows, rules: set[str]) -> dict[str, list[Heard]]:
-    """What the rules said about each run, by host, the newest run first."""
-    ids = [one.run_id for one in runs]
-    said: dict[UUID, dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
-    if ids and rules:
-        for row in queries.findings(session, ids, rules):
-            said[row.run_id][row.rule].append(read_finding({name: getattr(row, name) for name in STORED}))
-        for one in queries.silent(session, ids, rules):
-            said[one.run_id][one.said["rule"]].append(read_finding(one.said))
-    heard: dict[str, list[Heard]] = defaultdict(list)
-    for run in runs:
-        found = {rule: tuple(each) for rule, each in said[run.run_id].items()}
-        heard[str(run.host_id)].append(Heard(str(run.run_id), found))
-    return heard
 
 
 def _spoken(one: StepVerdict) -> Spoken:
