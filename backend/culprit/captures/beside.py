@@ -29,11 +29,14 @@ class Beside:
 
 def of_host(session: Session, host: Host) -> Beside | None:
     """What measures the host's declared service: its log, else its port. None where nothing light does."""
-    found = sorted(
-        queries.services_on(session, host),
-        key=lambda one: (one.source_kind != "access_log", -len(one.selector), one.name),
-    )
-    return _beside(found[0]) if found else None
+    return _chosen(queries.measurable_services(session), host)
+
+
+def _chosen(services: Sequence[Service], host: Host) -> Beside | None:
+    """Of several services the one whose log can be read, then the one that names most labels."""
+    there = [one for one in services if one.selector.items() <= host.labels.items()]
+    there.sort(key=lambda one: (one.source_kind != "access_log", -len(one.selector), one.name))
+    return _beside(there[0]) if there else None
 
 
 def _beside(service: Service) -> Beside | None:
@@ -54,7 +57,8 @@ def of_hosts(session: Session, hosts: Sequence[Host]) -> tuple[Beside | None, Se
 
     A capture has one set of options for all its hosts: a log of one service is not read on hosts of another.
     """
-    found = [of_host(session, host) for host in hosts]
+    services = queries.measurable_services(session)
+    found = [_chosen(services, host) for host in hosts]
     first = found[0] if found else None
     if first is None or any(_same(one) != _same(first) for one in found):
         return None, DIFFER if any(found) else None

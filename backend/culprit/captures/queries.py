@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, func, literal, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session, selectinload
 
@@ -64,10 +64,9 @@ def hosts(session: Session, actor: Actor, ids: Sequence[UUID]) -> list[Host]:
     return [found[one] for one in dict.fromkeys(ids) if one in found]
 
 
-def services_on(session: Session, host: Host) -> Sequence[Service]:
-    """The declared services of a host that something on the host itself can measure."""
-    runs_there = literal(host.labels, Host.labels.type).contains(Service.selector)
-    query = select(Service).where(Service.source_kind.in_(("access_log", "accepts")), runs_there)
+def measurable_services(session: Session) -> Sequence[Service]:
+    """The declared services that something on their hosts can measure."""
+    query = select(Service).where(Service.source_kind.in_(("access_log", "accepts")))
     return session.scalars(query.order_by(Service.name)).all()
 
 
