@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from culprit.config import Settings
 from culprit.kit.compression import LEAST_BYTES, Compression
@@ -67,7 +67,7 @@ def small_app(tmp_path: Path) -> TestClient:
     return TestClient(app)
 
 
-def how(answer: httpx.Response) -> str | None:
+def how(answer: httpx2.Response) -> str | None:
     return answer.headers.get("content-encoding")
 
 

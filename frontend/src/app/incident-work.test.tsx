@@ -111,7 +111,8 @@ describe("a playbook", () => {
   it("is set aside as a whole with one reason, says so, and is taken up again", async () => {
     const user = userEvent.setup();
     open(`/incidents/${UNDECIDED.id}`);
-    const decided = () => screen.findAllByRole("button", { name: /^Decided:/ }).then((all) => all[0] as HTMLElement);
+    const decided = () =>
+      screen.findAllByRole("button", { name: /^Decided:/ }).then((all) => all[0] as HTMLElement);
     await user.click(await decided());
     await user.click(await screen.findByRole("menuitem", { name: "Set its playbook aside" }));
     const dialog = within(await screen.findByRole("dialog"));

@@ -112,7 +112,15 @@ describe("the pictures of a run", () => {
 });
 
 describe("the timeline of threads", () => {
-  const cite = { run: "", collector: "strace", artifact: "a", part: "stdout", lines: [], profile: "", frame: "" };
+  const cite = {
+    run: "",
+    collector: "strace",
+    artifact: "a",
+    part: "stdout",
+    lines: [],
+    profile: "",
+    frame: "",
+  };
   const span = (at_ms: number, label: string) => ({ at_ms, ms: 20, cls: "net", label, line: 7, mark: "" });
   const body: Visual["body"] = {
     kind: "gantt",

@@ -41,8 +41,7 @@ function OpenBook({ incident, book, onStep }: Props & { book: string }) {
   const title = pick(incident.playbooks.find((one) => one.id === book)?.title) || t("incidents.ownCause");
   const said = reason.trim();
   const ready = said.length >= REASON_LEAST;
-  const waive = () =>
-    write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: said } });
+  const waive = () => write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: said } });
   const setAside = () =>
     write.send({ method: "PATCH", path: `/playbooks/${book}`, body: { aside: true, reason: said } });
   return (
@@ -118,9 +117,7 @@ export function StepChoice({ incident, steps, chosen, onChange, onStep }: Choice
               aria-label={t("incidents.step.waiveThis", { step: asks })}
               checked={chosen.includes(key)}
               onChange={(event) =>
-                onChange(
-                  event.currentTarget.checked ? [...chosen, key] : chosen.filter((one) => one !== key),
-                )
+                onChange(event.currentTarget.checked ? [...chosen, key] : chosen.filter((one) => one !== key))
               }
             />
             {onStep && (

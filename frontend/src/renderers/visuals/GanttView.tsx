@@ -54,7 +54,12 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
             {ticks.map((tick) => (
               <g key={tick.at}>
                 <line className={classes.gridline} x1={x(tick.at)} x2={x(tick.at)} y1={TOP - 4} y2={bottom} />
-                <text className={classes.axisText} x={x(tick.at)} y={11} textAnchor={tick.at === 0 ? "start" : "middle"}>
+                <text
+                  className={classes.axisText}
+                  x={x(tick.at)}
+                  y={11}
+                  textAnchor={tick.at === 0 ? "start" : "middle"}
+                >
                   +{tick.text}
                 </text>
               </g>
@@ -197,7 +202,11 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
       <tbody>
         {body.lanes.flatMap((lane) =>
           [
-            ...lane.brackets.map((one) => ({ ...one, cls: "", mark: one.open ? t("visuals.stillOpen") : "" })),
+            ...lane.brackets.map((one) => ({
+              ...one,
+              cls: "",
+              mark: one.open ? t("visuals.stillOpen") : "",
+            })),
             ...lane.spans,
           ].map((span, i) => (
             <tr key={`${lane.id}/${i}`}>
