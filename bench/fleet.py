@@ -18,6 +18,7 @@ import time
 import zlib
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,11 @@ def clocked(work: Callable[[], Any]) -> tuple[float, float, Any]:
     return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, made
 
 
+def answered(ask: Callable[[Labels], object], labels: Labels) -> bytes:
+    """The answer as it is sent."""
+    return bytes(fast_json(ask(labels)).body)
+
+
 def packed(body: bytes) -> bytes:
     """As the API packs it."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
@@ -105,11 +111,11 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
         for _ in range(pairs):
             for size, labels in SIZES.items():
                 queries[0] = 0
-                took, busy, body = clocked(lambda ask=ask, labels=labels: fast_json(ask(labels)).body)
+                took, busy, body = clocked(partial(answered, ask, labels))
                 taken[size].append(took)
                 cpu[size].append(busy)
                 counted[size] = queries[0]
-                _, pack_ms, less = clocked(lambda body=body: packed(body))
+                _, pack_ms, less = clocked(partial(packed, body))
                 sizes[size], small[size] = len(body), len(less)
             packing.append(pack_ms)
             took, busy, _ = clocked(lambda: read.glance(session, ACTOR, SIZES[HOSTS]).tag("use"))

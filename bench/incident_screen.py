@@ -83,10 +83,10 @@ def _lane(session: Session, rng: np.random.Generator, host_id: Any, metric: str,
     session.execute(insert(SeriesChunk), rows)
     for day, found in hours.items():
         kept, planes = day_with((), None, {hour: combine(each) for hour, each in found.items()})
-        values = dict(zip(("low", "mean", "high", "count"), planes, strict=True))
-        session.execute(
-            insert(SeriesDay), [{"series_id": series.id, "day": day, "axis_values": list(kept), **values}]
-        )
+        row = dict(zip(("low", "mean", "high", "count"), planes, strict=True)) | {
+            "series_id": series.id, "day": day, "axis_values": list(kept)
+        }  # fmt: skip
+        session.execute(insert(SeriesDay), [row])
 
 
 def measured(seed: Seed, opens: int, asks: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from collectors.bundle import options_of
 from collectors.contract import Sentence, Tier
 from collectors.plans import Plan, PlannedCollector
 from collectors.registry import COLLECTORS
@@ -49,7 +50,16 @@ def _beside(service: Service) -> Beside | None:
         one = Beside(
             ACCEPTS, {"port": port}, Sentence("capture.beside_port", {"service": name, "port": port})
         )
-    return one if COLLECTORS[one.collector].tier is Tier.LIGHT else None
+    return one if COLLECTORS[one.collector].tier is Tier.LIGHT and _takes(one) else None
+
+
+def _takes(one: Beside) -> bool:
+    """Whether the collector takes these options: a service that was declared otherwise stops no capture."""
+    try:
+        options_of(COLLECTORS[one.collector], one.options)
+    except ValueError:
+        return False
+    return True
 
 
 def of_hosts(session: Session, hosts: Sequence[Host]) -> tuple[Beside | None, Sentence | None]:

@@ -34,7 +34,7 @@ def waive(session: Session, actor: Actor, incident_id: UUID, wanted: WaiverAdd) 
     session.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
     told = {"step": names[0]} if len(names) == 1 else {"steps": ", ".join(names), "count": len(names)}
     kind = "waiver" if len(names) == 1 else "waivers"
-    journal.enter(session, incident, actor, kind, note=reason, **told)  # type: ignore[arg-type]  # texts and a number
+    journal.enter(session, incident, actor, kind, note=reason, **told)
     audit.record(session, actor, "incident.waive", RESOURCE, incident.id, steps=names, reason=reason)
     return incident
 
@@ -53,8 +53,9 @@ def patch_playbook(
         mine = [one.state for one in loaded.hypotheses if one.key.startswith(f"{playbook_id}/")]
         conflict(refusals.aside(mine))
         invalid(refusals.aside_reason(reason))
-        row.aside_reason, row.aside_by, row.aside_at = reason, actor.id, now()
+        # What it asked until now.
         steps = [one for one in loaded.gaps if one.startswith(f"{playbook_id}/")]
+        row.aside_reason, row.aside_by, row.aside_at = reason, actor.id, now()
         journal.enter(
             session,
             incident,

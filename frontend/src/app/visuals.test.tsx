@@ -146,9 +146,9 @@ describe("the timeline of threads", () => {
     const user = userEvent.setup();
     show({ title: { en: "Threads", zh: "" }, body });
     const region = await picture("Threads");
-    const bracket = within(region).getByTitle(/^TCP:\[8080\] · 200/);
+    const bracket = within(region).getByText(/^TCP:\[8080\] · 200/);
     expect(bracket.closest("a")).toHaveAttribute("href", expect.stringMatching(/\/artifacts\/a\?line=3/));
-    expect(within(region).getByTitle(/^TCP:\[8081\] · 300.* · still open at the end/)).toBeInTheDocument();
+    expect(within(region).getByText(/^TCP:\[8081\] · 300.* · still open at the end/)).toBeInTheDocument();
     await user.click(within(region).getByRole("button", { name: "Threads: as a table" }));
     expect(within(region).getAllByRole("cell", { name: "request" })).toHaveLength(2);
   });

@@ -21,7 +21,11 @@ beforeEach(() => {
     http.get("*/api/v1/fleet/use", ({ request }) => {
       const known = request.headers.get("If-None-Match");
       asked.push(known);
-      const headers = { Date: "Sat, 21 Nov 2026 02:00:15 GMT", ...(tag ? { ETag: tag } : {}) };
+      const headers = {
+        "Cache-Control": "no-store",
+        Date: "Sat, 21 Nov 2026 02:00:15 GMT",
+        ...(tag ? { ETag: tag } : {}),
+      };
       if (known !== null && known === tag) return new HttpResponse(null, { status: 304, headers });
       return HttpResponse.json({ ...now }, { headers });
     }),

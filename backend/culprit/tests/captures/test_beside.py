@@ -101,10 +101,19 @@ def test_hosts_whose_services_are_measured_otherwise_take_none_and_are_told(db, 
 def test_of_several_services_the_log_and_the_one_that_names_most_labels(db, as_, host):
     feed = host("feed-1", role="feed", dc="a")
     declare(db, "port", {"role": "feed", "dc": "a"}, "accepts", port=80)
-    declare(db, "wide", {"role": "feed"}, path="/wide", format="auto")
-    declare(db, "near", {"role": "feed", "dc": "a"}, path="/near", format="auto")
+    declare(db, "wide", {"role": "feed"}, path="/var/log/wide.log", format="auto")
+    declare(db, "near", {"role": "feed", "dc": "a"}, path="/var/log/near.log", format="auto")
     declare(db, "none", {"role": "feed"}, "none", x=1)
-    assert shown(as_, feed)[1]["app_metrics"]["why"]["params"] == {"service": "near", "path": "/near"}
+    assert shown(as_, feed)[1]["app_metrics"]["why"]["params"] == {
+        "service": "near",
+        "path": "/var/log/near.log",
+    }
+
+
+def test_a_service_whose_log_no_collector_reads_stops_no_capture(db, as_, host):
+    feed = host("feed-1", role="feed")
+    declare(db, "feed", {"role": "feed"}, path="/etc/../x", format="auto")
+    assert "app_metrics" not in shown(as_, feed)[1]
 
 
 def test_what_is_not_light_is_not_taken_by_itself(db, as_, host, monkeypatch):

@@ -33,7 +33,8 @@ def build(view: View) -> Sequence[Visual]:
     waits, requests = _by_thread(rows), _by_thread(asked)
     order = sorted(waits, key=lambda tid: -sum(row.number("wait") or 0.0 for row in waits[tid]))
     lanes = tuple(_lane(tid, waits[tid], requests.get(tid, ()), start_ms) for tid in order[:MAX_LANES])
-    ends = [one.at_ms + one.ms for lane in lanes for one in (*lane.spans, *lane.brackets)]
+    ends = [one.at_ms + one.ms for lane in lanes for one in lane.spans]
+    ends += [one.at_ms + one.ms for lane in lanes for one in lane.brackets]
     seen = {span.cls for lane in lanes for span in lane.spans}
     classes = tuple((name, label) for name, label in CLASSES if name in seen)
     body = Gantt(start_ms, max([0.001, *ends]), classes, lanes)
