@@ -127,21 +127,24 @@ def compare(
     rows: list[dict[str, object]] = []
     for name, ask in calls(session, actor).items():
         taken: dict[str, list[float]] = {"small": [], "large": []}
+        busy: dict[str, list[float]] = {"small": [], "large": []}
         size: dict[str, int] = {}
         asked: dict[str, int] = {}
         for _ in range(asks):
             for which, incident in (("small", small), ("large", large)):
                 session.expire_all()
                 counted[0] = 0
-                began = time.perf_counter()
+                began, cpu = time.perf_counter(), time.process_time()
                 size[which] = len(fast_json(ask(incident)).body)
                 taken[which].append((time.perf_counter() - began) * 1e3)
+                busy[which].append((time.process_time() - cpu) * 1e3)
                 asked[which] = counted[0]
         ratio = statistics.median(b / a for a, b in zip(taken["small"], taken["large"], strict=True))
         p95 = {which: statistics.quantiles(times, n=20)[-1] for which, times in taken.items()}
         rows.append(
             {
                 "call": name, "p50_ms": [round(statistics.median(taken[one]), 1) for one in ("small", "large")],
+                "cpu_ms": [round(statistics.median(busy[one]), 1) for one in ("small", "large")],
                 "p95_ms": [round(p95[one], 1) for one in ("small", "large")], "ratio": round(ratio, 2),
                 "kb": [round(size[one] / 1024, 1) for one in ("small", "large")],
                 "queries": [asked["small"], asked["large"]],

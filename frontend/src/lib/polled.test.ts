@@ -1,7 +1,5 @@
 import { QueryClient } from "@tanstack/react-query";
-import { HttpResponse, http } from "msw";
-import { beforeEach, describe, expect, it } from "vitest";
-import { server } from "../../mock/msw";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { polled } from "./polled";
 
 interface Fleet {
@@ -11,26 +9,25 @@ interface Fleet {
 
 const asked: (string | null)[] = [];
 let now: Fleet;
-let tag: string | undefined;
+let tag: string;
+
+/** A server that knows one answer by its tag. */
+async function answer(request: Request): Promise<Response> {
+  const known = request.headers.get("If-None-Match");
+  asked.push(known);
+  const headers = { Date: "Sat, 21 Nov 2026 02:00:15 GMT", ETag: tag, "Content-Type": "application/json" };
+  return known === tag
+    ? new Response(null, { status: 304, headers })
+    : new Response(JSON.stringify(now), { headers });
+}
 
 beforeEach(() => {
   asked.length = 0;
   now = { at: "2026-11-21T02:00:00Z", hosts: ["a"] };
   tag = 'W/"1"';
-  server.use(
-    http.get("*/api/v1/fleet/use", ({ request }) => {
-      const known = request.headers.get("If-None-Match");
-      asked.push(known);
-      const headers = {
-        "Cache-Control": "no-store",
-        Date: "Sat, 21 Nov 2026 02:00:15 GMT",
-        ...(tag ? { ETag: tag } : {}),
-      };
-      if (known !== null && known === tag) return new HttpResponse(null, { status: 304, headers });
-      return HttpResponse.json({ ...now }, { headers });
-    }),
-  );
+  vi.stubGlobal("fetch", answer);
 });
+afterEach(() => vi.unstubAllGlobals());
 
 describe("what is polled", () => {
   const client = () => new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 0 } } });
