@@ -17,10 +17,10 @@ PACKED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "applicat
 class Compression:
     """Compresses answers of at least LEAST_BYTES.
 
-    `never` are the beginnings of paths whose answers hold secrets (tokens against forged requests, of the API, of login
-    links): what somebody else can write into a compressed answer tells by its length what stands beside it (BREACH).
-    Answers to requests for a range keep their bytes, for others a strong ETag becomes a weak one: the packed bytes are
-    not those that it named.
+    `never` are the paths, with all below them, whose answers hold secrets (tokens against forged requests, of the API,
+    of login links): what somebody else can write into a compressed answer tells by its length what stands beside it
+    (BREACH). Answers to requests for a range keep their bytes, for others a strong ETag becomes a weak one: the packed
+    bytes are not those that it named.
     """
 
     def __init__(self, app: ASGIApp, *, never: tuple[str, ...]) -> None:
@@ -44,7 +44,8 @@ class Compression:
         await self.packed(scope, receive, told)
 
     def _as_it_is(self, scope: Scope) -> bool:
-        return scope["path"].startswith(self.never) or any(name == b"range" for name, _ in scope["headers"])
+        secret = any(f"{scope['path']}/".startswith(f"{one}/") for one in self.never)
+        return secret or any(name == b"range" for name, _ in scope["headers"])
 
 
 def _weaken(headers: MutableHeaders) -> None:

@@ -114,7 +114,7 @@ def test_the_platform_packs_and_keeps_its_secrets_apart(client: TestClient, as_)
     document = client.get("/openapi.json")
     assert how(document) == "gzip"
     admin = as_("admin")
-    assert how(admin.get(f"{API}/rules")) == "gzip"
+    assert how(admin.get(f"{API}/rules")) == how(admin.get(f"{API}/metric-catalogue")) == "gzip"
     assert how(admin.get(f"{API}/me")) is None and "csrf" in admin.get(f"{API}/me").json()
 
 
@@ -129,7 +129,7 @@ def test_no_answer_with_a_secret_is_packed(config: Settings, client: TestClient)
                     if any(LETS_IN.search(name) for name in fields(body.get("schema", {}), shapes, set())):
                         telling.add(path)
     assert telling, "sessions and tokens are among them"
-    assert not {one for one in telling if not one.startswith(SECRETS)}
+    assert not {path for path in telling if not any(f"{path}/".startswith(f"{one}/") for one in SECRETS)}
 
 
 def fields(schema: Any, shapes: dict[str, Any], seen: set[str]) -> set[str]:
