@@ -16,6 +16,7 @@ from culprit.models import (
     Artifact,
     Capture,
     CauseOutcome,
+    Finding,
     FindingMute,
     Fix,
     Host,
