@@ -16,6 +16,7 @@ from culprit.models import (
     Artifact,
     Capture,
     CauseOutcome,
+    Finding,
     FindingMute,
     Fix,
     Host,
@@ -27,6 +28,7 @@ from culprit.models import (
     IncidentRun,
     JournalEntry,
     Pin,
+    ResultTable,
     Run,
     RunCollector,
     StepVerdict,
@@ -167,6 +169,18 @@ def runs(session: Session, incident_id: UUID) -> Rows:
         .order_by(Run.t0_ns.desc().nulls_last(), Run.id.desc())
     )
     return session.execute(query).all()
+
+
+def fired(session: Session, run_ids: Collection[UUID]) -> Sequence[Finding]:
+    """Everything that fired on these runs, by whatever rule."""
+    query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.state == "fired").order_by(Finding.id)
+    return session.scalars(query).all()
+
+
+def tables(session: Session, run_ids: Collection[UUID], kinds: Collection[str]) -> Sequence[ResultTable]:
+    """The tables of these kinds that these runs brought home."""
+    query = select(ResultTable).where(ResultTable.run_id.in_(run_ids), ResultTable.kind.in_(kinds))
+    return session.scalars(query.order_by(ResultTable.id)).all()
 
 
 def tried(session: Session, run_ids: Collection[UUID]) -> Rows:

@@ -32,6 +32,7 @@ from culprit.incidents.schemas import (
     RunRead,
     VerificationRead,
     WindowRead,
+    WrongRead,
 )
 from culprit.incidents.schemas_chain import CauseRead, NextRead, WaivedRead
 from culprit.kit.clock import now
@@ -57,6 +58,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             *(one.by for one in loaded.verdicts),
             *(one.by for one in loaded.waivers.values()),
             *(one.aside_by for one in loaded.playbooks),
+            *(one.by for one in loaded.outcomes),
             *(one.created_by for one in loaded.pins),
             *(one.created_by for one in loaded.fixes),
             *(one.requested_by for one in loaded.verifications),
@@ -93,6 +95,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         leads_to=sorted({one.chain.leads_to for one in loaded.walks if one.chain.leads_to}),
         next=_following(session, loaded),
         causes=read_chain.causes(loaded),
+        wrong=_wrong(loaded, names),
         fixes=_fixes(loaded, names),
         pins=[pin(one, names) for one in loaded.pins],
         runs=_runs(loaded),
@@ -122,6 +125,15 @@ def _playbook(loaded: Loaded, one: IncidentPlaybook, names: Names) -> PlaybookRe
         play=loaded.plays[one.playbook_id],
         aside=aside,
     )
+
+
+def _wrong(loaded: Loaded, names: Names) -> list[WrongRead]:
+    same = ("cause", "true_cause", "note", "pins")
+    return [
+        WrongRead(**{name: getattr(one, name) for name in same}, by=person(one.by, names))
+        for one in loaded.outcomes
+        if not one.right
+    ]
 
 
 def _fixes(loaded: Loaded, names: Names) -> list[FixRead]:
