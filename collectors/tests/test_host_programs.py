@@ -207,6 +207,24 @@ def test_templates_hold_no_value_and_nothing_that_was_said_once(awk: str, tmp_pa
     assert patterns["error"][1] == 6
 
 
+@EVERY_AWK
+def test_servers_that_say_that_their_workers_are_taken(awk: str, tmp_path: Path) -> None:
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    log = tmp_path / "app.log"
+    said = (
+        "WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
+        "[alert] 33#33: 1024 worker_connections are not enough",
+        "[mpm_event:error] AH00484: server reached MaxRequestWorkers setting, consider raising it",
+        "All threads (200) are currently busy, waiting. Increase maxThreads (200) or check the servlet status",
+        "[info] 8 worker processes are ready",
+    )
+    log.write_text("".join(f"{stamp} {line}\n" for line in said))
+    program = [*awk.split(), "-v", "idle=0", "-v", "window=60", app_log._AWK, str(log), str(log)]
+    out = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    patterns = {row[0]: row for row in read(app_log.COLLECTOR, out.encode()).tables[0].rows}
+    assert patterns["workers_full"][1] == 4
+
+
 @pytest.mark.parametrize(
     ("path", "good"),
     [

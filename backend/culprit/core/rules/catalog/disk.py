@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.contract import Text
-from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
 from culprit.core.rules.measures import disk as of
 
 _WAITING = (
@@ -33,6 +33,29 @@ _WAITING = (
             "仅凭利用率不能判断可并行设备；映射设备会重复计数。",
         ),
         source="/proc/diskstats, held in 60 % of the readings: bursts of background writing pass",
+    ),
+    Rule(
+        id="F-DISK-BULK-WRITES",
+        title=Text("Much is written in large pieces", "大块写入占满磁盘"),
+        says=Text(
+            "Writes of {value} KiB on average keep the disk full, and requests queue at it.",
+            "平均 {value} KiB 的写入占满磁盘，请求排队。",
+        ),
+        measure=Over("disk.wareq_kb", "mean"),
+        op=">=",
+        levels=(
+            ("warn", Limit("warn", 128.0, "KiB: a page or a few is a log or a database; pieces are bulk")),
+        ),
+        also=(
+            Condition(Over("disk.write_mb_s", "mean"), ">", Limit("rate", 20.0, "less fills no disk")),
+            Condition(of.QUEUE, ">", Limit("queue", 2.0, "as for a disk that is full")),
+            Condition(Over("disk.util_pct", "held"), ">", Limit("util", 95.0, "pmie 95, Netdata 98")),
+            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "as for a disk that is full")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("disk-saturation",),
+        traps=Text("Backups and copies write so, and may be meant to.", "备份与拷贝本就如此。"),
+        source="/proc/diskstats: sectors for each write",
     ),
     Rule(
         id="F-DISK-UTIL",
@@ -117,8 +140,13 @@ _WAITING = (
             ("warn", Limit("warn", 4.0, "the case study of a high load: 4")),
             ("critical", Limit("critical", 16.0, "own")),
         ),
-        also=(
-            Condition(of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")),
+        guards=(
+            Guard(
+                Condition(
+                    of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")
+                ),
+                Sentence("guard.disk_busy"),
+            ),
         ),
         grade=Grade.MECHANISM,
         causes=("dstate-pileup",),
