@@ -87,8 +87,8 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 
 
 def _cause(name: str, rounds: list[Json]) -> Json:
-    mine = [one for one in rounds if one["truth"] == [name]]
     scenario_ids = sorted(key for key, one in scenarios().items() if one.causes == (name,))
+    mine = [one for one in rounds if one["scenario"] in scenario_ids]
     if not scenario_ids:
         return {
             "promise": name,
