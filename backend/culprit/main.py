@@ -14,11 +14,14 @@ from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
 from culprit.infra.db import Database
 from culprit.kit import logs, problem
+from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
+#: Where answers hold what lets somebody in; a test looks for those that are missing here.
+SECRETS = ("/api/v1/me", "/api/v1/session", "/api/v1/users", "/api/v1/tokens")
 DESCRIPTION = (
     "Log in with a session cookie (and its CSRF token in X-CSRF-Token), or send an API token as "
     "'Authorization: Bearer culprit_…'. Errors are application/problem+json; lists are pages by cursor; "
@@ -34,7 +37,6 @@ def operation_id(route: APIRoute) -> str:
 def create_app(given: Settings | None = None) -> FastAPI:
     """The application over one database. Tests make several."""
     config = given or settings()
-    database = Database(config.sqlalchemy_url)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -42,7 +44,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
             logs.configure(config.log_level)
         yield
         app.state.busy.stop()
-        database.close()
+        app.state.database.close()
 
     app = FastAPI(
         title="Culprit",
@@ -54,18 +56,24 @@ def create_app(given: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
     )
-    app.state.settings = config
-    app.state.database = database
-    app.state.busy = Busy()
-    app.state.registry = health.registry(database)
+    furnish(app, config)
     problem.install(app)
     app.include_router(health.router)
     app.include_router(api_router())
     ui.install(app, config.ui_dir)
+    app.add_middleware(Compression, never=SECRETS)
     app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
     return app
+
+
+def furnish(app: FastAPI, config: Settings) -> None:
+    """Give the routes of an application what they work with: settings, a database, figures."""
+    app.state.settings = config
+    app.state.database = Database(config.sqlalchemy_url)
+    app.state.busy = Busy()
+    app.state.registry = health.registry(app.state.database)
 
 
 app = create_app()

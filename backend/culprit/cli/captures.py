@@ -37,6 +37,7 @@ def capture(  # noqa: PLR0917
     option: Annotated[
         list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
     ] = None,
+    service: Annotated[bool, typer.Option(help="Measure the declared service of the hosts too")] = True,
     reason: Annotated[str, typer.Option(help="Why; kept with the capture")] = "",
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended")] = False,
     timeout: Annotated[float | None, typer.Option(help="With --wait: seconds, then exit status 9")] = None,
@@ -49,7 +50,8 @@ def capture(  # noqa: PLR0917
         "plan": plan,
         "reason": reason,
         "scope": _scope(scope),
-        "options": _options(option or []),
+        "options": options_of(option or []),
+        "service": service,
     }
     if seconds is not None:
         body["seconds"] = seconds
@@ -73,8 +75,8 @@ def _scope(text: str) -> dict[str, str]:
         raise Stop(Exit.USAGE, f"'{text}' is no scope; say for example --scope cgroup=/app.") from None
 
 
-def _options(given: list[str]) -> dict[str, dict[str, str]]:
-    """Values by collector and name."""
+def options_of(given: list[str]) -> dict[str, dict[str, str]]:
+    """Values by collector and name. Raises Stop for what is none."""
     found: dict[str, dict[str, str]] = {}
     for text in given:
         where, equals, value = text.partition("=")

@@ -34,6 +34,7 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Fix, IncidentRun, Run, Verification
 from culprit.workflows.read_view import read_view
 from culprit.workflows.verify_before import measure
+from culprit.workflows.verify_flame import compare
 from culprit.workflows.verify_judge import BAR, judged
 from culprit.workflows.verify_sides import (
     Asked,
@@ -189,6 +190,7 @@ def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, be
         scope=ScopeGiven.model_validate(model.scope or {}),
         options={one["id"]: one["options"] for one in collectors if one.get("options")},
         reason=f"verification of a fix, capture {len(verification.after) + 1}",
+        service=False,
     )
     capture = captures.create(session, actor, store, wanted, source="manual")
     capture.plan, capture.collectors, capture.seconds = model.plan, collectors, model.seconds
@@ -214,6 +216,13 @@ def _judge(session: Session, store: ArtifactStore, verification: Verification) -
     )
     answer = judged(what, _sides(session, store, what), before, after, control)
     if locked(session, verification, ("judging",)):
+        drawing = compare(session, what, before, after)
+        if drawing is not None:
+            answer["differential"] = {
+                **verification_form.NO_FUNCTIONS,
+                **answer.get("differential", {}),
+                **drawing,
+            }
         _store(session, what, answer)
 
 

@@ -3,8 +3,9 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
 import { meanwhile, resetIncidents } from "../../mock/incidents";
-import { FAILED, RICH } from "../../mock/investigations";
+import { FAILED, RICH, UNDECIDED } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
+import { problem } from "../../mock/routes";
 import { HOSTS } from "../../mock/world";
 import { open } from "../testing/screen";
 
@@ -44,6 +45,32 @@ describe("the next step", () => {
     await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
   });
 
+  it("asks for what nobody has told it yet, and goes on with the answer", async () => {
+    const user = userEvent.setup();
+    answerInstead(({ path, body }) =>
+      path.endsWith("/step") && !body.options
+        ? problem(422, "incident.asks_peer", "peer", {
+            step: LOCK,
+            collector: "perf_sched",
+            option: "address",
+          })
+        : undefined,
+    );
+    open(AT);
+    const part = await next();
+    await user.click(part.getByRole("button", { name: /^Run/ }));
+    expect(await part.findByText(/which address and port do the connections go to/)).toBeVisible();
+    await user.type(part.getByRole("textbox", { name: /address/ }), "10.0.0.2{Enter}");
+    await waitFor(() => expect(posted("/step")).toHaveLength(2));
+    expect(posted("/step")[1]?.body).toEqual({
+      step: LOCK,
+      host_id: HOSTS[1]?.id,
+      options: { perf_sched: { address: "10.0.0.2" } },
+      version: RICH.version,
+    });
+    answerInstead(undefined);
+  });
+
   it("is not offered to who may only look", async () => {
     state.role = "viewer";
     open(AT);
@@ -78,7 +105,7 @@ describe("what several people change", () => {
 });
 
 describe("the state of an incident", () => {
-  it("is refused with the open steps, each of which can be waived there", async () => {
+  it("is refused with the open steps, which can be waived there with one reason for a playbook", async () => {
     const user = userEvent.setup();
     open(`${AT}?act=state&what=resolved`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -86,9 +113,13 @@ describe("the state of an incident", () => {
     expect(await dialog.findByText(/1 steps on the path are unanswered: 3 · Do they wait/)).toBeVisible();
     const steps = within(dialog.getByRole("list", { name: "Open steps" }));
     await user.type(steps.getByRole("textbox"), "nobody has a lock there");
-    await user.click(steps.getByRole("button", { name: "Waive" }));
-    expect(await dialog.findByText("They are waived or answered now. Try again.")).toBeVisible();
-    expect(posted("/waivers")[0]?.body).toMatchObject({ step: LOCK, reason: "nobody has a lock there" });
+    expect(steps.queryByRole("button", { name: "Set the playbook aside" }), "a cause is of it").toBeNull();
+    await user.click(steps.getByRole("checkbox", { name: /^Waive: Do they wait/ }));
+    expect(steps.getByRole("button", { name: "Waive 0 steps" })).toBeDisabled();
+    await user.click(steps.getByRole("checkbox", { name: /^Waive: Do they wait/ }));
+    await user.click(steps.getByRole("button", { name: "Waive 1 step" }));
+    expect(await dialog.findByText("They are waived, set aside or answered now. Try again.")).toBeVisible();
+    expect(posted("/waivers")[0]?.body).toMatchObject({ steps: [LOCK], reason: "nobody has a lock there" });
   });
 
   it("leads from a refusal to the open step", async () => {
@@ -100,6 +131,26 @@ describe("the state of an incident", () => {
     await user.click(steps.getByRole("button", { name: /Do they wait for one lock/ }));
     await waitFor(() => expect(router.state.location.search).toMatchObject({ step: LOCK }));
     expect(screen.queryByRole("dialog")).toBeNull();
+  });
+});
+
+describe("a playbook", () => {
+  it("is set aside as a whole with one reason, says so, and is taken up again", async () => {
+    const user = userEvent.setup();
+    open(`/incidents/${UNDECIDED.id}`);
+    const decided = () =>
+      screen.findAllByRole("button", { name: /^Decided:/ }).then((all) => all[0] as HTMLElement);
+    await user.click(await decided());
+    await user.click(await screen.findByRole("menuitem", { name: "Set its playbook aside" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(within(dialog.getByRole("list", { name: "Open steps" })).getByText(/Do they wait/)).toBeVisible();
+    await user.type(dialog.getByRole("textbox", { name: "Reason" }), "not our service");
+    await user.click(dialog.getByRole("button", { name: "Set the playbook aside" }));
+    expect((await screen.findAllByTitle(/Set aside by .*: not our service/))[0]).toBeVisible();
+    expect(posted(`/playbooks/${UNDECIDED.playbooks[0]?.id}`)[0]?.body).toMatchObject({ aside: true });
+    await user.click(await decided());
+    await user.click(await screen.findByRole("menuitem", { name: "Take its playbook up again" }));
+    await waitFor(() => expect(screen.queryByTitle(/Set aside by/)).toBeNull());
   });
 });
 
@@ -135,11 +186,73 @@ describe("a fix", () => {
     );
   });
 
+  it("draws what changed in the code, and lists which names were taken together", async () => {
+    const user = userEvent.setup();
+    open(`${AT}?pane=fixes`);
+    const part = within(await screen.findByRole("region", { name: "What changed in the code" }));
+    expect(await part.findByText(/A is 3 before the fix, B is 3 after it/)).toBeVisible();
+    expect(part.getByRole("link", { name: "Open the comparison" })).toHaveAttribute(
+      "href",
+      expect.stringMatching(/^\/diffs\//),
+    );
+    await user.click(await part.findByRole("button", { name: /Names that were taken together/ }));
+    expect(part.getByRole("cell", { name: "parse, parse.isra.0" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: /Functions by their own share/ }));
+    const rows = within(screen.getByRole("region", { name: "Functions by their own share" }));
+    expect(rows.getByRole("row", { name: /spin_lock.*41 %.*2 %/ })).toBeVisible();
+  });
+
   it("that could not be judged says why", async () => {
     open(`/incidents/${FAILED.id}?pane=fixes`);
     expect(await screen.findByText("No conclusion")).toBeVisible();
     expect(screen.getByText(/The interval is neither within 10 % of nothing/)).toBeVisible();
     expect(screen.getByText(/captures with data are needed before and after/)).toBeVisible();
+  });
+});
+
+describe("a cause that was wrong", () => {
+  it("says what it was with evidence, and the chain shows it with the case to test rules with", async () => {
+    const user = userEvent.setup();
+    open(AT);
+    await user.click((await screen.findAllByRole("button", { name: "This was wrong" }))[0] as HTMLElement);
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("combobox", { name: "What it was instead" }));
+    await user.click((await screen.findAllByRole("option"))[0] as HTMLElement);
+    expect(dialog.getByText(/rests on evidence/)).toBeVisible();
+    expect(dialog.getByRole("button", { name: "It was wrong" })).toBeDisabled();
+    await user.click(dialog.getAllByRole("checkbox")[0] as HTMLElement);
+    await user.click(dialog.getByRole("button", { name: "It was wrong" }));
+    expect(await screen.findByText("was not it")).toBeVisible();
+    expect(screen.getByText("1 piece of evidence")).toBeVisible();
+    expect(screen.getByRole("link", { name: "Download as a regression bundle" })).toHaveAttribute(
+      "href",
+      `/api/v1/incidents/${RICH.id}/bundle`,
+    );
+  });
+});
+
+describe("the autopilot", () => {
+  const stopped = (step: string) => {
+    const reason = { key: "autopilot.person", params: { step } };
+    const autopilot = { state: "stopped", tier: "light", by: null, capture_id: null, step: null, reason };
+    answerInstead(({ path }) =>
+      path === `/incidents/${RICH.id}` ? { status: 200, body: { ...RICH, autopilot } } : undefined,
+    );
+  };
+
+  it("says why it stopped, with the question, for as long as that is the next step", async () => {
+    stopped(RICH.next?.step ?? "");
+    open(AT);
+    const part = await next();
+    expect(await part.findByText("The autopilot stopped.")).toBeVisible();
+    expect(part.getByText(/The next step is a person's: \d+ · /)).toBeVisible();
+  });
+
+  it("does not repeat what is settled", async () => {
+    stopped(WAITING);
+    open(AT);
+    await next();
+    expect(screen.queryByText("The autopilot stopped.")).toBeNull();
   });
 });
 

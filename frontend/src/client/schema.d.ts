@@ -1142,6 +1142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/playbooks/{playbook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Playbook
+         * @description Set aside as a whole, with one reason for all that it still asks; or taken up again.
+         */
+        patch: operations["incidents_change_playbook"];
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/runs": {
         parameters: {
             query?: never;
@@ -1232,10 +1252,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Waive Step
-         * @description A step may stay unanswered, for a reason.
+         * Waive Steps
+         * @description Steps of one playbook may stay unanswered, for a reason.
          */
-        post: operations["incidents_waive_step"];
+        post: operations["incidents_waive_steps"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2345,6 +2365,27 @@ export interface components {
             name?: string | null;
         };
         /**
+         * Bracket
+         * @description What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
+         *
+         *     `open`: its end was not seen.
+         */
+        Bracket: {
+            /** At Ms */
+            at_ms: number;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /** Ms */
+            ms: number;
+            /**
+             * Open
+             * @default false
+             */
+            open: boolean;
+        };
+        /**
          * BuilderRead
          * @description One kind of picture.
          */
@@ -2691,10 +2732,17 @@ export interface components {
             scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
+            /**
+             * Service
+             * @default true
+             */
+            service: boolean;
         };
         /**
          * CapturePreview
          * @description What one would like to capture, and where.
+         *
+         *     `service`: the requests of the service that is declared for these hosts are measured too, where that is light.
          */
         CapturePreview: {
             /** Collectors */
@@ -2721,6 +2769,11 @@ export interface components {
             scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
+            /**
+             * Service
+             * @default true
+             */
+            service: boolean;
         };
         /**
          * CaptureRead
@@ -3053,13 +3106,17 @@ export interface components {
         };
         /**
          * CommandRead
-         * @description What will run.
+         * @description What will run. `why`: the step does not need it, and it is taken for this.
          */
         CommandRead: {
             /** Collector */
             collector: string;
             /** Text */
             text: string;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * ComparisonPin
@@ -3519,11 +3576,13 @@ export interface components {
         };
         /**
          * DiffRead
-         * @description A comparison without its tree.
+         * @description A comparison without its tree. `by_base`: names are without the marks of a build.
          */
         DiffRead: {
             a: components["schemas"]["DiffSideRead"];
             b: components["schemas"]["DiffSideRead"];
+            /** By Base */
+            by_base: boolean;
             /**
              * Created At
              * Format: date-time
@@ -3570,6 +3629,8 @@ export interface components {
         /**
          * DiffSideRead
          * @description One side, with what it is called; a profile that was deleted since has no label.
+         *
+         *     `profiles`: how many are added up in it, of which `profile_id` is the first.
          */
         DiffSideRead: {
             /** Filter */
@@ -3583,14 +3644,22 @@ export interface components {
              * Format: uuid
              */
             profile_id: string;
+            /** Profiles */
+            profiles: number;
             /** Run Id */
             run_id: string | null;
         };
         /**
          * DiffTreeRead
          * @description The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant.
+         *
+         *     `merged`: base name → the names of functions that are drawn under it.
          */
         DiffTreeRead: {
+            /** Merged */
+            merged: {
+                [key: string]: string[];
+            };
             /** New */
             new: {
                 [key: string]: unknown;
@@ -4128,9 +4197,22 @@ export interface components {
         };
         /**
          * FrameRef
-         * @description A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up.
+         * @description A frame of a flame graph, by its stack from the root, of the samples that were shown.
+         *
+         *     `share` is ignored: the server looks it up.
          */
         FrameRef: {
+            /**
+             * @default {
+             *       "comm": [],
+             *       "cpu": [],
+             *       "hide_idle": false,
+             *       "pid": [],
+             *       "thread": [],
+             *       "tid": []
+             *     }
+             */
+            filter: components["schemas"]["FilterParams"];
             /** Frames */
             frames: string[];
             /**
@@ -4765,8 +4847,8 @@ export interface components {
          * IncidentRead
          * @description All of an incident, as it stands. `made` is the id of what a write has just made.
          *
-         *     `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
-         *     symptom still there?
+         *     `gaps` are the steps on the walked paths of playbooks in play that nothing settled and nobody waived.
+         *     `again`: a fix was verified, is the symptom still there?
          */
         IncidentRead: {
             /** Again */
@@ -4831,6 +4913,8 @@ export interface components {
             /** Version */
             version: number;
             window: components["schemas"]["WindowRead"];
+            /** Wrong */
+            wrong: components["schemas"]["WrongRead"][];
         };
         /**
          * IncidentSummary
@@ -4923,6 +5007,11 @@ export interface components {
          * @description One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have.
          */
         Lane: {
+            /**
+             * Brackets
+             * @default []
+             */
+            brackets: components["schemas"]["Bracket"][];
             cite: components["schemas"]["Citation"];
             /** Id */
             id: string;
@@ -6060,6 +6149,21 @@ export interface components {
             text: string;
         };
         /**
+         * PlaybookPatch
+         * @description A playbook is set aside as a whole, with one reason for all that it still asks; or taken up again.
+         */
+        PlaybookPatch: {
+            /** Aside */
+            aside: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Version */
+            version: number;
+        };
+        /**
          * PlaybookRead
          * @description A playbook in full.
          */
@@ -6092,14 +6196,23 @@ export interface components {
         /**
          * PlaybookRef
          * @description A playbook as it is used here; `current`: the catalogue still has it so.
+         *
+         *     `play`: whether what it asks holds up the end; `refuted` where none of its hypotheses is left, `aside` where
+         *     somebody set it aside with a reason (which counts for nothing while a likely or confirmed cause comes from it).
          */
         PlaybookRef: {
+            aside: components["schemas"]["WaivedRead"] | null;
             /** Current */
             current: boolean;
             /** Digest */
             digest: string;
             /** Id */
             id: string;
+            /**
+             * Play
+             * @enum {string}
+             */
+            play: "asked" | "refuted" | "aside";
             title: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
         };
         /**
@@ -6199,7 +6312,7 @@ export interface components {
         };
         /**
          * PreviewCollector
-         * @description What one collector would run, and on which hosts it will work.
+         * @description What one collector would run, and on which hosts it will work. `why`: it is taken beside the plan, for this.
          */
         PreviewCollector: {
             /** Commands */
@@ -6213,6 +6326,10 @@ export interface components {
             seconds: number;
             /** Tier */
             tier: string;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * PreviewCost
@@ -6255,6 +6372,8 @@ export interface components {
         /**
          * PreviewRead
          * @description All that is shown before anything is sent. `refusal` says why not, where it is not allowed.
+         *
+         *     `service` says why declared services are not measured along.
          */
         PreviewRead: {
             /** Allowed */
@@ -6263,6 +6382,10 @@ export interface components {
             collectors: components["schemas"]["PreviewCollector"][];
             /** Refusal */
             refusal: {
+                [key: string]: unknown;
+            } | null;
+            /** Service */
+            service?: {
                 [key: string]: unknown;
             } | null;
             /** Tier */
@@ -7923,13 +8046,13 @@ export interface components {
         };
         /**
          * WaiverAdd
-         * @description A step that need not be answered, and why.
+         * @description Steps of one playbook that need not be answered, and why.
          */
         WaiverAdd: {
             /** Reason */
             reason: string;
-            /** Step */
-            step: string;
+            /** Steps */
+            steps: string[];
             /** Version */
             version: number;
         };
@@ -7978,6 +8101,21 @@ export interface components {
             true_cause?: string | null;
             /** Version */
             version: number;
+        };
+        /**
+         * WrongRead
+         * @description A cause that was named here and was not it: what it was instead, how one knows, and the pins that show it.
+         */
+        WrongRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Cause */
+            cause: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /** True Cause */
+            true_cause: string | null;
         };
         /**
          * CollectorRead
@@ -10352,6 +10490,13 @@ export interface operations {
                     "application/json": components["schemas"]["FindingsMatrixRead"];
                 };
             };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Refused */
             "4XX": {
                 headers: {
@@ -10423,6 +10568,13 @@ export interface operations {
                     "application/json": components["schemas"]["PeersRead"];
                 };
             };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Refused */
             "4XX": {
                 headers: {
@@ -10487,6 +10639,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UseRead"];
                 };
+            };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {
@@ -12884,6 +13043,75 @@ export interface operations {
             };
         };
     };
+    incidents_change_playbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                playbook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_add_runs: {
         parameters: {
             query?: never;
@@ -13163,7 +13391,7 @@ export interface operations {
             };
         };
     };
-    incidents_waive_step: {
+    incidents_waive_steps: {
         parameters: {
             query?: never;
             header?: {

@@ -17,7 +17,7 @@ export function useWords(incident: Incident) {
   const pick = usePick();
   const names = useNames();
   const numberName = useNumberName();
-  const { steps, hypotheses } = incident;
+  const { steps, hypotheses, playbooks } = incident;
   return useCallback(
     (of: Sentence | null | undefined): string => {
       if (!of) return "";
@@ -44,11 +44,14 @@ export function useWords(incident: Incident) {
             })
             .join("; "),
         hypothesis: (key) => pick(hypotheses.find((one) => one.key === key)?.says) || key,
+        playbook: (id) => pick(playbooks.find((one) => one.id === id)?.title) || id,
         verdict,
         was: whole,
         to: of.key === "journal.state" ? whole : state,
         cause: names.cause,
+        instead: names.cause,
         read: numberName,
+        rule: names.rule,
         tier: (value) => t(`tier.${value as "light"}.name`, { defaultValue: value }),
         how: (value) => t(`incidents.verify.kind.${value as "plain"}`, { defaultValue: value }),
         collectors: (list) => list.split(", ").map(names.collector).join(", "),
@@ -73,12 +76,14 @@ export function useWords(incident: Incident) {
       );
       return sentence({ key: of.key, params }).trim();
     },
-    [steps, hypotheses, t, sentence, pick, names, numberName],
+    [steps, hypotheses, playbooks, t, sentence, pick, names, numberName],
   );
 }
 
 /** An entry of the journal as the sentence that it stands for. */
 export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Sentence => ({
   key: `journal.${kind}`,
-  params,
+  params: Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (typeof value === "object" ? [] : [[name, value]])),
+  ),
 });
