@@ -60,7 +60,7 @@ def scope_of(wanted: CapturePreview) -> Scope:
         raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
 
 
-def _check_options(wanted: CapturePreview, plan: Plan) -> None:
+def check_options(wanted: CapturePreview, plan: Plan) -> None:
     """Raises Invalid for an option that no collector of the plan has, for a value that it does not take, and for a
     collector that cannot run without an option that nobody gave.
     """
@@ -98,7 +98,7 @@ def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: Captur
     """What `create` would do, and on which hosts it will work."""
     plan = plan_of(wanted)
     scope = scope_of(wanted)
-    _check_options(wanted, plan)
+    check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
     checks = queries.latest_preflights(session, [host.id for host in hosts])
     refusal = None
@@ -166,7 +166,7 @@ def create(
     """Stores a capture with one queued run per host, and rings for them."""
     plan = plan_of(wanted)
     scope = scope_of(wanted)
-    _check_options(wanted, plan)
+    check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
