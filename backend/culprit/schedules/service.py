@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
@@ -154,9 +155,7 @@ def _target_hosts(session: Session, actor: Actor, target: Target) -> list[Host]:
 
 def _set_target(session: Session, one: Schedule, target: Target) -> None:
     one.selector = dict(target.labels) if target.labels is not None else None
-    for link in session.query(ScheduleHost).filter_by(schedule_id=one.id):
-        session.delete(link)
-    session.flush()
+    session.execute(delete(ScheduleHost).where(ScheduleHost.schedule_id == one.id))
     session.add_all(ScheduleHost(schedule_id=one.id, host_id=host) for host in set(target.host_ids or ()))
     session.flush()
 
