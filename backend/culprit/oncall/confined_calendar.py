@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import recurring_ical_events
+import recurring_ical_events  # type: ignore[import-untyped]
 from icalendar import Calendar, Event
 
 from culprit.core.cron import first_valid
