@@ -33,6 +33,7 @@ export function Strip({ schedule, width = 240 }: Props) {
       className={classes.strip}
       width={width}
       height={HEIGHT}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
       role="img"
       aria-label={label || t("schedules.neverDue")}
     >
