@@ -45,13 +45,13 @@ def upgrade() -> None:
         sa.Column("created_by", sa.Uuid(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("kind IN ('once', 'cron')", name="ck_schedule_kind"),
-        sa.CheckConstraint("state IN ('active', 'paused', 'done')", name="ck_schedule_state"),
-        sa.CheckConstraint("catch_up IN ('one', 'none')", name="ck_schedule_catch_up"),
+        sa.CheckConstraint("kind IN ('once', 'cron')", name=op.f("ck_schedule_kind")),
+        sa.CheckConstraint("state IN ('active', 'paused', 'done')", name=op.f("ck_schedule_state")),
+        sa.CheckConstraint("catch_up IN ('one', 'none')", name=op.f("ck_schedule_catch_up")),
         sa.CheckConstraint(
-            "(kind = 'cron') = (cron IS NOT NULL) AND (kind = 'once') = (wall IS NOT NULL)", name="ck_schedule_when"
+            "(kind = 'cron') = (cron IS NOT NULL) AND (kind = 'once') = (wall IS NOT NULL)", name=op.f("ck_schedule_when")
         ),
-        sa.CheckConstraint("(state = 'active') = (next_due IS NOT NULL)", name="ck_schedule_due"),
+        sa.CheckConstraint("(state = 'active') = (next_due IS NOT NULL)", name=op.f("ck_schedule_due")),
         sa.ForeignKeyConstraint(["owner_id"], ["user_account.id"], name="fk_schedule_owner_id"),
         sa.ForeignKeyConstraint(["deep_allowed_by"], ["user_account.id"], name="fk_schedule_deep_allowed_by"),
         sa.ForeignKeyConstraint(["created_by"], ["user_account.id"], name="fk_schedule_created_by"),
@@ -84,9 +84,9 @@ def upgrade() -> None:
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("by", sa.Text(), nullable=False),
         sa.CheckConstraint(
-            "state IN ('fired', 'missed', 'skipped', 'refused')", name="ck_schedule_firing_state"
+            "state IN ('fired', 'missed', 'skipped', 'refused')", name=op.f("ck_schedule_firing_state")
         ),
-        sa.CheckConstraint("count >= 1 AND last_due_at >= due_at", name="ck_schedule_firing_span"),
+        sa.CheckConstraint("count >= 1 AND last_due_at >= due_at", name=op.f("ck_schedule_firing_span")),
         sa.ForeignKeyConstraint(
             ["schedule_id"], ["schedule.id"], name="fk_schedule_firing_schedule_id", ondelete="CASCADE"
         ),
@@ -107,8 +107,8 @@ def upgrade() -> None:
         sa.Column("selector", JSONB(none_as_null=True), nullable=True),
         sa.Column("created_by", sa.Uuid(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("starts_at < ends_at", name="ck_maintenance_window_span"),
-        sa.CheckConstraint("host_id IS NULL OR selector IS NULL", name="ck_maintenance_window_where"),
+        sa.CheckConstraint("starts_at < ends_at", name=op.f("ck_maintenance_window_span")),
+        sa.CheckConstraint("host_id IS NULL OR selector IS NULL", name=op.f("ck_maintenance_window_where")),
         sa.ForeignKeyConstraint(
             ["host_id"], ["host.id"], name="fk_maintenance_window_host_id", ondelete="CASCADE"
         ),
@@ -122,8 +122,8 @@ def upgrade() -> None:
 
 
 def _sources(listed: str) -> None:
-    op.drop_constraint("ck_capture_source", "capture", type_="check")
-    op.create_check_constraint("ck_capture_source", "capture", f"source IN ({listed})")
+    op.drop_constraint(op.f("ck_capture_source"), "capture", type_="check")
+    op.create_check_constraint(op.f("ck_capture_source"), "capture", f"source IN ({listed})")
 
 
 def _oncall() -> None:
@@ -150,9 +150,9 @@ def _oncall() -> None:
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("created_by", sa.Uuid(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("kind IN ('simple', 'calendar', 'pagerduty')", name="ck_rotation_kind"),
-        sa.CheckConstraint("days BETWEEN 1 AND 366", name="ck_rotation_days"),
-        sa.CheckConstraint("(ciphertext IS NULL) = (key_version IS NULL)", name="ck_rotation_secret"),
+        sa.CheckConstraint("kind IN ('simple', 'calendar', 'pagerduty')", name=op.f("ck_rotation_kind")),
+        sa.CheckConstraint("days BETWEEN 1 AND 366", name=op.f("ck_rotation_days")),
+        sa.CheckConstraint("(ciphertext IS NULL) = (key_version IS NULL)", name=op.f("ck_rotation_secret")),
         sa.ForeignKeyConstraint(["created_by"], ["user_account.id"], name="fk_rotation_created_by"),
         sa.PrimaryKeyConstraint("id", name="pk_rotation"),
         sa.UniqueConstraint("name", name="uq_rotation_name"),
@@ -168,7 +168,7 @@ def _oncall() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("created_by", sa.Uuid(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("starts_at < ends_at", name="ck_oncall_override_span"),
+        sa.CheckConstraint("starts_at < ends_at", name=op.f("ck_oncall_override_span")),
         sa.ForeignKeyConstraint(
             ["rotation_id"], ["rotation.id"], name="fk_oncall_override_rotation_id", ondelete="CASCADE"
         ),

@@ -21,11 +21,11 @@ from culprit.schedules.schemas import (
     CadencePreview,
     CadenceRead,
     FiringRead,
+    MaintenanceCreate,
+    MaintenanceRead,
     ScheduleCreate,
     ScheduleRead,
     ScheduleUpdate,
-    WindowCreate,
-    WindowRead,
 )
 
 router = APIRouter(tags=["schedules"])
@@ -100,19 +100,21 @@ def list_firings(
 @router.get("/maintenance")
 def list_windows(
     db: Db, actor: CurrentActor, *, over: bool = False, limit: Limit = 100, cursor: Cursor = None
-) -> Page[WindowRead]:
+) -> Page[MaintenanceRead]:
     """Times in which no scheduled capture starts; with `over` those that have ended, too."""
     policy(actor, "schedule.read")
 
-    def shown(rows: Sequence[MaintenanceWindow]) -> list[WindowRead]:
+    def shown(rows: Sequence[MaintenanceWindow]) -> list[MaintenanceRead]:
         return windows.read(db, rows)
 
     query = queries.windows(actor, None if over else now())
     return page(db, query, MaintenanceWindow.id, limit=limit, cursor=cursor, read=shown)
 
 
-@router.post("/maintenance", status_code=201, response_model=WindowRead)
-def add_window(body: WindowCreate, db: Db, actor: CurrentActor, once: Once) -> WindowRead | JSONResponse:
+@router.post("/maintenance", status_code=201, response_model=MaintenanceRead)
+def add_window(
+    body: MaintenanceCreate, db: Db, actor: CurrentActor, once: Once
+) -> MaintenanceRead | JSONResponse:
     """Keeps scheduled captures away from a host, from all with some labels, or from everywhere."""
     return once(body, lambda: windows.add(db, actor, body))
 

@@ -27,10 +27,10 @@ from culprit.schedules.schemas import (
     Cadence,
     CadencePreview,
     CadenceRead,
-    CaptureRef,
     Cron,
     FiringRead,
     ScheduleRead,
+    StartedCapture,
     Upcoming,
     Wanted,
     WindowRef,
@@ -174,7 +174,7 @@ def firings(rows: Sequence[ScheduleFiring], captures: dict[UUID, Capture]) -> li
                 count=one.count,
                 state=cast(Became, one.state),
                 reason=one.reason,
-                capture=CaptureRef(id=capture.id, number=capture.number, state=capture.state)
+                capture=StartedCapture(id=capture.id, number=capture.number, state=capture.state)
                 if capture
                 else None,
                 at=one.at,

@@ -154,7 +154,7 @@ class CadenceRead(BaseModel):
     upcoming: list[Upcoming]
 
 
-class CaptureRef(BaseModel):
+class StartedCapture(BaseModel):
     """A capture that a schedule started."""
 
     id: UUID
@@ -171,7 +171,7 @@ class FiringRead(BaseModel):
     count: int
     state: Literal["fired", "missed", "skipped", "refused"]
     reason: Sentence | None
-    capture: CaptureRef | None
+    capture: StartedCapture | None
     at: datetime
 
 
@@ -206,7 +206,7 @@ class ScheduleRead(BaseModel):
     updated_at: datetime
 
 
-class WindowCreate(Strict):
+class MaintenanceCreate(Strict):
     """Maintenance on one host, on all with these labels, or, where neither is named, everywhere."""
 
     starts_at: Moment
@@ -216,7 +216,7 @@ class WindowCreate(Strict):
     labels: Labels | None = None
 
 
-class WindowRead(BaseModel):
+class MaintenanceRead(BaseModel):
     """A maintenance window. `state` is as of now."""
 
     id: UUID

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -16,7 +17,7 @@ from culprit.kit.clock import now
 from culprit.kit.errors import Forbidden, Invalid, NotFound
 from culprit.models import Host, MaintenanceWindow
 from culprit.schedules import queries
-from culprit.schedules.schemas import WindowCreate, WindowRead
+from culprit.schedules.schemas import MaintenanceCreate, MaintenanceRead
 
 #: What is kept away for longer is a host that should be retired, or a schedule that should be paused.
 LONGEST = timedelta(days=90)
@@ -57,13 +58,13 @@ def in_maintenance(window: MaintenanceWindow) -> dict[str, object]:
     return {"key": "schedule.in_maintenance", "params": {"reason": window.reason, "until": until}}
 
 
-def read(session: Session, rows: Sequence[MaintenanceWindow]) -> list[WindowRead]:
+def read(session: Session, rows: Sequence[MaintenanceWindow]) -> list[MaintenanceRead]:
     """Windows as they are sent."""
     hosts = queries.host_names(session, (one.host_id for one in rows))
     people = queries.people(session, (one.created_by for one in rows))
     at = now()
     return [
-        WindowRead(
+        MaintenanceRead(
             id=one.id,
             starts_at=one.starts_at,
             ends_at=one.ends_at,
@@ -81,7 +82,7 @@ def read(session: Session, rows: Sequence[MaintenanceWindow]) -> list[WindowRead
     ]
 
 
-def add(session: Session, actor: Actor, wanted: WindowCreate) -> WindowRead:
+def add(session: Session, actor: Actor, wanted: MaintenanceCreate) -> MaintenanceRead:
     """Keeps scheduled captures away. Raises NotFound, Forbidden, Invalid."""
     policy(actor, "maintenance.manage")
     if wanted.host_id is not None and not queries.visible_hosts(session, actor, [wanted.host_id]):
@@ -134,7 +135,7 @@ def remove(session: Session, actor: Actor, window_id: UUID) -> None:
     audit.record(session, actor, "maintenance.ended", "maintenance_window", window_id, **told)
 
 
-def _told(one: MaintenanceWindow) -> dict[str, object]:
+def _told(one: MaintenanceWindow) -> dict[str, Any]:
     return {
         "from": one.starts_at.isoformat(),
         "until": one.ends_at.isoformat(),

@@ -4,6 +4,7 @@
  */
 import type * as Incidents from "./incidents";
 import type { components } from "./schema";
+import type * as Schedules from "./schedules";
 import type * as Ours from "./types";
 
 type Theirs = components["schemas"];
@@ -148,4 +149,11 @@ export type Agreed = [
   None<Missing<Ours.PeerGroup, Theirs["PeerGroupRead"]>>,
   None<Missing<Ours.PeerMeasure, Theirs["PeerMeasureRead"]>>,
   None<Missing<Ours.FleetStanding, Theirs["FleetStandingRead"]>>,
+  None<Missing<Schedules.Schedule, Theirs["ScheduleRead"]>>,
+  None<Missing<Schedules.Upcoming, Theirs["Upcoming"]>>,
+  None<Missing<Schedules.Firing, Theirs["FiringRead"]>>,
+  None<Missing<Schedules.MaintenanceWindow, Theirs["MaintenanceRead"]>>,
+  None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
+  None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
+  None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
 ];

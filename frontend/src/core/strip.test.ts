@@ -8,7 +8,7 @@ describe("the strip of a schedule", () => {
     const span = stripSpan([-1000 * HOUR, -HOUR], [10 * HOUR], 0);
     expect(span.from).toBeGreaterThan(-22 * HOUR);
     expect(span.from).toBeLessThanOrEqual(-20 * HOUR);
-    expect(stripX(0, span, 300)).toBeCloseTo(198, 0);
+    expect(Math.round(stripX(0, span, 300) / 10)).toBe(20);
   });
 
   it("shows all that became of it where nothing is to come", () => {

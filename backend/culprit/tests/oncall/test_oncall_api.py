@@ -40,7 +40,7 @@ def ics(*events: str) -> bytes:
 def event(start: datetime, days: float, *more: str) -> str:
     form = "%Y%m%dT%H%M%SZ"
     lines = (f"DTSTART:{start:{form}}", f"DTEND:{start + timedelta(days=days):{form}}", *more)
-    return "\r\n".join(("BEGIN:VEVENT", f"UID:{start:{form}}-{days}-{len(more)}", *lines, "END:VEVENT"))
+    return "\r\n".join(("BEGIN:VEVENT", f"UID:{hash(more)}", *lines, "END:VEVENT"))
 
 
 def simple(people, *names: str, **more: Any) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def test_pagerduty_is_asked_page_by_page(admin, people, pager, session) -> None:
     made = answer.json()
     assert CANARY not in answer.text and made["source"]["schedules"] == ["PS1"]
     pages += [
-        oncalls(duty_of("Second", 2), {"user": "?"}, duty_of("", start=None), more=True),
+        oncalls(duty_of("Second", 2), {"user": "?"}, {"user": {"name": "\x00"}}, more=True),
         oncalls(duty_of("oncall", 1), duty_of("Always", 3, start=None, end=None)),
     ]
     assert fetch_oncall(made["id"]) is True

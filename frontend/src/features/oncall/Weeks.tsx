@@ -1,7 +1,6 @@
 import { useElementSize } from "@mantine/hooks";
 import { useTranslation } from "react-i18next";
 import type { Turn } from "../../client/schedules";
-import { ticks } from "../../core/clock";
 import { cx } from "../../core/cx";
 import { useTimeFormat } from "../../lib/useFormat";
 import classes from "./oncall.module.css";
@@ -61,7 +60,7 @@ export function Weeks({ turns, label }: { turns: readonly Turn[]; label: string 
             </g>
           );
         })}
-        {ticks(from * 1e6, to * 1e6, width, 90).map((one) => (
+        {time.ticks(from * 1e6, to * 1e6, width, 90).map((one) => (
           <text key={one.t} x={x(one.t / 1e6)} y={42} className={classes.tick}>
             {one.label}
           </text>
