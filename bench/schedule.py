@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import multiprocessing
 import os
 import random
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
 
+import structlog
 from alembic import command
 from alembic.config import Config
 from culprit.config import REPOSITORY
@@ -86,6 +88,7 @@ def work(url: str, folder: str, name: str, minute: Synchronized[int]) -> None:
     """One scheduler: fires what is due by the common clock until it is killed or the clock stands at -1."""
     # No worker listens: a capture that nobody rings for waits in the database, as it would for the next sweep.
     broker.send = lambda *_: False
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     db = Database(url)
     store = DirectoryStore(Path(folder))
     while (now := minute.value) >= 0:

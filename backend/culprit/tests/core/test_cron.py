@@ -17,7 +17,14 @@ PLACES = (
     ("Australia/Lord_Howe", 2025), ("Pacific/Apia", 2011), ("America/St_Johns", 2010), ("Africa/Casablanca", 2025),
     ("Asia/Kolkata", 2025), ("Asia/Pyongyang", 2018), ("America/Sao_Paulo", 2018), ("Antarctica/Troll", 2025),
 )  # fmt: skip
-FIELDS = ("*/30 0-4 * * *", "30 2 * * *", "5-55/10 1-3 * * 0,6", "17 */5 13 * 5", "59 23 31 * *", "0 0,2,3 * 3,10 *")
+FIELDS = (
+    "*/30 0-4 * * *",
+    "30 2 * * *",
+    "5-55/10 1-3 * * 0,6",
+    "17 */5 13 * 5",
+    "59 23 31 * *",
+    "0 0,2,3 * 3,10 *",
+)
 
 
 @pytest.mark.parametrize(("place", "year"), PLACES)
