@@ -3,8 +3,8 @@
  * or dropped there, the types fail here, before a screen shows a hole.
  */
 import type * as Incidents from "./incidents";
-import type { components } from "./schema";
 import type * as Schedules from "./schedules";
+import type { components } from "./schema";
 import type * as Ours from "./types";
 
 type Theirs = components["schemas"];
