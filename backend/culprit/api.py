@@ -19,8 +19,10 @@ from culprit.imports import endpoints as imports
 from culprit.incidents import endpoints as incidents
 from culprit.incidents import mute_endpoints
 from culprit.kit.problem import RESPONSES
+from culprit.oncall import endpoints as oncall
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
+from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
 from culprit.visuals import endpoints as visuals
@@ -42,6 +44,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     playbooks.router,
     incidents.router,
     mute_endpoints.router,
+    schedules.router,
+    oncall.router,
     visuals.router,
     fleet.router,
     context.router,

@@ -1,4 +1,4 @@
-"""The process that sweeps: `python -m culprit.scheduler`. Any number of them may run."""
+"""The process that sweeps, and starts what is due: `python -m culprit.scheduler`. Any number of them may run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from redis import Redis
 from sqlalchemy.exc import DBAPIError
 
 from culprit.config import settings
+from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Database, database
 from culprit.infra.progress import publisher
 from culprit.kit import logs
+from culprit.workflows.fire_schedules import fire_due
 from culprit.workflows.sweep import sweep
 from culprit.workflows.worker_states import seen
 
@@ -62,6 +64,7 @@ class Scheduler:
                 self._seen_at = now
             if now >= self._patient_until:
                 sweep(self.db, self.redis, publisher())
+                fire_due(self.db, artifact_store(), self.name)
         except DBAPIError as error:
             log.warning("database_away", error=type(error).__name__)
             self._patient_until = time.monotonic() + GRACE_S

@@ -14,6 +14,7 @@ from culprit.workflows.build_profile import build_profile
 from culprit.workflows.check_host import check_host
 from culprit.workflows.diagnose import advance_diagnosis
 from culprit.workflows.evaluate_run import evaluate_run
+from culprit.workflows.fetch_oncall import fetch_oncall
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
@@ -32,6 +33,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.advance_verification": advance_verification,
     "culprit.tell_incidents": tell_incidents,
     "culprit.advance_incident": advance_incident,
+    "culprit.fetch_oncall": fetch_oncall,
 }
 log = structlog.get_logger("culprit.tasks")
 

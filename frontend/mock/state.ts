@@ -93,6 +93,8 @@ const MAY: Record<T.Role, string[]> = {
     "service.read",
     "finding.read",
     "incident.read",
+    "schedule.read",
+    "oncall.read",
     "token.own",
   ],
   investigator: [
@@ -106,7 +108,7 @@ const MAY: Record<T.Role, string[]> = {
     "incident.edit",
     "demo.busy",
   ],
-  oncall: ["capture.deep", "incident.resolve"],
+  oncall: ["capture.deep", "incident.resolve", "schedule.manage", "maintenance.manage", "oncall.override"],
   admin: [
     "capture.ptrace",
     "host.enrol",
@@ -119,6 +121,8 @@ const MAY: Record<T.Role, string[]> = {
     "user.manage",
     "audit.read",
     "threshold.manage",
+    "schedule.allow_deep",
+    "oncall.manage",
   ],
 };
 const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];

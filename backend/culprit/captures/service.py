@@ -60,7 +60,7 @@ def scope_of(wanted: CapturePreview) -> Scope:
         raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
 
 
-def _check_options(options: beside.Options, plan: Plan) -> None:
+def check_options(options: beside.Options, plan: Plan) -> None:
     """Raises Invalid for an option that no collector of the plan has, for a value that it does not take, and for a
     collector that cannot run without an option that nobody gave.
     """
@@ -101,7 +101,7 @@ def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: Captur
     hosts = _hosts(session, actor, wanted)
     more, differ = beside.of_hosts(session, hosts) if wanted.service else (None, None)
     plan, options = beside.with_it(named, wanted.options, more)
-    _check_options(options, plan)
+    check_options(options, plan)
     why = {more.collector: more.why} if more and more.collector not in wanted.options else {}
     checks = queries.latest_preflights(session, [host.id for host in hosts])
     refusal = None
@@ -185,7 +185,7 @@ def create(
     hosts = _hosts(session, actor, wanted)
     more = beside.of_hosts(session, hosts)[0] if wanted.service else None
     plan, options = beside.with_it(named, wanted.options, more)
-    _check_options(options, plan)
+    check_options(options, plan)
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)

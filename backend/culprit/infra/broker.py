@@ -28,6 +28,7 @@ QUEUES = {
     "culprit.advance_verification": "parse",
     "culprit.tell_incidents": "parse",
     "culprit.advance_incident": "parse",
+    "culprit.fetch_oncall": "parse",
 }
 log = structlog.get_logger("culprit.broker")
 

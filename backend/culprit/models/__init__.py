@@ -25,14 +25,21 @@ from culprit.models.journal_entry import JournalEntry
 from culprit.models.login_attempt import LoginAttempt
 from culprit.models.login_link import LoginLink
 from culprit.models.login_session import LoginSession
+from culprit.models.maintenance_window import MaintenanceWindow
 from culprit.models.network_rule import NetworkRule
+from culprit.models.oncall_override import OncallOverride
+from culprit.models.oncall_turn import OncallTurn
 from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
 from culprit.models.result_table import ResultTable
+from culprit.models.rotation import Rotation
 from culprit.models.run import Run
 from culprit.models.run_collector import RunCollector
+from culprit.models.schedule import Schedule
+from culprit.models.schedule_firing import ScheduleFiring
+from culprit.models.schedule_host import ScheduleHost
 from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
@@ -71,14 +78,21 @@ __all__ = [
     "LoginAttempt",
     "LoginLink",
     "LoginSession",
+    "MaintenanceWindow",
     "NetworkRule",
+    "OncallOverride",
+    "OncallTurn",
     "Pin",
     "Preflight",
     "Profile",
     "ProfileDiff",
     "ResultTable",
+    "Rotation",
     "Run",
     "RunCollector",
+    "Schedule",
+    "ScheduleFiring",
+    "ScheduleHost",
     "Series",
     "SeriesChunk",
     "SeriesDay",

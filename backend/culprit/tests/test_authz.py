@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -32,12 +33,16 @@ from culprit.models import (
     Hypothesis,
     Incident,
     IncidentHost,
+    MaintenanceWindow,
     Pin,
     Preflight,
     Profile,
     ProfileDiff,
+    Rotation,
     Run,
     RunCollector,
+    Schedule,
+    ScheduleHost,
     StepVerdict,
 )
 from fastapi import FastAPI
@@ -51,6 +56,7 @@ PUBLIC = {
 }
 FINGERPRINT = "SHA256:" + "A" * 43
 CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
+HOURLY = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
 # (method, path): (lowest role, body, query, whether it is about one host)
 TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("DELETE", "/session"): ("viewer", None, "", False),
@@ -231,6 +237,47 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ),
     ("DELETE", "/mutes/{mute_id}"): ("oncall", None, "", True),
     ("GET", "/causes/outcomes"): ("viewer", None, "", False),
+    ("GET", "/schedules"): ("viewer", None, "", False),
+    ("POST", "/schedules"): (
+        "oncall",
+        {"name": "s", "cadence": HOURLY, "wanted": {"plan": "baseline"}, "target": {"host_ids": ["{host}"]}},
+        "",
+        True,
+    ),
+    ("POST", "/schedules/preview"): ("viewer", {"cadence": HOURLY}, "", False),
+    ("GET", "/schedules/{schedule_id}"): ("viewer", None, "", True),
+    ("PATCH", "/schedules/{schedule_id}"): ("oncall", {"version": 1, "reason": "r"}, "", True),
+    ("DELETE", "/schedules/{schedule_id}"): ("oncall", None, "", True),
+    ("GET", "/schedules/{schedule_id}/firings"): ("viewer", None, "", True),
+    ("GET", "/maintenance"): ("viewer", None, "", False),
+    ("POST", "/maintenance"): (
+        "oncall",
+        {
+            "host_id": "{host}",
+            "starts_at": "2030-01-01T00:00:00Z",
+            "ends_at": "2030-01-02T00:00:00Z",
+            "reason": "disks",
+        },
+        "",
+        True,
+    ),
+    ("DELETE", "/maintenance/{window_id}"): ("oncall", None, "", True),
+    ("GET", "/oncall"): ("viewer", None, "", False),
+    ("GET", "/oncall/people"): ("oncall", None, "", False),
+    ("GET", "/rotations"): ("viewer", None, "", False),
+    ("POST", "/rotations"): ("admin", {"name": "r", "origin": {"kind": "calendar"}}, "", False),
+    ("GET", "/rotations/{rotation_id}"): ("viewer", None, "", False),
+    ("PATCH", "/rotations/{rotation_id}"): ("admin", {"version": 1}, "", False),
+    ("DELETE", "/rotations/{rotation_id}"): ("admin", None, "", False),
+    ("POST", "/rotations/{rotation_id}/fetch"): ("oncall", None, "", False),
+    ("PUT", "/rotations/{rotation_id}/calendar"): ("admin", None, "", False),
+    ("POST", "/rotations/{rotation_id}/overrides"): (
+        "oncall",
+        {"user_id": "{user}", "starts_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-02T00:00:00Z"},
+        "",
+        False,
+    ),
+    ("DELETE", "/rotations/{rotation_id}/overrides/{override_id}"): ("oncall", None, "", False),
     ("GET", "/artifacts/{artifact_id}/content"): ("investigator", None, "", True),
     ("GET", "/artifacts/{artifact_id}/lines"): ("investigator", None, "", True),
     ("GET", "/profiles"): ("viewer", None, "", False),
@@ -300,22 +347,43 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         diagnosis = Diagnosis(host_id=host.id, seconds=8, state="done")
         incident = Incident(title="i", window_from=now(), created_by=owner)
         mute = FindingMute(host_id=host.id, rule="F-CPU-X", reason="known", expires_at=now())
-        session.add_all([diff, diagnosis, incident, mute])
+        schedule = Schedule(
+            name=f"s {labels}",
+            kind="cron",
+            cron="0 * * * *",
+            zone="UTC",
+            wanted={"plan": "baseline"},
+            owner_id=owner,
+            state="paused",
+        )
+        window = MaintenanceWindow(
+            host_id=host.id,
+            starts_at=now() - timedelta(hours=1),
+            ends_at=now() + timedelta(hours=1),
+            reason="r",
+        )
+        rotation = Rotation(name=f"r {labels}", kind="calendar")
+        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation])
         session.flush()
         hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
         verdict = StepVerdict(incident_id=incident.id, step="own/1", hypothesis="own/1", verdict="supports")
         pin = Pin(incident_id=incident.id, kind="line", ref={}, view="/", said={"hosts": [str(host.id)]})
         link = IncidentHost(incident_id=incident.id, host_id=host.id)
-        session.add_all([hypothesis, verdict, pin, link])
+        named = ScheduleHost(schedule_id=schedule.id, host_id=host.id)
+        session.add_all([hypothesis, verdict, pin, link, named])
         session.flush()
         fix = Fix(incident_id=incident.id, what="x")
         session.add(fix)
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
-                "verdict": verdict, "pin": pin, "fix": fix, "mute": mute}  # fmt: skip
+                "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
+                "window": window, "rotation": rotation}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
-    ids |= {name: str(uuid7()) for name in ("user", "token", "credential", "rule", "service", "threshold")}
+    ids |= {
+        name: str(uuid7())
+        for name in ("user", "token", "credential", "rule", "service", "threshold", "override")
+    }
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)
 
@@ -327,6 +395,8 @@ def ask(client: TestClient, seeds: Seeds, route: tuple[str, str]) -> int:
     url = API + seeds.fill(path) + seeds.fill(query)
     if route == ("POST", "/imports"):
         return client.post(url, data=body, files={"file": ("x.folded", b"a;b 1\n")}).status_code
+    if method == "PUT" and path.endswith("/calendar"):
+        return client.put(url, files={"file": ("x.ics", b"no calendar")}).status_code
     return client.request(method, url, **({} if body is None else {"json": seeds.fill(body)})).status_code
 
 

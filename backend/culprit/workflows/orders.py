@@ -24,8 +24,11 @@ from culprit.hosts.access import hops_to, rules, sudo_password
 from culprit.infra.addresses import Rule
 from culprit.infra.secrets import SecretUnreadable
 from culprit.infra.ssh import Hop
+from culprit.kit.clock import now
 from culprit.kit.errors import CulpritError
 from culprit.models import Capture, Host, Preflight, Run
+from culprit.schedules.standing import SOURCE
+from culprit.schedules.windows import in_maintenance, over_host
 
 Json = dict[str, Any]
 
@@ -65,6 +68,8 @@ def capture_order(session: Session, run_id: UUID) -> Order:
     host = run.host
     if host is None or host.state != "active":
         raise Refused({"key": "host.not_active", "params": {"host": host.name if host else "-"}})
+    if capture.source == SOURCE and (window := over_host(session, host, now())) is not None:
+        raise Refused(in_maintenance(window))
     items = [PlannedCollector(one["id"], int(one["seconds"])) for one in capture.collectors]
     unknown = [one.id for one in items if one.id not in COLLECTORS]
     if unknown:

@@ -33,6 +33,7 @@ from culprit.models import (
     Incident,
     IncidentRun,
     Preflight,
+    Rotation,
     Run,
     RunCollector,
     Verification,
@@ -176,6 +177,7 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.advance_incident": select(Incident.id).where(
             Incident.autopilot["state"].astext == "running"
         ),
+        "culprit.fetch_oncall": select(Rotation.id).where(Rotation.fetch_after <= _now()),
     }
     for what, name in builds.TASKS.items():
         abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)

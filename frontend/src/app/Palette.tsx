@@ -7,12 +7,14 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   BookOpen,
   Boxes,
+  CalendarClock,
   Camera,
   Clock,
   FileInput,
   Flame,
   Grid3x3,
   Languages,
+  PhoneCall,
   Plus,
   Ruler,
   Search as SearchIcon,
@@ -190,6 +192,13 @@ function useCommands(): Command[] {
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
+  add(
+    "schedules",
+    t("nav.schedules"),
+    <CalendarClock size={SIZE} />,
+    () => void navigate({ to: "/schedules" }),
+  );
+  add("oncall", t("oncall.title"), <PhoneCall size={SIZE} />, () => void navigate({ to: "/oncall" }));
   add("profiles", t("nav.profiles"), <Flame size={SIZE} />, () => void navigate({ to: "/profiles" }));
   add("settings", t("nav.settings"), <Settings size={SIZE} />, () => void navigate({ to: "/settings" }));
   add("scheme", t("nav.theme"), <SunMoon size={SIZE} />, () => toggleColorScheme());

@@ -12,6 +12,7 @@ import {
   Activity,
   BookOpen,
   Boxes,
+  CalendarClock,
   Camera,
   CircleHelp,
   Flame,
@@ -35,6 +36,7 @@ import { setLocale, useLocale } from "../lib/i18n";
 import { setPrefs, usePrefs } from "../lib/prefs";
 import { useMay, useMe } from "../lib/queries";
 import { Dialogs } from "./Dialogs";
+import { OnCallNow } from "./OnCallNow";
 import classes from "./Shell.module.css";
 
 const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
@@ -49,6 +51,7 @@ const PLACES = [
   { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
   { to: "/services", key: "nav.services", icon: Boxes },
   { to: "/captures", key: "nav.captures", icon: Camera },
+  { to: "/schedules", key: "nav.schedules", icon: CalendarClock },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
   { to: "/playbooks", key: "nav.playbooks", icon: BookOpen },
   { to: "/rules", key: "nav.rules", icon: Ruler },
@@ -113,6 +116,7 @@ export function Shell() {
           <kbd>{PALETTE_KEY}</kbd>
         </UnstyledButton>
         <div className={classes.tools}>
+          {me.data && <OnCallNow />}
           <ZoneToggle />
           <LanguageToggle />
           <SchemeToggle />

@@ -91,6 +91,8 @@ const profile = screen(
 const compare = screen("/compare", () => import("../features/profile/ComparePage"), "ComparePage");
 const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
 const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
+const schedules = screen("/schedules", () => import("../features/schedules/SchedulesPage"), "SchedulesPage");
+const oncall = screen("/oncall", () => import("../features/oncall/OnCallPage"), "OnCallPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
 const settingsPart = screen(
   "/settings/$part",
@@ -126,6 +128,8 @@ const routeTree = root.addChildren([
     compare,
     diff,
     services,
+    schedules,
+    oncall,
     settings,
     settingsPart,
     nowhere,

@@ -3,6 +3,7 @@
  * or dropped there, the types fail here, before a screen shows a hole.
  */
 import type * as Incidents from "./incidents";
+import type * as Schedules from "./schedules";
 import type { components } from "./schema";
 import type * as Ours from "./types";
 
@@ -150,4 +151,11 @@ export type Agreed = [
   None<Missing<Ours.PeerGroup, Theirs["PeerGroupRead"]>>,
   None<Missing<Ours.PeerMeasure, Theirs["PeerMeasureRead"]>>,
   None<Missing<Ours.FleetStanding, Theirs["FleetStandingRead"]>>,
+  None<Missing<Schedules.Schedule, Theirs["ScheduleRead"]>>,
+  None<Missing<Schedules.Upcoming, Theirs["Upcoming"]>>,
+  None<Missing<Schedules.Firing, Theirs["FiringRead"]>>,
+  None<Missing<Schedules.MaintenanceWindow, Theirs["MaintenanceRead"]>>,
+  None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
+  None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
+  None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
 ];

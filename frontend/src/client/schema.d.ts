@@ -1282,6 +1282,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Windows
+         * @description Times in which no scheduled capture starts; with `over` those that have ended, too.
+         */
+        get: operations["schedules_list_windows"];
+        put?: never;
+        /**
+         * Add Window
+         * @description Keeps scheduled captures away from a host, from all with some labels, or from everywhere.
+         */
+        post: operations["schedules_add_window"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/maintenance/{window_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Window
+         * @description Ends it now, or forgets it where it has not begun.
+         */
+        delete: operations["schedules_remove_window"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -1409,6 +1453,46 @@ export interface paths {
          * @description What only this rule allowed is not dialled any more.
          */
         delete: operations["network_rules_remove_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oncall": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Oncall
+         * @description Who is on call now, and who is next.
+         */
+        get: operations["oncall_get_oncall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oncall/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People
+         * @description Accounts that can be put on call.
+         */
+        get: operations["oncall_list_people"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1674,6 +1758,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Rotations
+         * @description Every rotation with its turns of the next weeks, by name.
+         */
+        get: operations["oncall_list_rotations"];
+        put?: never;
+        /**
+         * Create Rotation
+         * @description People in turn, a calendar, or PagerDuty. What is fetched from must be on the allow-list.
+         */
+        post: operations["oncall_create_rotation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rotations/{rotation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Rotation
+         * @description One rotation.
+         */
+        get: operations["oncall_get_rotation"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Rotation
+         * @description With its overrides and its secret.
+         */
+        delete: operations["oncall_remove_rotation"];
+        options?: never;
+        head?: never;
+        /**
+         * Update Rotation
+         * @description What is not mentioned stays.
+         */
+        patch: operations["oncall_update_rotation"];
+        trace?: never;
+    };
+    "/api/v1/rotations/{rotation_id}/calendar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Bring Calendar
+         * @description An iCalendar as a file, for one that nobody can fetch. It takes the place of the one before.
+         */
+        put: operations["oncall_bring_calendar"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rotations/{rotation_id}/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch Rotation
+         * @description Fetch it again now. What came of it stands in the rotation a moment later.
+         */
+        post: operations["oncall_fetch_rotation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rotations/{rotation_id}/overrides": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Override
+         * @description Somebody takes over for a while.
+         */
+        post: operations["oncall_add_override"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rotations/{rotation_id}/overrides/{override_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Override
+         * @description The rotation holds again.
+         */
+        delete: operations["oncall_remove_override"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rules": {
         parameters: {
             query?: never;
@@ -1850,6 +2066,98 @@ export interface paths {
          *     Where a picture can show two runs, that of `baseline` is the one before.
          */
         get: operations["visuals_get_run_visuals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedules
+         * @description Those that capture a visible host, the newest first.
+         */
+        get: operations["schedules_list_schedules"];
+        put?: never;
+        /**
+         * Create Schedule
+         * @description A schedule of one's own. Tracing with ptrace is never scheduled; deep tools wait for an administrator's yes.
+         */
+        post: operations["schedules_create_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Schedule
+         * @description When it would be due, in its zone and in UTC. Nothing is stored.
+         */
+        post: operations["schedules_preview_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Schedule
+         * @description One schedule, with its next due instants and what became of the last ones.
+         */
+        get: operations["schedules_get_schedule"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Schedule
+         * @description What it captured stays.
+         */
+        delete: operations["schedules_remove_schedule"];
+        options?: never;
+        head?: never;
+        /**
+         * Update Schedule
+         * @description What is not mentioned stays. Who changes what, where or when it captures owns it from then on.
+         */
+        patch: operations["schedules_update_schedule"];
+        trace?: never;
+    };
+    "/api/v1/schedules/{schedule_id}/firings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Firings
+         * @description What became of each due instant, the latest decision first.
+         */
+        get: operations["schedules_list_firings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2364,6 +2672,14 @@ export interface components {
             /** Name */
             name?: string | null;
         };
+        /** Body_oncall_bring_calendar */
+        Body_oncall_bring_calendar: {
+            /**
+             * File
+             * @description An iCalendar (.ics) of at most 2 MiB
+             */
+            file: string;
+        };
         /**
          * Bracket
          * @description What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
@@ -2422,6 +2738,52 @@ export interface components {
              * @default 20
              */
             seconds: number;
+        };
+        /**
+         * CadencePreview
+         * @description When would this be due?
+         */
+        CadencePreview: {
+            /** Cadence */
+            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
+            /**
+             * Count
+             * @default 10
+             */
+            count: number;
+            target?: components["schemas"]["Target"] | null;
+        };
+        /**
+         * CadenceRead
+         * @description When would it be due, and how the fields are understood.
+         */
+        CadenceRead: {
+            /** Cron */
+            cron: string | null;
+            /** Upcoming */
+            upcoming: components["schemas"]["Upcoming"][];
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * CalendarFrom
+         * @description An iCalendar that is fetched from `url`, or uploaded afterwards. `zone` is for what names none itself.
+         *
+         *     The address of such a calendar is a secret as a rule, and kept like one.
+         */
+        CalendarFrom: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "calendar";
+            /** Url */
+            url?: string | null;
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
         };
         /**
          * CallEnds
@@ -3062,6 +3424,24 @@ export interface components {
             uncertainty_ms?: number | null;
         };
         /**
+         * Colleague
+         * @description Somebody who can be put on call.
+         */
+        Colleague: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
+        };
+        /**
          * CollectorProgress
          * @description How far a collector is, in milliseconds since it began.
          */
@@ -3470,6 +3850,21 @@ export interface components {
             };
             /** Username */
             username: string | null;
+        };
+        /**
+         * Cron
+         * @description Five fields on the wall clock of a zone: minute, hour, day of month, month, day of week.
+         */
+        Cron: {
+            /** Cron */
+            cron: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "cron";
+            /** Zone */
+            zone: string;
         };
         /**
          * DiagnosisCreate
@@ -3917,6 +4312,44 @@ export interface components {
             rules: {
                 [key: string]: components["schemas"]["FleetRuleRead"];
             };
+        };
+        /**
+         * FiringRead
+         * @description What became of a due instant, or of `count` that were missed from `due_at` to `last_due_at`.
+         */
+        FiringRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            capture: components["schemas"]["StartedCapture"] | null;
+            /** Count */
+            count: number;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Last Due At
+             * Format: date-time
+             */
+            last_due_at: string;
+            /** Reason */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "fired" | "missed" | "skipped" | "refused";
         };
         /**
          * FixAdd
@@ -5297,6 +5730,64 @@ export interface components {
             total: components["schemas"]["Figure"] | null;
         };
         /**
+         * MaintenanceCreate
+         * @description Maintenance on one host, on all with these labels, or, where neither is named, everywhere.
+         */
+        MaintenanceCreate: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /** Host Id */
+            host_id?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+        };
+        /**
+         * MaintenanceRead
+         * @description A maintenance window. `state` is as of now.
+         */
+        MaintenanceRead: {
+            by: components["schemas"]["UserRef"] | null;
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            host: components["schemas"]["HostRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "to_come" | "now" | "over";
+        };
+        /**
          * Matrix
          * @description A lane with an axis: for every time one value per axis value.
          */
@@ -5687,6 +6178,40 @@ export interface components {
             value: number;
         };
         /**
+         * OncallRead
+         * @description Who is on call in one rotation, and who is next.
+         */
+        OncallRead: {
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fetched At */
+            fetched_at: string | null;
+            next: components["schemas"]["TurnRead"] | null;
+            /** Now */
+            now: components["schemas"]["TurnRead"][];
+            rotation: components["schemas"]["RotationRef"];
+        };
+        /**
+         * Once
+         * @description At one wall-clock time of a zone.
+         */
+        Once: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "once";
+            /**
+             * Wall
+             * Format: date-time
+             */
+            wall: string;
+            /** Zone */
+            zone: string;
+        };
+        /**
          * OptionRead
          * @description A value that may be given to a collector: all of it must match `pattern`; without one `default` counts.
          *
@@ -5718,6 +6243,56 @@ export interface components {
             right: number;
             /** Wrong */
             wrong: number;
+        };
+        /**
+         * OverrideCreate
+         * @description This account takes over for a while.
+         */
+        OverrideCreate: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /**
+             * User Id
+             * Format: uuid
+             */
+            user_id: string;
+        };
+        /**
+         * OverrideRead
+         * @description Who takes over, and for how long.
+         */
+        OverrideRead: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            person: components["schemas"]["Person"] | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
         };
         /**
          * OverviewRead
@@ -5756,6 +6331,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[FiringRead] */
+        Page_FiringRead_: {
+            /** Items */
+            items: components["schemas"]["FiringRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[HostRead] */
         Page_HostRead_: {
             /** Items */
@@ -5770,6 +6352,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[MaintenanceRead] */
+        Page_MaintenanceRead_: {
+            /** Items */
+            items: components["schemas"]["MaintenanceRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[NetworkRuleRead] */
         Page_NetworkRuleRead_: {
             /** Items */
@@ -5781,6 +6370,13 @@ export interface components {
         Page_ProfileRead_: {
             /** Items */
             items: components["schemas"]["ProfileRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ScheduleRead] */
+        Page_ScheduleRead_: {
+            /** Items */
+            items: components["schemas"]["ScheduleRead"][];
             /** Next */
             next?: string | null;
         };
@@ -5804,6 +6400,28 @@ export interface components {
             items: components["schemas"]["UserRead"][];
             /** Next */
             next?: string | null;
+        };
+        /**
+         * PagerDuty
+         * @description On-calls of PagerDuty (REST, version 2), of these schedules and escalation policies, or of all.
+         */
+        PagerDuty: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "pagerduty";
+            /** Policies */
+            policies?: string[];
+            /** Schedules */
+            schedules?: string[];
+            /** Token */
+            token?: string | null;
+            /**
+             * Url
+             * @default https://api.pagerduty.com
+             */
+            url: string;
         };
         /**
          * Panel
@@ -5971,6 +6589,26 @@ export interface components {
             left_out: number;
             /** Without */
             without: number;
+        };
+        /**
+         * Person
+         * @description An account, and what its role is: what somebody on call may do follows from that alone.
+         */
+        Person: {
+            /** Disabled */
+            disabled: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
         };
         /**
          * PersonHere
@@ -6705,6 +7343,104 @@ export interface components {
             url: string;
         };
         /**
+         * RotationCreate
+         * @description A rotation. `accounts` says which account a name or address there stands for.
+         */
+        RotationCreate: {
+            /** Accounts */
+            accounts?: {
+                [key: string]: string;
+            };
+            /** Name */
+            name: string;
+            /** Origin */
+            origin: components["schemas"]["Simple"] | components["schemas"]["CalendarFrom"] | components["schemas"]["PagerDuty"];
+        };
+        /**
+         * RotationRead
+         * @description A rotation with its turns of the next weeks. `source` is what may be shown of where they come from.
+         *
+         *     `failure` says why the last fetch brought nothing; the turns are those of `fetched_at` then.
+         */
+        RotationRead: {
+            /** Accounts */
+            accounts: {
+                [key: string]: string;
+            };
+            /** Days */
+            days: number;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fetched At */
+            fetched_at: string | null;
+            /** First Day */
+            first_day: string | null;
+            /** Handover */
+            handover: string;
+            /** Has Secret */
+            has_secret: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "simple" | "calendar" | "pagerduty";
+            /** Name */
+            name: string;
+            next: components["schemas"]["TurnRead"] | null;
+            /** Now */
+            now: components["schemas"]["TurnRead"][];
+            /** Overrides */
+            overrides: components["schemas"]["OverrideRead"][];
+            /** People */
+            people: components["schemas"]["Person"][];
+            /** Source */
+            source: {
+                [key: string]: unknown;
+            };
+            /** Turns */
+            turns: components["schemas"]["TurnRead"][];
+            /** Version */
+            version: number;
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * RotationRef
+         * @description A rotation by name.
+         */
+        RotationRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * RotationUpdate
+         * @description What is not mentioned stays; so does a secret, unless another server is named.
+         */
+        RotationUpdate: {
+            /** Accounts */
+            accounts?: {
+                [key: string]: string;
+            } | null;
+            /** Name */
+            name?: string | null;
+            /** Origin */
+            origin?: (components["schemas"]["Simple"] | components["schemas"]["CalendarFrom"] | components["schemas"]["PagerDuty"]) | null;
+            /** Version */
+            version: number;
+        };
+        /**
          * RowPin
          * @description A row.
          */
@@ -7024,6 +7760,135 @@ export interface components {
             waits: number;
         };
         /**
+         * ScheduleCreate
+         * @description A schedule. `catch_up` `one`: what was missed while the platform was away is made up for by one capture.
+         */
+        ScheduleCreate: {
+            /**
+             * Allow Deep
+             * @default false
+             */
+            allow_deep: boolean;
+            /** Cadence */
+            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
+            /**
+             * Catch Up
+             * @default none
+             * @enum {string}
+             */
+            catch_up: "one" | "none";
+            /**
+             * Grace S
+             * @default 300
+             */
+            grace_s: number;
+            /** Name */
+            name: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            target: components["schemas"]["Target"];
+            wanted: components["schemas"]["Wanted"];
+        };
+        /**
+         * ScheduleRead
+         * @description A schedule with its next and its last due instants.
+         *
+         *     `refusal` says why it would not start anything now: a right that its owner has lost, for one. `hosts` are those
+         *     named one by one, `matching` how many it would capture now.
+         */
+        ScheduleRead: {
+            /** Cadence */
+            cadence: components["schemas"]["Once"] | components["schemas"]["Cron"];
+            /**
+             * Catch Up
+             * @enum {string}
+             */
+            catch_up: "one" | "none";
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Deep Allowed */
+            deep_allowed: boolean;
+            /** Grace S */
+            grace_s: number;
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Matching */
+            matching: number;
+            /** Name */
+            name: string;
+            /** Next Due */
+            next_due: string | null;
+            owner: components["schemas"]["UserRef"];
+            /** Reason */
+            reason: string;
+            /** Recent */
+            recent: components["schemas"]["FiringRead"][];
+            /** Refusal */
+            refusal: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "paused" | "done";
+            /** Tier */
+            tier: string;
+            /** Upcoming */
+            upcoming: components["schemas"]["Upcoming"][];
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            wanted: components["schemas"]["Wanted"];
+        };
+        /**
+         * ScheduleUpdate
+         * @description What is not mentioned stays. `version` is the one that the person saw.
+         */
+        ScheduleUpdate: {
+            /** Allow Deep */
+            allow_deep?: boolean | null;
+            /** Cadence */
+            cadence?: (components["schemas"]["Once"] | components["schemas"]["Cron"]) | null;
+            /** Catch Up */
+            catch_up?: ("one" | "none") | null;
+            /** Grace S */
+            grace_s?: number | null;
+            /** Name */
+            name?: string | null;
+            /** Paused */
+            paused?: boolean | null;
+            /** Reason */
+            reason?: string | null;
+            target?: components["schemas"]["Target"] | null;
+            /** Version */
+            version: number;
+            wanted?: components["schemas"]["Wanted"] | null;
+        };
+        /**
          * ScopeGiven
          * @description What to look at on each host. `value` is empty for `host`, else a pid, a path, a name or a port.
          */
@@ -7191,6 +8056,39 @@ export interface components {
             token?: string | null;
         };
         /**
+         * Simple
+         * @description Handed over every so many days, at one time of the clock of a zone, to the next of these accounts.
+         */
+        Simple: {
+            /**
+             * Days
+             * @default 7
+             */
+            days: number;
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /**
+             * Handover
+             * @default 09:00
+             */
+            handover: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "simple";
+            /** People */
+            people: string[];
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
+        };
+        /**
          * SourceCheck
          * @description A source that was tried.
          */
@@ -7346,6 +8244,21 @@ export interface components {
             supports: string[];
         };
         /**
+         * StartedCapture
+         * @description A capture that a schedule started.
+         */
+        StartedCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
          * StepRun
          * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
          *
@@ -7459,6 +8372,18 @@ export interface components {
             self: number;
             /** Total */
             total: number;
+        };
+        /**
+         * Target
+         * @description Hosts by name, or all that have these labels when it is due.
+         */
+        Target: {
+            /** Host Ids */
+            host_ids?: string[] | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
         };
         /**
          * Text
@@ -7647,6 +8572,56 @@ export interface components {
             /** Total */
             total: number;
             tree: components["schemas"]["TreeNode"];
+        };
+        /**
+         * TurnRead
+         * @description Somebody is on call. `end` is null where no end is known, `person` where no account is known by that name.
+         */
+        TurnRead: {
+            /** End */
+            end: string | null;
+            /**
+             * How
+             * @enum {string}
+             */
+            how: "rotation" | "calendar" | "override";
+            /** Level */
+            level: number;
+            person: components["schemas"]["Person"] | null;
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            /** Who */
+            who: string;
+        };
+        /**
+         * Upcoming
+         * @description A due instant. `wall` is what the clock of the zone shows then, with its offset.
+         *
+         *     `kind` is `gap` where the wanted time `wanted_wall` does not exist that day and `overlap` where it is there twice.
+         *     `window` is the maintenance that will hold all hosts back.
+         */
+        Upcoming: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plain" | "gap" | "overlap";
+            /**
+             * Wall
+             * Format: date-time
+             */
+            wall: string;
+            /** Wanted Wall */
+            wanted_wall: string;
+            window?: components["schemas"]["WindowRef"] | null;
         };
         /**
          * UseCell
@@ -8057,6 +9032,31 @@ export interface components {
             version: number;
         };
         /**
+         * Wanted
+         * @description What is captured each time, as a capture takes it.
+         */
+        Wanted: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /** Plan */
+            plan: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
          * WayRead
          * @description One way of collecting, with the command line as it is shown.
          */
@@ -8079,6 +9079,24 @@ export interface components {
             from: string;
             /** To */
             to: string | null;
+        };
+        /**
+         * WindowRef
+         * @description A maintenance window that holds a run back.
+         */
+        WindowRef: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * WrongAdd
@@ -13531,6 +14549,204 @@ export interface operations {
             };
         };
     };
+    schedules_list_windows: {
+        parameters: {
+            query?: {
+                over?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_MaintenanceRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_add_window: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MaintenanceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaintenanceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_remove_window: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                window_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     session_get_me: {
         parameters: {
             query?: never;
@@ -14068,6 +15284,130 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_get_oncall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OncallRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_list_people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Colleague"][];
+                };
             };
             /** @description Refused */
             "4XX": {
@@ -15012,6 +16352,595 @@ export interface operations {
             };
         };
     };
+    oncall_list_rotations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_create_rotation: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotationCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_get_rotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_remove_rotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_update_rotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotationUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_bring_calendar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["Body_oncall_bring_calendar"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_fetch_rotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_add_override: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                rotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OverrideCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotationRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    oncall_remove_override: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rotation_id: string;
+                override_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     findings_list_rules: {
         parameters: {
             query?: never;
@@ -15557,6 +17486,471 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunVisualsRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_list_schedules: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ScheduleRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_create_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_preview_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CadencePreview"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CadenceRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_get_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_remove_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_update_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    schedules_list_firings: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_FiringRead_"];
                 };
             };
             /** @description Refused */

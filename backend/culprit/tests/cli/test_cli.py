@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from culprit.config import REPOSITORY, Settings
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Credential, Host, NetworkRule, Run, RunCollector
+from culprit.models import Capture, Credential, Host, NetworkRule, Rotation, Run, RunCollector
 from culprit.playbooks.library import CATALOG
 from culprit.tests.support.runs import make_host
 from culprit.tests.support.sshd import Sshd, sshd
@@ -344,3 +345,29 @@ def test_help_and_wrong_usage(cli: Cli) -> None:
     assert cli("version").strip()
     cli("nonsense", status=USAGE)
     cli("host", "add", status=USAGE)
+
+
+def test_schedules_and_who_is_on_call(cli: Cli, db: Database, people) -> None:
+    make_host(db, "feed-1", {"role": "feed"})
+    assert "02:30" in cli("schedule", "preview", "--cron", "30 2 * * *", "--zone", "Asia/Shanghai")
+    made = cli.json(
+        "schedule", "new", "nightly", "--cron", "30 2 * * *", "--label", "role=feed", "--catch-up"
+    )
+    assert (made["matching"], made["catch_up"], made["wanted"]["plan"]) == (1, "one", "baseline")
+    assert "nightly" in cli("schedule", "list")
+    assert cli.json("schedule", "pause", "nightly")["state"] == "paused"
+    assert "paused" in cli("schedule", "show", "nightly")
+    assert cli.json("schedule", "resume", made["id"])["state"] == "active"
+    cli("schedule", "new", "x", "--cron", "never", "--host", "feed-1", status=REFUSED)
+    cli("schedule", "new", "x", "--host", "feed-1", status=USAGE)
+    held = cli.json("schedule", "hold", "new disks", "--host", "feed-1", "--minutes", "5")
+    assert "new disks" in cli("schedule", "holds")
+    cli("schedule", "release", held["id"])
+    cli("schedule", "remove", "nightly")
+    cli("schedule", "show", "nightly", status=REFUSED)
+    with unit_of_work(db.sessions) as session:
+        turns = [str(people["oncall"].id)]
+        session.add(Rotation(name="primary", kind="simple", people=turns, first_day=date(2026, 1, 5)))
+    assert "oncall" in cli("oncall", "list")
+    assert "admin" in cli("oncall", "take", "primary", "--hours", "1")
+    cli("oncall", "take", "tertiary", status=REFUSED)

@@ -1,0 +1,120 @@
+"""When cron fields are due, against another way to work it out, and on the days on which clocks change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import pytest
+from culprit.core.cron import MAX_LENGTH, first_valid, instants, normal, zone_of
+from culprit.tests.support import cron_oracle
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+#: Zones with changes at midnight, of half an hour, of a whole day, at one minute past; and years in which they happen.
+PLACES = (
+    ("Europe/Berlin", 2025), ("America/New_York", 2026), ("America/Santiago", 2025), ("Asia/Beirut", 2022),
+    ("Australia/Lord_Howe", 2025), ("Pacific/Apia", 2011), ("America/St_Johns", 2010), ("Africa/Casablanca", 2025),
+    ("Asia/Kolkata", 2025), ("Asia/Pyongyang", 2018), ("America/Sao_Paulo", 2018), ("Antarctica/Troll", 2025),
+)  # fmt: skip
+FIELDS = (
+    "*/30 0-4 * * *",
+    "30 2 * * *",
+    "5-55/10 1-3 * * 0,6",
+    "17 */5 13 * 5",
+    "59 23 31 * *",
+    "0 0,2,3 * 3,10 *",
+)
+
+
+@pytest.mark.parametrize(("place", "year"), PLACES)
+def test_a_year_of_each_place_is_as_the_wall_clock_says(place: str, year: int) -> None:
+    zone = zone_of(place)
+    start = datetime(year, 1, 1, tzinfo=UTC)
+    end = start + timedelta(days=366)
+    clock = cron_oracle.Clock(zone, start, end)
+    for fields in FIELDS:
+        expected = [at for at in cron_oracle.due(fields, clock) if at > start]
+        found = []
+        for one in instants(normal(fields), zone, start):
+            if one.at >= end:
+                break
+            found.append(one.at)
+        assert found == expected, fields
+
+
+def told(fields: str, place: str, day: str, count: int = 2) -> list[tuple[str, str, str]]:
+    start = datetime.fromisoformat(f"{day}T00:00:00+00:00")
+    found = islice(instants(normal(fields), zone_of(place), start), count)
+    return [(f"{one.at:%d %H:%M}", f"{one.wall:%d %H:%M}", one.kind) for one in found]
+
+
+def test_a_time_that_is_skipped_is_due_once_when_the_clock_goes_on() -> None:
+    assert told("30 2 * * *", "Europe/Berlin", "2025-03-30") == [
+        ("30 01:00", "30 02:30", "gap"),
+        ("31 00:30", "31 02:30", "plain"),
+    ]
+    assert told("*/10 2 * * *", "Europe/Berlin", "2025-03-30")[1] == ("31 00:00", "31 02:00", "plain")
+    assert told("0 12 30 * *", "Pacific/Apia", "2011-12-30", 1) == [("30 10:00", "30 12:00", "gap")]
+
+
+def test_a_time_that_is_there_twice_is_due_the_first_time() -> None:
+    assert told("30 2 * * *", "Europe/Berlin", "2025-10-26") == [
+        ("26 00:30", "26 02:30", "overlap"),
+        ("27 01:30", "27 02:30", "plain"),
+    ]
+    second = datetime(2025, 10, 26, 1, 10, tzinfo=UTC)  # 02:10 for the second time
+    assert next(instants("30 2 * * *", zone_of("Europe/Berlin"), second)).at.day == 27
+
+
+def test_what_is_due_next_does_not_depend_on_where_one_starts() -> None:
+    zone = zone_of("America/New_York")
+    start = datetime(2025, 10, 31, tzinfo=UTC)
+    every = [one.at for one in islice(instants("*/20 * * * *", zone, start), 400)]
+    for before, after in zip(every, every[1:], strict=False):
+        for seconds in (0, 1, 599):
+            at = before + timedelta(seconds=seconds)
+            assert next(instants("*/20 * * * *", zone, at)).at == after
+
+
+@settings(max_examples=60)
+@given(
+    place=st.sampled_from([place for place, _ in PLACES]),
+    wall=st.datetimes(datetime(2005, 1, 1), datetime(2036, 1, 1)),
+)
+def test_an_instant_shows_its_time_or_lies_behind_a_gap(place: str, wall: datetime) -> None:
+    zone = zone_of(place)
+    wall = wall.replace(microsecond=0)
+    one = first_valid(wall, zone)
+    shown = one.at.astimezone(zone).replace(tzinfo=None)
+    if one.kind == "gap":
+        before = (one.at - timedelta(seconds=1)).astimezone(zone).replace(tzinfo=None)
+        assert before < wall < shown
+    else:
+        assert shown == wall
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["", "* * * *", "* * * * * *", "61 * * * *", "* * * * MON#9", "a b c d e", "*/0 * * * *", "0 0 31 2 *", "5-1 * * * *", "@reboot", "\u00b2 * * * *", "0 0 * * " + "1," * MAX_LENGTH + "1"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(fields: str) -> None:
+    with pytest.raises(ValueError):
+        normal(fields)
+
+
+def test_names_and_short_forms() -> None:
+    assert normal("@Daily") == "0 0 * * *"
+    assert normal("  0  4 * jan mon-fri ") == "0 4 * jan mon-fri"
+    assert (
+        list(islice(instants("0 0 30 2 1", zone_of("UTC"), datetime(2025, 1, 1, tzinfo=UTC)), 1))[0].at.month
+        == 2
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Mars/Phobos", "../../etc/passwd", "/etc/localtime", "localtime", "right/UTC", "posixrules"]
+)
+def test_a_zone_is_one_of_the_list(name: str) -> None:
+    with pytest.raises(ValueError):
+        zone_of(name)

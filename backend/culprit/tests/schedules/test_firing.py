@@ -1,0 +1,257 @@
+"""Schedules at the moment when they are due: once each, never silently not, and only what is allowed then."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from culprit.core import due
+from culprit.infra.db import Database
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import (
+    AuditEntry,
+    Capture,
+    Host,
+    MaintenanceWindow,
+    Run,
+    Schedule,
+    ScheduleFiring,
+    UserAccount,
+)
+from culprit.tests.schedules.conftest import NOON
+from culprit.tests.support.runs import make_host
+from culprit.workflows.fire_schedules import fire_due, fire_next
+from culprit.workflows.orders import Refused, capture_order
+from sqlalchemy import func, select, update
+
+TEN = timedelta(minutes=10)
+
+
+def captures(db: Database) -> list[Capture]:
+    with db.sessions() as session:
+        return list(session.scalars(select(Capture).order_by(Capture.number)))
+
+
+def change(db: Database, what, **values) -> None:
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(what).values(**values))
+
+
+def test_a_due_instant_is_one_capture_of_its_owner(db, people, feed, make_schedule, fire, became) -> None:
+    make_host(db, "ads-1", {"role": "ads"})
+    night = make_schedule(reason="to compare with")
+    assert fire(NOON - timedelta(seconds=1)) == 0
+    assert fire(NOON + timedelta(seconds=3)) == 1
+    [one] = captures(db)
+    assert (one.source, one.requested_by, one.reason) == (
+        "schedule",
+        people["oncall"].id,
+        "night: to compare with",
+    )
+    with db.sessions() as session:
+        assert list(session.scalars(select(Run.host_id))) == [feed]
+        assert session.get_one(Schedule, night).next_due == NOON + TEN
+        assert session.scalar(select(ScheduleFiring.capture_id)) == one.id
+        assert (
+            session.scalar(select(AuditEntry.actor_name).where(AuditEntry.action == "capture.create"))
+            == "oncall"
+        )
+    assert fire(NOON + timedelta(seconds=3)) == 0
+    assert became(night) == [("fired", NOON, 1, None)]
+
+
+def test_once_is_done_afterwards(db, feed, make_schedule, fire, became) -> None:
+    once = make_schedule(kind="once", cron=None, wall=NOON.replace(tzinfo=None))
+    assert [fire(NOON), fire(NOON + TEN)] == [1, 0]
+    with db.sessions() as session:
+        assert session.get_one(Schedule, once).state == "done"
+    assert [one[0] for one in became(once)] == ["fired"]
+
+
+@pytest.mark.parametrize("catch_up", ["one", "none"])
+def test_six_hours_away_are_one_capture_or_none(db, feed, make_schedule, fire, became, catch_up: str) -> None:
+    night = make_schedule(catch_up=catch_up)
+    late = NOON + timedelta(hours=6, minutes=9)
+    fire(late)
+    if catch_up == "one":
+        last = NOON + timedelta(hours=6)
+        assert became(night) == [
+            ("missed", NOON, 36, "schedule.missed"), ("fired", last, 1, "schedule.caught_up"),
+        ]  # fmt: skip
+    else:
+        assert became(night) == [("missed", NOON, 37, "schedule.missed")]
+    assert len(captures(db)) == (catch_up == "one")
+    assert fire(late) == 0
+
+
+def test_the_first_of_a_very_long_absence_are_recorded_too(
+    db, feed, make_schedule, fire, became, monkeypatch
+) -> None:
+    monkeypatch.setattr(due, "MAX_TOGETHER", 10)
+    night = make_schedule()
+    assert fire(NOON + timedelta(minutes=10 * 24)) == 3
+    assert [(state, count) for state, _, count, _ in became(night)] == [
+        ("missed", 10), ("missed", 10), ("missed", 4), ("fired", 1),
+    ]  # fmt: skip
+
+
+def test_three_schedulers_at_once_start_each_capture_once(db, feed, make_schedule, store) -> None:
+    ids = [make_schedule(f"s{n}", next_due=NOON + n % 3 * TEN) for n in range(12)]
+    barrier = threading.Barrier(3)
+
+    def work(number: int) -> None:
+        barrier.wait()
+        for round_ in range(6):
+            fire_due(db, store, f"scheduler {number}", at=NOON + round_ * TEN)
+
+    threads = [threading.Thread(target=work, args=[n]) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with db.sessions() as session:
+        for one in ids:
+            query = (
+                select(ScheduleFiring)
+                .where(ScheduleFiring.schedule_id == one)
+                .order_by(ScheduleFiring.due_at)
+            )
+            rows = session.scalars(query).all()
+            # Each due instant is in exactly one row: they follow each other without a hole and without an overlap.
+            for row, following in pairwise(rows):
+                assert following.due_at == row.last_due_at + TEN
+            assert rows[-1].last_due_at == NOON + 5 * TEN
+        fired = session.scalar(select(func.count()).where(ScheduleFiring.state == "fired"))
+        assert session.scalar(select(func.count(Capture.id))) == fired
+
+
+def test_who_dies_in_the_middle_has_changed_nothing(db, feed, make_schedule, fire, store, became) -> None:
+    night = make_schedule()
+    with pytest.raises(RuntimeError), unit_of_work(db.sessions) as session:
+        assert fire_next(session, store, "doomed", NOON)
+        raise RuntimeError
+    assert captures(db) == [] and became(night) == []
+    fire(NOON)
+    assert [one[0] for one in became(night)] == ["fired"]
+
+
+def test_a_schedule_that_another_one_holds_is_left_to_it(db, feed, make_schedule, store) -> None:
+    make_schedule()
+    with unit_of_work(db.sessions) as first, unit_of_work(db.sessions) as second:
+        assert fire_next(first, store, "a", NOON)
+        assert not fire_next(second, store, "b", NOON)
+    assert len(captures(db)) == 1
+
+
+def test_its_owner_is_looked_at_again(db, people, feed, make_schedule, fire, became) -> None:
+    night = make_schedule()
+    change(db, UserAccount, role="investigator")
+    fire(NOON)
+    change(db, UserAccount, role="oncall", disabled_at=NOON)
+    fire(NOON + TEN)
+    change(db, UserAccount, disabled_at=None, label_scope={"role": ["ads"]})
+    fire(NOON + 2 * TEN)
+    assert [(state, why) for state, _, _, why in became(night)] == [
+        ("refused", "auth.role_too_low"), ("refused", "schedule.owner_gone"), ("skipped", "schedule.no_hosts"),
+    ]  # fmt: skip
+    assert captures(db) == []
+    with db.sessions() as session:
+        assert session.scalar(select(func.count()).where(AuditEntry.action == "schedule.refused")) == 2
+
+
+def test_deep_needs_an_administrator_and_ptrace_is_never_scheduled(
+    db, people, feed, make_schedule, fire, became
+) -> None:
+    change(db, Host, allows_ptrace=True)
+    deep = make_schedule("deep", wanted={"plan": "sched"})
+    scope = {"kind": "process", "value": "1"}
+    ptrace = {"plan": "custom", "collectors": ["strace"], "scope": scope}
+    traced = make_schedule("traced", owner="admin", wanted=ptrace)
+    fire(NOON)
+    assert [one[0::3] for one in became(deep)] == [("refused", "schedule.deep_not_allowed")]
+    assert [one[0::3] for one in became(traced)] == [("refused", "capture.ptrace_not_by_hand")]
+    change(db, Schedule, deep_allowed_by=people["admin"].id)
+    fire(NOON + TEN)
+    assert [one[0] for one in became(deep)] == ["refused", "fired"]
+    assert [one[0] for one in became(traced)] == ["refused", "refused"]
+
+
+def test_nothing_starts_in_maintenance(db, feed, make_schedule, fire, became) -> None:
+    other = make_host(db, "feed-2", {"role": "feed", "dc": "ix1"})
+    night = make_schedule()
+    with unit_of_work(db.sessions) as session:
+        for host_id, selector, at in (
+            (feed, None, NOON),
+            (None, {"dc": "ix1"}, NOON),
+            (feed, None, NOON + TEN),
+        ):
+            session.add(
+                MaintenanceWindow(
+                    starts_at=at, ends_at=at + TEN, reason="disks", host_id=host_id, selector=selector
+                )
+            )
+    fire(NOON)
+    fire(NOON + TEN)
+    fire(NOON + 2 * TEN)
+    assert [one[0::3] for one in became(night)] == [
+        ("skipped", "schedule.in_maintenance"), ("fired", "schedule.hosts_left_out"), ("fired", None),
+    ]  # fmt: skip
+    first, second = captures(db)
+    with db.sessions() as session:
+        hosts = {
+            one.id: set(session.scalars(select(Run.host_id).where(Run.capture_id == one.id)))
+            for one in (first, second)
+        }
+    assert hosts == {first.id: {other}, second.id: {feed, other}}
+
+
+def test_a_run_that_waited_into_maintenance_does_not_start(db, people, feed, make_schedule, fire) -> None:
+    make_schedule()
+    fire(NOON)
+    with unit_of_work(db.sessions) as session:
+        run_id = session.scalars(select(Run.id)).one()
+        assert capture_order(session, run_id).host_id == feed
+        begin = func.now() - timedelta(minutes=1)
+        session.add(MaintenanceWindow(starts_at=begin, ends_at=func.now() + TEN, reason="disks"))
+        session.flush()
+        with pytest.raises(Refused) as refused:
+            capture_order(session, run_id)
+        assert refused.value.sentence["key"] == "schedule.in_maintenance"
+        session.execute(update(Capture).values(source="manual"))
+        session.expire_all()
+        assert capture_order(session, run_id).host_id == feed
+
+
+def test_one_capture_of_a_schedule_at_a_time(db, feed, make_schedule, fire, became) -> None:
+    night = make_schedule()
+    fire(NOON)
+    fire(NOON + TEN, ended=False)
+    fire(NOON + 2 * TEN)
+    assert [one[0::3] for one in became(night)] == [
+        ("fired", None), ("skipped", "schedule.still_running"), ("fired", None),
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_captured_any_more_is_refused_and_the_next_is_looked_at(
+    db, feed, make_schedule, fire, became
+) -> None:
+    gone = make_schedule("gone", wanted={"plan": "custom", "collectors": ["no_such_thing"]})
+    lost = make_schedule("lost", zone="Mars/Phobos")
+    fine = make_schedule("fine")
+    fire(NOON)
+    assert became(gone)[0][0::3] == ("refused", "capture.collector_unknown")
+    assert became(lost)[0][0::3] == ("refused", "schedule.unreadable")
+    assert became(fine)[0][0] == "fired"
+    with db.sessions() as session:
+        assert session.get_one(Schedule, lost).state == "paused"
+
+
+def test_the_table_itself_refuses_a_second_row(db, feed, make_schedule, fire, became) -> None:
+    night = make_schedule()
+    fire(NOON)
+    change(db, Schedule, next_due=NOON)  # as if a backup had been put back
+    fire(NOON + timedelta(minutes=1))
+    assert [one[0] for one in became(night)] == ["fired"]
+    assert len(captures(db)) == 1

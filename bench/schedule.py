@@ -1,0 +1,258 @@
+"""Three schedulers that are killed at random over 1e5 due instants: what fired twice, what was missed without a word.
+
+    python -m bench.schedule [--due 100000] [--kills 30] [--zones 60] [--years 3] [--json FILE]
+
+The first part runs three processes on a PostgreSQL of its own; their clock runs quicker than ours, and goes on whether
+or not they keep up. Every due instant must stand in exactly one row, and every capture in exactly one row that fired:
+that is counted in SQL, by a query that shares nothing with the code. The second part compares cron fields with a walk
+over every minute of the wall clock, in a sample of all zones and years.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import multiprocessing
+import os
+import random
+import signal
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any
+from zoneinfo import available_timezones
+
+import structlog
+from alembic import command
+from alembic.config import Config
+from culprit.config import REPOSITORY
+from culprit.core.cron import instants, normal, zone_of
+from culprit.infra import broker
+from culprit.infra.artifacts import DirectoryStore
+from culprit.infra.db import Database
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.launch.engines import Postgres
+from culprit.models import Credential, Host, Schedule, UserAccount
+from culprit.tests.support import cron_oracle
+from culprit.workflows.fire_schedules import fire_due
+from sqlalchemy import text
+
+START = datetime(2031, 1, 1, tzinfo=UTC)
+SCHEDULERS = 3
+#: A scheduler that finds nothing due looks again after so long.
+IDLE_S = 0.002
+COUNT = """
+WITH told AS (
+  SELECT s.id, g.at, count(f.id) AS rows
+  FROM schedule s
+  CROSS JOIN generate_series(CAST(:first AS timestamptz), CAST(:last AS timestamptz), interval '1 minute') AS g(at)
+  LEFT JOIN schedule_firing f ON f.schedule_id = s.id AND g.at BETWEEN f.due_at AND f.last_due_at
+  GROUP BY s.id, g.at
+)
+SELECT count(*) AS due, count(*) FILTER (WHERE rows = 0) AS silent, count(*) FILTER (WHERE rows > 1) AS doubles
+FROM told
+"""
+CAPTURES = """
+SELECT (SELECT count(*) FROM capture) AS captures,
+  (SELECT count(DISTINCT capture_id) FROM schedule_firing WHERE state = 'fired') AS fired,
+  (SELECT count(*) FROM capture c WHERE NOT EXISTS
+    (SELECT FROM schedule_firing f WHERE f.capture_id = c.id)) AS without_row,
+  (SELECT coalesce(sum(count), 0) FROM schedule_firing WHERE state = 'missed') AS missed
+"""
+
+
+def seed(db: Database, schedules: int) -> None:
+    """One host, and schedules that are due every minute."""
+    with unit_of_work(db.sessions) as session:
+        owner = UserAccount(name="bench", role="oncall")
+        key = Credential(name="key", kind="agent", public={})
+        session.add_all([owner, key])
+        session.flush()
+        session.add(
+            Host(name="one", address="192.0.2.1", username="u", credential_id=key.id, labels={"role": "feed"})
+        )
+        wanted = {"plan": "custom", "collectors": ["vmstat"], "seconds": 5}
+        session.add_all(
+            Schedule(
+                name=f"s{number}", kind="cron", cron="* * * * *", zone="UTC", wanted=wanted, next_due=START,
+                selector={"role": "feed"}, owner_id=owner.id, grace_s=30,
+            )
+            for number in range(schedules)
+        )  # fmt: skip
+
+
+def work(url: str, folder: str, name: str, minute: Synchronized[int]) -> None:
+    """One scheduler: fires what is due by the common clock until it is killed or the clock stands at -1."""
+    # No worker listens: a capture that nobody rings for waits in the database, as it would for the next sweep.
+    broker.send = lambda *_: False
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    db = Database(url)
+    store = DirectoryStore(Path(folder))
+    while (now := minute.value) >= 0:
+        at = START + timedelta(minutes=now, seconds=random.random() * 20)
+        if fire_due(db, store, name, at=at) == 0:
+            time.sleep(IDLE_S)
+    db.close()
+
+
+def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
+    """Moves the clock on, ends captures, kills schedulers; then counts."""
+    context = multiprocessing.get_context("spawn")
+    minute: Synchronized[int] = context.Value("q", 0)
+    names = [f"scheduler {number}" for number in range(SCHEDULERS)]
+
+    def start(name: str) -> Any:
+        child = context.Process(target=work, args=(url, folder, name, minute), daemon=True)
+        child.start()
+        return child
+
+    crew = {name: start(name) for name in names}
+    deadly = set(random.sample(range(minutes), min(kills, minutes)))
+    db = Database(url)
+    began = time.perf_counter()
+    behind = text("SELECT count(*) FROM schedule WHERE next_due <= :at")
+    for now in range(minutes):
+        minute.value = now
+        if now in deadly:
+            name = random.choice(names)
+            os.kill(crew[name].pid, signal.SIGKILL)
+            crew[name].join()
+            crew[name] = start(name)
+        # The clock waits for most of them and for none of the last: what is late then counts as missed.
+        for _ in range(400):
+            with db.sessions() as session:
+                left = session.execute(behind, {"at": START + timedelta(minutes=now)}).scalar_one()
+            if left <= 1:
+                break
+            time.sleep(0.02)
+        with unit_of_work(db.sessions) as session:
+            session.execute(text("UPDATE capture SET state = 'done' WHERE state = 'queued'"))
+        if now % 50 == 0:
+            print(json.dumps({"minute": now, "seconds": round(time.perf_counter() - began)}), flush=True)
+    for _ in range(3000):
+        with db.sessions() as session:
+            if not session.execute(behind, {"at": START + timedelta(minutes=minutes - 1)}).scalar_one():
+                break
+        time.sleep(0.02)
+    took = time.perf_counter() - began
+    minute.value = -1
+    for child in crew.values():
+        child.join(30)
+    with db.sessions() as session:
+        last = START + timedelta(minutes=minutes - 1)
+        told = session.execute(text(COUNT), {"first": START, "last": last}).mappings().one()
+        captures = session.execute(text(CAPTURES)).mappings().one()
+    db.close()
+    return {**told, **captures, "kills": len(deadly), "seconds": round(took, 1)} | {
+        "due_per_s": round(told["due"] / took)
+    }
+
+
+def fields(dice: random.Random) -> str:
+    """Cron fields as people write them, and stranger ones."""
+
+    def one(low: int, high: int, stars: float) -> str:
+        if dice.random() < stars:
+            return dice.choice(["*", f"*/{dice.randint(2, max(2, (high - low) // 2))}"])
+        first = dice.randint(low, high)
+        last = dice.randint(first, high)
+        return dice.choice(
+            [str(first), f"{first}-{last}", f"{first},{last}", f"{first}-{last}/{dice.randint(1, 5)}"]
+        )
+
+    return " ".join([one(0, 59, 0.2), one(0, 23, 0.3), one(1, 31, 0.6), one(1, 12, 0.8), one(0, 7, 0.6)])
+
+
+def oracle(zones: int, years: int, expressions: int, seed_: int) -> dict[str, Any]:
+    """Compares every due instant of a sample."""
+    dice = random.Random(seed_)
+    places = dice.sample(sorted(available_timezones()), zones)
+    began = time.perf_counter()
+    compared = differences = odd = 0
+    for number, place in enumerate(places):
+        zone = zone_of(place)
+        for year in dice.sample(range(2005, 2038), years):
+            start = datetime(year, 1, 1, tzinfo=UTC)
+            end = datetime(year + 1, 1, 1, tzinfo=UTC)
+            clock = cron_oracle.Clock(zone, start, end)
+            for _ in range(expressions):
+                told = fields(dice)
+                expected = {at for at in cron_oracle.due(told, clock) if at > start}
+                found = set()
+                try:
+                    for one in instants(normal(told), zone, start):
+                        if one.at >= end:
+                            break
+                        found.add(one.at)
+                        odd += one.kind != "plain"
+                except ValueError:
+                    assert not expected, told  # a day that no month has: it is refused at once
+                compared += len(expected | found)
+                wrong = expected ^ found
+                differences += len(wrong)
+                if wrong:
+                    print(
+                        json.dumps({"place": place, "year": year, "fields": told, "at": str(min(wrong))}),
+                        flush=True,
+                    )
+        if number % 10 == 9:
+            print(
+                json.dumps({"zones": number + 1, "compared": compared, "differences": differences}),
+                flush=True,
+            )
+    return {
+        "zones": zones, "years": years, "expressions": expressions, "compared": compared, "gaps_and_overlaps": odd,
+        "differences": differences, "seconds": round(time.perf_counter() - began, 1),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Both parts; exit status 1 where anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--due", type=int, default=100_000)
+    parser.add_argument("--schedules", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--zones", type=int, default=60)
+    parser.add_argument("--years", type=int, default=3)
+    parser.add_argument("--expressions", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    random.seed(chosen.seed)
+    found: dict[str, Any] = {}
+    if chosen.zones:
+        found["oracle"] = oracle(chosen.zones, chosen.years, chosen.expressions, chosen.seed)
+        print(json.dumps(found["oracle"]), flush=True)
+    if chosen.due:
+        with (
+            tempfile.TemporaryDirectory(prefix="culprit-bench-") as place,
+            Postgres(Path(place), durable=False) as server,
+        ):
+            Path(place).chmod(0o755)
+            config = Config(REPOSITORY / "migrations" / "alembic.ini")
+            url = server.url.replace("postgresql://", "postgresql+psycopg://", 1)
+            config.attributes["url"] = url
+            command.upgrade(config, "head")
+            db = Database(url)
+            seed(db, chosen.schedules)
+            db.close()
+            minutes = chosen.due // chosen.schedules
+            found["storm"] = storm(url, place, minutes, chosen.kills)
+        print(json.dumps(found["storm"]), flush=True)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(found, indent=1))
+    storm_ = found.get("storm", {"silent": 0, "doubles": 0, "without_row": 0})
+    wrong = [
+        storm_["silent"],
+        storm_["doubles"],
+        storm_["without_row"],
+        found.get("oracle", {}).get("differences", 0),
+    ]
+    raise SystemExit(any(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+import { Button, SegmentedControl, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Rotation } from "../../client/schedules";
+import { Dialog } from "../../components/Dialog";
+import { ErrorLine } from "../../components/States";
+import { patch, post, put, remove, useAction } from "../../lib/queries";
+import { scheduleKeys } from "../../lib/schedules";
+import { OriginFields } from "./OriginFields";
+import classes from "./oncall.module.css";
+import { bodyOf, complete, draftOf, KINDS, type RotationDraft, type RotationKind } from "./rotationDraft";
+
+/** Makes a rotation, or changes one. */
+export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [draft, setDraft] = useState<RotationDraft>(() =>
+    draftOf(
+      Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC",
+      new Date().toISOString().slice(0, 10),
+      rotation,
+    ),
+  );
+  const [file, setFile] = useState<File | null>(null);
+  const [sure, setSure] = useState(false);
+  const [once] = useState(() => crypto.randomUUID());
+  const change = (some: Partial<RotationDraft>) => setDraft((before) => ({ ...before, ...some }));
+  const save = useAction(
+    async () => {
+      const made = rotation
+        ? await patch<Rotation>(`/rotations/${rotation.id}`, bodyOf(draft, rotation))
+        : await post<Rotation>("/rotations", bodyOf(draft), once);
+      if (!file || draft.kind !== "calendar") return made;
+      const form = new FormData();
+      form.set("file", file);
+      return put<Rotation>(`/rotations/${made.id}/calendar`, form);
+    },
+    [scheduleKeys.oncall],
+    onClose,
+  );
+  const drop = useAction((id: string) => remove(`/rotations/${id}`), [scheduleKeys.oncall], onClose);
+  return (
+    <Dialog
+      onClose={onClose}
+      title={rotation ? t("oncall.editTitle", { name: rotation.name }) : t("oncall.add")}
+      size="lg"
+    >
+      <form
+        className={classes.stack}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (complete(draft, rotation)) save.mutate(undefined);
+        }}
+      >
+        <TextInput
+          label={t("oncall.name")}
+          value={draft.name}
+          maxLength={64}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+          data-autofocus
+        />
+        <SegmentedControl
+          aria-label={t("oncall.kind")}
+          data={KINDS.map((value) => ({ value, label: t(`oncall.kinds.${value}`) }))}
+          value={draft.kind}
+          onChange={(kind) => change({ kind: kind as RotationKind })}
+          disabled={rotation !== undefined}
+        />
+        <p className={classes.hint}>{t(`oncall.kindText.${draft.kind}`)}</p>
+        <OriginFields draft={draft} rotation={rotation} file={file} onFile={setFile} onChange={change} />
+        <ErrorLine error={save.error ?? drop.error} />
+        <div className={classes.buttons}>
+          <Button type="submit" loading={save.isPending} disabled={!complete(draft, rotation)}>
+            {rotation ? t("action.save") : t("oncall.add")}
+          </Button>
+          <Button variant="default" onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          {rotation && (
+            <Button
+              className={classes.apart ?? ""}
+              variant={sure ? "filled" : "default"}
+              color="red"
+              loading={drop.isPending}
+              onClick={() => (sure ? drop.mutate(rotation.id) : setSure(true))}
+            >
+              {t(sure ? "oncall.removeSure" : "oncall.remove")}
+            </Button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,93 @@
+import { useId } from "react";
+import { useTranslation } from "react-i18next";
+import type { Firing, Schedule } from "../../client/schedules";
+import { midnights, stripSpan, stripX } from "../../core/strip";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./schedules.module.css";
+
+const HEIGHT = 22;
+const MIDDLE = HEIGHT / 2;
+
+interface Props {
+  schedule: Schedule;
+  width?: number;
+}
+
+/** What became of due instants, and those to come, on one axis of time; shapes differ with the colours. */
+export function Strip({ schedule, width = 240 }: Props) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const id = useId();
+  const now = Date.now();
+  const past = schedule.recent.map((one) => Date.parse(one.due_at));
+  const coming = schedule.upcoming.map((one) => Date.parse(one.at));
+  const span = stripSpan(past, coming, now);
+  const x = (at: number) => stripX(at, span, width);
+  const told = (one: Firing) =>
+    `${time.iso(one.due_at)} ${t(`schedules.became.${one.state}`)}${one.count > 1 ? ` × ${one.count}` : ""}`;
+  const label = Object.entries(schedule.counts)
+    .map(([state, count]) => `${t(`schedules.became.${state}` as "schedules.became.fired")} ${count}`)
+    .join(", ");
+  return (
+    <svg
+      className={classes.strip}
+      width={width}
+      height={HEIGHT}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      role="img"
+      aria-label={label || t("schedules.neverDue")}
+    >
+      <pattern id={id} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect width="2" height="5" className={classes.hatch} />
+      </pattern>
+      {midnights(span).map((at) => (
+        <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={HEIGHT} className={classes.day} />
+      ))}
+      <line x1={0} x2={width} y1={MIDDLE} y2={MIDDLE} className={classes.axis} />
+      <line x1={x(now)} x2={x(now)} y1={0} y2={HEIGHT} className={classes.nowLine} />
+      {schedule.recent
+        .filter((one) => Date.parse(one.last_due_at) >= span.from)
+        .map((one) => (
+          <g key={one.id}>
+            <title>{told(one)}</title>
+            <Became one={one} x={x} hatch={id} />
+          </g>
+        ))}
+      {schedule.upcoming.map((one) => (
+        <g key={one.at}>
+          <title>{`${time.iso(one.at)} ${one.window ? t("schedules.held") : t("schedules.toCome")}`}</title>
+          <circle
+            cx={x(Date.parse(one.at))}
+            cy={MIDDLE}
+            r={2.6}
+            className={one.window ? classes.heldMark : classes.comingMark}
+          />
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function Became({ one, x, hatch }: { one: Firing; x: (at: number) => number; hatch: string }) {
+  const at = x(Date.parse(one.due_at));
+  if (one.state === "fired")
+    return (
+      <circle cx={at} cy={MIDDLE} r={3.4} className={one.reason ? classes.lateMark : classes.firedMark} />
+    );
+  if (one.state === "missed") {
+    const wide = Math.max(5, x(Date.parse(one.last_due_at)) - at);
+    return (
+      <rect
+        x={at - 2}
+        y={MIDDLE - 6}
+        width={wide}
+        height={12}
+        fill={`url(#${hatch})`}
+        className={classes.missedMark}
+      />
+    );
+  }
+  if (one.state === "skipped")
+    return <rect x={at - 3} y={MIDDLE - 3} width={6} height={6} className={classes.skippedMark} />;
+  return <path d={`M${at - 3} ${MIDDLE - 3}l6 6m0-6l-6 6`} className={classes.refusedMark} />;
+}

@@ -1,0 +1,51 @@
+import { useTranslation } from "react-i18next";
+import type { Upcoming } from "../../client/schedules";
+import { Grid } from "../../components/Grid";
+import { Mark } from "../../components/Mark";
+import { instant, isoToNs } from "../../core/clock";
+import { useTimeFormat } from "../../lib/useFormat";
+
+/** `2026-11-23 02:30 +01:00`: what the clock of the zone shows, with its offset. */
+export const onTheWall = (iso: string): string =>
+  `${iso.slice(0, 10)} ${iso.slice(11, 16)} ${iso.endsWith("Z") ? "+00:00" : iso.slice(19)}`;
+
+/** Due instants on the clock of their zone and in UTC, with what is odd about them. */
+export function UpcomingTable({ upcoming, zone }: { upcoming: readonly Upcoming[]; zone: string }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  return (
+    <Grid label={t("schedules.upcoming")}>
+      <thead>
+        <tr>
+          <th>{zone}</th>
+          <th>UTC</th>
+          <th>{t("schedules.note")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {upcoming.map((one) => (
+          <tr key={one.at}>
+            <td className="num">{onTheWall(one.wall)}</td>
+            <td className="num">{instant(isoToNs(one.at) ?? 0, "utc")}</td>
+            <td>
+              {one.window ? (
+                <Mark tone="off" title={one.window.reason}>
+                  {t("schedules.heldUntil", {
+                    until: time.iso(one.window.ends_at),
+                    reason: one.window.reason,
+                  })}
+                </Mark>
+              ) : one.kind === "plain" ? (
+                ""
+              ) : (
+                <Mark tone="warn">
+                  {t(`schedules.odd.${one.kind}`, { wall: one.wanted_wall.slice(11, 16) })}
+                </Mark>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Grid>
+  );
+}
