@@ -30,6 +30,10 @@ from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
+from culprit.models.report import Report
+from culprit.models.report_share import ReportShare
+from culprit.models.report_version import ReportVersion
+from culprit.models.report_visit import ReportVisit
 from culprit.models.result_table import ResultTable
 from culprit.models.run import Run
 from culprit.models.run_collector import RunCollector
@@ -76,6 +80,10 @@ __all__ = [
     "Preflight",
     "Profile",
     "ProfileDiff",
+    "Report",
+    "ReportShare",
+    "ReportVersion",
+    "ReportVisit",
     "ResultTable",
     "Run",
     "RunCollector",
