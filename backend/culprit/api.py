@@ -21,6 +21,7 @@ from culprit.incidents import mute_endpoints
 from culprit.kit.problem import RESPONSES
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
+from culprit.reports import endpoints as reports
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
 from culprit.visuals import endpoints as visuals
@@ -42,6 +43,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     playbooks.router,
     incidents.router,
     mute_endpoints.router,
+    reports.router,
     visuals.router,
     fleet.router,
     context.router,

@@ -16,6 +16,7 @@ from culprit.infra.db import Database
 from culprit.kit import logs, problem
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
+from culprit.reports import public as reports
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
@@ -57,10 +58,12 @@ def create_app(given: Settings | None = None) -> FastAPI:
     app.state.settings = config
     app.state.database = database
     app.state.busy = Busy()
+    app.state.report_gate = reports.Gate()
     app.state.registry = health.registry(database)
     problem.install(app)
     app.include_router(health.router)
     app.include_router(api_router())
+    app.include_router(reports.router)
     ui.install(app, config.ui_dir)
     app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
     app.add_middleware(Metrics, registry=app.state.registry)

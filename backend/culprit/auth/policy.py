@@ -36,6 +36,11 @@ ACTIONS: Mapping[str, str] = {
     "incident.edit": "investigator",
     "incident.resolve": "oncall",
     "mute.manage": "oncall",
+    "report.read": "viewer",
+    "report.edit": "investigator",
+    "report.names": "investigator",  # what was replaced, by its pseudonym
+    "report.share": "investigator",
+    "report.approve": "oncall",
     "host.check": "investigator",
     "demo.busy": "investigator",
     "host.enrol": "admin",

@@ -14,9 +14,10 @@ from culprit.models.base import Base, CreatedAt, Id, Json, JsonList
 class ReportVersion(Base):
     """A report as it was at one moment, redacted, for ever: the database lets nobody change it.
 
-    `content` is what leaves; `sha256` is that of its canonical JSON. `names` is the private map of pseudonyms,
-    {kind: {original: pseudonym}}, which never leaves. `hosts` are the ids of the hosts that it tells of: who may not
-    see one of them may not see it. `counts` says how much of each kind was replaced. `approved_by` is a second person.
+    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those very bytes. `names` is the private map of
+    pseudonyms, {kind: {original: pseudonym}} as JSON text, which never leaves. `hosts` are the ids of the hosts that it
+    tells of: who may not see one of them may not see it. `counts` says how much of each kind was replaced.
+    `approved_by` is a second person.
     """
 
     __tablename__ = "report_version"
@@ -25,8 +26,8 @@ class ReportVersion(Base):
     id: Mapped[Id]
     report_id: Mapped[UUID] = mapped_column(ForeignKey("report.id", ondelete="CASCADE"))
     number: Mapped[int]
-    content: Mapped[Json]
-    names: Mapped[Json] = mapped_column(default=dict)
+    content: Mapped[str]
+    names: Mapped[str] = mapped_column(default="{}")
     counts: Mapped[Json] = mapped_column(default=dict)
     hosts: Mapped[JsonList] = mapped_column(default=list)
     sha256: Mapped[str]

@@ -7,24 +7,26 @@ from collections.abc import Iterable
 from typing import Any
 
 ANYWHERE = 5
-"""A name of so many characters is replaced inside other words too; a shorter one only where it stands alone."""
+"""A name of so many characters, not all of them letters, is replaced inside other words too; others where they stand
+alone: a host may be called cache."""
 
 _NOTHING = re.compile(r"(?!)")
 _END = ""
 
 
-def expression(names: Iterable[str]) -> re.Pattern[str]:
-    """Matches any of `names`, in any case, the longest first."""
+def expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern[str]:
+    """Matches any of `names`, in any case, the longest first; with `alone` never inside other words."""
     wanted = sorted({name.strip().lower() for name in names if name.strip()})
     if not wanted:
         return _NOTHING
-    long = [name for name in wanted if len(name) >= ANYWHERE]
-    short = [name for name in wanted if len(name) < ANYWHERE]
+    inside = {name for name in wanted if len(name) >= ANYWHERE and not name.isalpha() and not alone}
+    long = [name for name in wanted if name in inside]
+    short = [name for name in wanted if name not in inside]
     parts = []
     if long:
         parts.append(_branch(long))
     if short:
-        parts.append(rf"(?<![A-Za-z0-9]){_branch(short)}(?![A-Za-z0-9])")
+        parts.append(rf"(?<![^\W_]){_branch(short)}(?![^\W_])")
     return re.compile("|".join(parts), re.IGNORECASE)
 
 

@@ -22,12 +22,12 @@ KEPT_PATHS = re.compile(
 )
 _SURE = frozenset(
     """com net org edu gov mil int io dev app cloud info biz tech online site systems internal intranet local
-    localdomain lan corp intra home private arpa test example invalid cluster consul svc onion""".split()
+    localdomain lan corp intra home private arpa test example invalid cluster consul svc onion""".split()  # noqa: SIM905
 )
 _COUNTRIES = frozenset(
     """ac ae ai am ar at au ba be bg bo br by ca ch ci cl cn co cr cz de dk ee eg es eu fi fr ge gr hk hr hu id ie il
     in ir is it jp ke kr kz li lt lu lv ma me mx my ng nl no nu nz pe ph pk pt ro rs ru sa se sg si sk th tr tw ua uk
-    us uy uz ve vn za""".split()
+    us uy uz ve vn za""".split()  # noqa: SIM905
 )
 _FILES = frozenset(
     ("service", "socket", "timer", "slice", "scope", "mount", "target", "path", "device", "swap")
@@ -35,7 +35,7 @@ _FILES = frozenset(
 _NOT_USERS = frozenset(
     """time space mode cpu code stack land frame frames thread threads process processes level name id ids seconds
     nice system and or is was has had with in of to from the can may who that data input agent request requests fault
-    faults side page pages memory function functions symbol symbols for on by at not be""".split()
+    faults side page pages memory function functions symbol symbols for on by at not be""".split()  # noqa: SIM905
 )
 
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")

@@ -29,6 +29,7 @@ _BY_KEY: Mapping[str, str] = {
     ),
     **dict.fromkeys(("email", "mail"), "email"),
 }
+_CODE = frozenset({"frame", "frames", "function", "symbol"})
 _FOLDED = frozenset({"host", "user", "email", "word"})
 
 Names = Mapping[str, Mapping[str, str]]
@@ -48,8 +49,8 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self._frames: dict[tuple[str, bool], str] = {}
         self._known = {
-            "host": expression(rules.hosts - places.KEPT_HOSTS),
-            "user": expression(rules.users - places.KEPT_USERS),
+            "host": expression(rules.hosts - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
+            "user": expression(rules.users - places.KEPT_USERS, alone=True),
             "word": expression(rules.words),
         }
         self._taken = {name.lower() for name in rules.hosts | rules.users | rules.words}
@@ -121,6 +122,8 @@ class Redactor:
 
     def field(self, key: str, text: str) -> str:
         """A text that stands under a key, which may say more than its form."""
+        if key in _CODE:
+            return self.frame(text)
         kind = _BY_KEY.get(key.lower())
         if not text or kind is None or kind not in self.rules.kinds or text in _ALWAYS:
             return self.text(text)

@@ -42,7 +42,7 @@ _GLUED = re.compile(
 _COOKIE = re.compile(r"(?<![A-Za-z])(?:Set-)?Cookie:\s{0,4}([^\r\n]{1,8192}+)", re.IGNORECASE)
 _NOT_SAID = frozenset(
     """for is was of must from not and in to the has be on expired wrong authentication prompt file hash
-    failed""".split()
+    failed""".split()  # noqa: SIM905
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{20,8192}")
 _SEPARATORS = re.compile(r"[+/=_-]+")
