@@ -60,7 +60,7 @@ class Redactor:
         }
 
     def text(self, text: str, *, code: bool = False) -> str:
-        """One text of any length. `code`: it names a function or a module, so that random letters are no secret."""
+        """One text of any length. `code`: it names a function or a module, and is read with their grammar in mind."""
         if not text:
             return text
         pieces, at = [], 0
@@ -88,19 +88,25 @@ class Redactor:
             if kind in wanted:
                 yield from (Span(*one.span(), kind) for one in known.finditer(text))
         if "secret" in wanted:
-            yield from secrets(text, unlikely=not code)
+            yield from secrets(text, unlikely=not (code and text.startswith(_MANGLED)))
             yield from places.logins(text)
         if "path" in wanted:
             yield from places.paths(text)
-        if "address" in wanted and not code:
-            yield from places.addresses(text)
         if "email" in wanted:
             yield from places.mails(text)
         if code:
+            yield from self._in_code(text)
             return
         for kind, find in _IN_PROSE.items():
             if kind in wanted:
                 yield from find(text)
+
+    def _in_code(self, text: str) -> Iterator[Span]:
+        """Addresses and hosts, but not what a language writes likewise: `a1::b2`, `github.com/team/package`."""
+        if "address" in self.rules.kinds and "::" not in text:
+            yield from places.addresses(text)
+        if "host" in self.rules.kinds:
+            yield from (one for one in places.hosts(text) if text[one.end : one.end + 1] != "/")
 
     def value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
         """A structure as JSON has it; keys are names of fields and stay. What stands under `own` keys is Culprit's."""
@@ -169,7 +175,10 @@ class Redactor:
 
 
 _ALWAYS = places.KEPT_HOSTS | places.KEPT_USERS | places.KEPT_ADDRESSES | {"*", "-", "?"}
+#: Names that C++ and Rust make: a hash is part of each.
+_MANGLED = ("_Z", "_R", "__Z")
 _IN_PROSE = {
+    "address": places.addresses,
     "argument": statements.arguments,
     "sql": statements.literals,
     "host": places.hosts,
