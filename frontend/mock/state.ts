@@ -93,6 +93,7 @@ const MAY: Record<T.Role, string[]> = {
     "service.read",
     "finding.read",
     "incident.read",
+    "report.read",
     "token.own",
   ],
   investigator: [
@@ -105,8 +106,11 @@ const MAY: Record<T.Role, string[]> = {
     "host.check",
     "incident.edit",
     "demo.busy",
+    "report.edit",
+    "report.names",
+    "report.share",
   ],
-  oncall: ["capture.deep", "incident.resolve"],
+  oncall: ["capture.deep", "incident.resolve", "report.approve"],
   admin: [
     "capture.ptrace",
     "host.enrol",

@@ -157,7 +157,7 @@ def file(
 
 
 @app.command()
-def share(  # noqa: PLR0917
+def share(
     report: Report,
     version: Version = None,
     days: Annotated[int, typer.Option(min=1, max=90, help="How long it opens")] = 14,
