@@ -126,10 +126,15 @@ def hosts(text: str) -> Iterator[Span]:
         for one in pattern.finditer(text):
             yield from _host(one, 1)
     for one in _AT.finditer(text):
-        if one[2].rsplit(".", 1)[-1] not in _FILES and not one[2].startswith(("GLIBC", "plt")):
+        if not _is_no_host(one[2]):
             yield from _host(one, 2)
     for one in _URL.finditer(text):
         yield from _host(one, 2)
+
+
+def _is_no_host(name: str) -> bool:
+    """Whether what stands behind an @ is a unit of systemd or the version of a symbol."""
+    return name.rsplit(".", 1)[-1] in _FILES or name.startswith(("GLIBC", "plt"))
 
 
 def _host(found: re.Match[str], group: int) -> Iterator[Span]:
@@ -146,7 +151,7 @@ def users(text: str) -> Iterator[Span]:
             if one[1].lower() not in KEPT_USERS | _NOT_USERS:
                 yield Span(*one.span(1), "user")
     for one in _AT.finditer(text):
-        if one[1].lower() not in KEPT_USERS and one[2].rsplit(".", 1)[-1] not in _FILES:
+        if one[1].lower() not in KEPT_USERS and not _is_no_host(one[2]):
             yield Span(*one.span(1), "user")
 
 

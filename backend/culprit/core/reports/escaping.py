@@ -9,7 +9,7 @@ from typing import Any
 
 from collectors.parse.limits import printable
 
-_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^=:-])")
+_MARKS = re.compile(r"([\\`*_\[\]<>|~&]|:(?=//)|^(?:[#+=-]|\d+(?=[.)])))")
 _TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029\x85\x0b\x0c]+")
 

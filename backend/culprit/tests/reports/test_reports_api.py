@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from uuid import UUID
 
 import pytest
 from culprit.core.rules import form
 from culprit.core.rules.contract import Citation, Finding, Number
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, ReportVersion, RunCollector
+from culprit.models import Artifact, Profile, ReportVersion, RunCollector
 from culprit.models import Finding as FindingRow
 from culprit.reports.freeze import digest
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, RULE_OF, evaluated, opened
+from culprit.workflows.build_profile import build_profile
+from culprit.workflows.ingest_run import ingest_run
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from sqlalchemy.exc import DBAPIError
@@ -212,3 +215,24 @@ def test_a_scope_hides_what_tells_of_other_hosts(writer, db, as_, desk):
     scoped = as_("scoped")
     assert scoped.get(writer.url).json()["versions"] == []
     assert scoped.get(f"{API}/report-versions/{made['id']}").status_code == 404
+
+
+def test_no_name_is_hidden_in_a_flame_graph(as_, session, desk):
+    folded = f"web;main;parse_{HOST} 60000\nweb;/home/alice/lib.so;render 30000\nweb;main;at 10.20.30.40 1\n"
+    made = as_("investigator").post(f"{API}/imports", files={"file": ("f", folded.encode())}).json()
+    run_id = UUID(made["runs"][0]["id"])
+    ingest_run(run_id)
+    profile = session.scalars(select(Profile).where(Profile.run_id == run_id)).one()
+    assert build_profile(profile.id) == "ready"
+    ref = {"profile_id": str(profile.id), "frames": ["web", "main", f"parse_{HOST}"]}
+    desk.post("pins", kind="frame", view="/", ref=ref)
+    writer = Writer(desk.client, desk.now["id"])
+    made = writer.freeze()
+    [tree] = made["content"]["trees"]
+    assert "parse_host-1" in tree["tree"]["name"] and sum(tree["tree"]["own"]) == 90001
+    for form_ in ("html", "json", "markdown"):
+        text = writer.client.get(f"{API}/report-versions/{made['id']}/file?form={form_}").text
+        assert [name for name in NAMES if name in text] == []
+    writer.patch(kinds=["symbol"])
+    names = writer.freeze()["content"]["trees"][0]["tree"]["name"]
+    assert "render" not in names and any(name.startswith("function-") for name in names)

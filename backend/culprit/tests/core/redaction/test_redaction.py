@@ -57,7 +57,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
         ("app --db=orders --limit 7", ["orders"]),
         ("java -Dcustomer=acme", ["acme"]),
         ("SELECT * FROM t WHERE name='Müller' AND id = 42", ["Müller", "42"]),
-        ("insert into t values ('it''s', \"x y\")", ["it", "x y"]),
+        ("insert into t values ('it''s', \"x y\")", ["it''s", "x y"]),
         ("UPDATE t SET a='never closed", ["never closed"]),
         ("about project x", ["project x"]),
         (r"C:\Users\alice\x.txt", ["Users"]),
