@@ -1,7 +1,7 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     python -m bench.score [--only ID ...] [--kinds fault blind lookalike healthy] [--rounds N] [--seed N]
-                          [--stacked N] [--twice] [--save FILE] [--home DIR]
+                          [--healthy N] [--stacked N] [--herrings N] [--twice] [--save FILE] [--home DIR]
 
 Every round starts a host, lets it run healthy, makes it sick with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
@@ -37,6 +37,8 @@ from e2e.lab.site import Site
 
 Json = dict[str, Any]
 KINDS = ("fault", "blind", "lookalike", "healthy")
+#: Next to nothing to do: distracts from nothing.
+IDLE = "idle"
 
 
 @dataclass(slots=True)
@@ -91,7 +93,16 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--rounds", type=int, default=1, help="how often each scenario")
     parser.add_argument("--sample", type=int, default=0, help="only so many rounds, drawn at random")
+    parser.add_argument(
+        "--healthy", type=int, default=0, help="how often each healthy scenario, if not as the others"
+    )
     parser.add_argument("--stacked", type=int, default=0, help="so many rounds with two faults at once")
+    parser.add_argument(
+        "--herrings",
+        type=int,
+        default=0,
+        help="so many rounds with a fault beside busy health on the same host",
+    )
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
@@ -144,7 +155,7 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         and not (options.no_guests and one.own_host)
         and (not options.proven or any(name in cause.proven_by for cause in CAUSES.values()))
     ]
-    todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(options.rounds)]
+    todo = [([one], rng.randrange(1 << 31)) for one in chosen for _ in range(_times(one, options))]
     if options.sample:
         rng.shuffle(todo)
         todo = todo[: options.sample]
@@ -154,8 +165,24 @@ def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Sc
         while set(first.global_effect) & set(second.global_effect) or first.family == second.family:
             first, second = rng.sample(faults, 2)
         todo.append(([first, second], rng.randrange(1 << 31)))
+    busy = [one for one in known.values() if one.kind == "healthy" and one.id != IDLE]
+    for _ in range(options.herrings):
+        herring, fault = rng.choice(busy), rng.choice(faults)
+        while set(herring.global_effect) & set(fault.global_effect):
+            herring, fault = rng.choice(busy), rng.choice(faults)
+        todo.append(([herring, fault], rng.randrange(1 << 31)))
     rng.shuffle(todo)
     return todo
+
+
+def _times(one: Scenario, options: argparse.Namespace) -> int:
+    return int(options.healthy if one.kind == "healthy" and options.healthy else options.rounds)
+
+
+def _kind(chosen: Sequence[Scenario]) -> str:
+    if len(chosen) == 1:
+        return chosen[0].kind
+    return "stacked" if all(one.causes for one in chosen) else "herring"
 
 
 @contextmanager
@@ -177,8 +204,7 @@ def _platform(home: Path | None) -> Iterator[Platform]:
 
 def _round(platform: Platform, chosen: Sequence[Scenario], seed: int, seconds: int) -> Round:
     truth = sorted({cause for one in chosen for cause in one.causes})
-    kind = "stacked" if len(chosen) > 1 else chosen[0].kind
-    done = Round("+".join(one.id for one in chosen), kind, seed, truth)
+    done = Round("+".join(one.id for one in chosen), _kind(chosen), seed, truth)
     try:
         with ExitStack() as stack:
             _diagnosed(platform, stack, chosen, done, seconds)
@@ -198,10 +224,10 @@ def _diagnosed(
     }
     began = time.monotonic()
     name = f"lab-{done.seed}-{done.scenario[:40].replace('+', '.')}"
-    host_id = platform.enrol(lives[0].host, name)
+    host_id = platform.enrol(lives[-1].host, name)
     stack.callback(platform.retire, f"/hosts/{host_id}")
-    if lives[0].access_log:
-        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[0].access_log)}")
+    if lives[-1].access_log:
+        stack.callback(platform.retire, f"/services/{platform.declare(name, lives[-1].access_log)}")
     time.sleep(max(0.0, max(one.seconds for one in chosen) - (time.monotonic() - began)))
     scope = lives[0].scope if len(lives) == 1 else {}
     answer = platform.diagnose(host_id, scope, seconds)

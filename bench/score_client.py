@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import httpx2
 import zstandard
-from culprit.core.rules.contract import AnyOf, Missing, Over, Rule
+from culprit.core.rules.contract import Missing, Over, Rule
 from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.read import take
 from culprit.core.rules.registry import RULES
@@ -69,7 +69,12 @@ class Platform:
         self.networks: set[str] = set()
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of an answer."""
+        """The JSON of an answer. A connection that a flood of the lab cut is made anew: asking changes nothing."""
+        for _ in range(2):
+            try:
+                return self.http.get(path, params=query).raise_for_status().json()
+            except httpx2.TransportError:
+                time.sleep(0.5)
         return self.http.get(path, params=query).raise_for_status().json()
 
     def post(self, path: str, body: Json) -> Any:
@@ -162,11 +167,7 @@ class Platform:
             if not said["lines"] or not said["lines"][0].strip():
                 return f"line {line} is empty"
         rule = RULES[one["finding"]]
-        reads = {rule.measure.id: rule.measure}
-        for also in rule.also:
-            for condition in also.conditions if isinstance(also, AnyOf) else (also,):
-                reads[condition.read.id] = condition.read
-        reads |= {guard.condition.read.id: guard.condition.read for guard in rule.guards}
+        reads = {rule.measure.id: rule.measure} | {one.read.id: one.read for one in rule.conditions()}
         read = reads.get(one["metric"])
         if read is None:
             return "is no number of its rule"
@@ -185,9 +186,7 @@ class Platform:
     def reread(self, run_id: str) -> View:
         """The run as parsers alone make it of the bytes."""
         run = self.get(f"/runs/{run_id}")
-        clock = (
-            ClockMap.from_json(run["clock_record"]) if run.get("clock_record") else ClockMap.from_records([])
-        )
+        clock = ClockMap.from_json(run["clock"])
         parts: dict[str, dict[str, Bytes]] = {}
         for one in run["artifacts"]:
             if one["collector"]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 Json = dict[str, Any]
-KINDS = ("fault", "blind", "lookalike", "healthy", "stacked")
+KINDS = ("fault", "blind", "lookalike", "healthy", "stacked", "herring")
 
 
 def markdown(rounds: Sequence[Json], seed: int, planned: int) -> str:
@@ -38,6 +38,7 @@ order, of {planned} that were planned.
 - **lookalike**: the same signs with another cause, or with none.
 - **healthy**: busy hosts on which nothing is wrong.
 - **stacked**: two faults at once.
+- **herring**: a fault, and on the same host something busy and healthy that was there before.
 - **top-1**: the first cause is a true one; on a healthy host, nothing is named likely.
 - **top-3**: one of the first three is. **all found**: every true cause is named.
 - **wrong causes**: named likely, and not there.

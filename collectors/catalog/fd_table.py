@@ -63,8 +63,9 @@ _COUNTS = (
 )
 
 # `ls` and one awk: no fork for each descriptor; `-R` for the headings, which a single directory lacks. Without a
-# target: the 15 processes that moved most bytes in one second, and the 15 with the largest tables; of each, fewer
-# files are read.
+# target: the 15 processes that moved most bytes in one second, the 10 with the largest tables, and the 10 whose
+# tables are largest for their own limit, as one that leaks under a small limit moves nothing in the end; of each,
+# fewer files are read.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -77,7 +78,11 @@ if [ -z "$pids" ]; then
     }
     pids=$( { moved 1; sleep 1; moved 2; } | awk '$1 == 1 { a[$2] = $3 } $1 == 2 && ($2 in a) && $3 > a[$2] {
         printf "%.0f %s\n", $3 - a[$2], $2 }' | sort -rn | head -n 15 | cut -d ' ' -f 2
-        grep -s ^FDSize: [0-9]*/status | sort -t "$(printf '\t')" -k2,2nr | sed -n '1,15s|/.*||p')
+        grep -s -e ^FDSize: -e '^Max open files' [0-9]*/status [0-9]*/limits | awk -F '[/: \t]+' '
+            $2 == "status" { size[$1] = $4 } $2 == "limits" { most[$1] = $6 }
+            END { for (p in size) { print "size", size[p], p
+                if (most[p] > 0) printf "share %.6f %s\n", size[p] / most[p], p } }' |
+            sort -k1,1 -k2,2nr | awk '$1 != was { was = $1; n = 0 } n++ < 10 { print $3 }')
     per=150 all=2000
     SECS=$((SECS - 1))
 fi
@@ -267,7 +272,7 @@ COLLECTOR = Collector(
                 tools=("awk", "ls"), files=("/proc/self/fdinfo",), root=True, mend="mount -t proc proc /proc"
             ),
             sh=_SH,
-            shows="read /proc/PID/fd and fdinfo of the target or of 30 busy processes, twice in {seconds} s",
+            shows="read /proc/PID/fd and fdinfo of the target or of 35 processes, twice in {seconds} s",
             stop="TERM",
         ),
     ),

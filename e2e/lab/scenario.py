@@ -85,7 +85,8 @@ class Scenario:
     summary: one sentence: what is wrong and what is normal.
     needs: programs it cannot do without; where one is missing the scenario is skipped and says so.
     seconds: how long the fault must have lasted before it shows.
-    global_effect: what it does to the whole machine; never two scenarios with one effect at a time.
+    global_effect: what it does to the whole machine, or to the memory of the group in which all applications of a
+        site run (`app-memory`); never two scenarios with one effect at a time.
     own_host: it brings a host of its own and leaves the site alone, so that no other illness can be added to it.
     """
 

@@ -50,12 +50,16 @@ class CollectorRead(BaseModel):
 
 
 class ClockRead(BaseModel):
-    """How the host's clock stood to UTC."""
+    """How the host's clock stood to UTC; and the readings themselves, for whoever reads the artifacts again."""
 
     offset_ms: float | None = None
     uncertainty_ms: float | None = None
     source: str | None = None
     steps: list[Json] = []
+    server_offset_ns: int | None = None
+    server_uncertainty_ns: int | None = None
+    records: list[Json] = []
+    perf_reference: Json = {}
 
 
 class ArtifactRead(BaseModel):

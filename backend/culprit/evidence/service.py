@@ -111,6 +111,10 @@ def _clock(stored: Json | None) -> ClockRead | None:
         uncertainty_ms=uncertainty,
         source=stored.get("source"),
         steps=stored.get("steps") or [],
+        server_offset_ns=stored.get("server_offset_ns"),
+        server_uncertainty_ns=stored.get("server_uncertainty_ns"),
+        records=stored.get("records") or [],
+        perf_reference=stored.get("perf_reference") or {},
     )
 
 

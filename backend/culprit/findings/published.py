@@ -36,7 +36,9 @@ def _row(one: Rule) -> str:
     levels = ", ".join(f"{one.op} {limit.value:g} {unit} ({level})" for level, limit in one.levels)
     also = [_also(each) for each in one.also]
     guards = [
-        f"unless not {_condition(guard.condition)}" + " where that is known" * guard.where_known
+        f"unless not {_condition(guard.condition)}"
+        + " where that is known" * guard.where_known
+        + (f" or {_condition(guard.unless)}" if guard.unless else "")
         for guard in one.guards
     ]
     fires = "; and ".join([f"`{one.measure.id}` {levels}", *also]) + (

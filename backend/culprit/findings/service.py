@@ -13,7 +13,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.core.rules.cause import Cause
-from culprit.core.rules.contract import AnyOf, Condition, Limit, Measure, Read, Rule
+from culprit.core.rules.contract import Condition, Limit, Measure, Read, Rule
 from culprit.core.rules.read import needs_of, unit_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.findings import queries
@@ -89,9 +89,7 @@ def _text(one: Text) -> TextRead:
 
 def _rule(one: Rule) -> RuleRead:
     limits = [_limit(one.measure, one.op, limit, severity) for severity, limit in one.levels]
-    for also in (*one.also, *(guard.condition for guard in one.guards)):
-        each = also.conditions if isinstance(also, AnyOf) else (also,)
-        limits += [_condition(condition) for condition in each]
+    limits += [_condition(condition) for condition in one.conditions()]
     return RuleRead(
         id=one.id,
         title=_text(one.title),

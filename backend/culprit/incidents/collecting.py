@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
 from culprit.core.playbooks.engine import PRICE
-from culprit.core.rules.contract import AnyOf, Read, Rule
+from culprit.core.rules.contract import Read, Rule, each_of
 from culprit.core.rules.read import needs_of
 
 #: As long as the first look of a diagnosis, and long enough for a profile of a thousand samples.
@@ -40,7 +40,7 @@ def _conditions(rule: Rule) -> Iterator[Read]:
     """What a rule reads beside its measure. Guards that pass where nobody measured are left out."""
     guards = [one.condition for one in rule.guards if not one.where_known]
     for one in (*rule.also, *guards):
-        for each in one.conditions if isinstance(one, AnyOf) else (one,):
+        for each in each_of(one):
             yield each.read
 
 

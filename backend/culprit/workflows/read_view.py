@@ -17,9 +17,10 @@ from culprit.core import chunks
 from culprit.core.rules.contract import Citation, Subject
 from culprit.core.rules.view import HOME, Happening, Lane, Outcome, Reads, Row, Scheduled, Stacks, View
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.models import Artifact, Event, Profile, ResultTable, Run, RunCollector, SeriesChunk
+from culprit.models import Artifact, Capture, Event, Profile, ResultTable, Run, RunCollector, SeriesChunk
 from culprit.profiles.loaded import PROFILES, SCHEDS
 
+CAME = ("done", "timed_out")
 MAX_CHUNKS = 20_000
 MAX_EVENTS = 2_000
 #: Events from before the capture count as what the host is doing now for this long.
@@ -36,16 +37,13 @@ def read_view(
 ) -> View:
     """One view of runs of one host, the earliest first; of a collector that several hold, the last one counts.
 
+    Where the last one looked at less than an earlier one, the earlier rows about other processes still stand.
     With `only`, nothing else is read of what these runs hold.
     """
     rows = {run.id: run for run in session.scalars(select(Run).where(Run.id.in_(runs)))}
     ordered = [rows[one] for one in runs if one in rows]
-    owners = _owners(session, [run.id for run in ordered])
-    chosen = {row.id: row for row in owners.values()}
-    parts = {
-        one.id: one for one in session.scalars(select(Artifact).where(Artifact.run_collector_id.in_(chosen)))
-    }
-    cites = _Cites(chosen, parts)
+    owners, wider = _owners(session, [run.id for run in ordered])
+    cites = _cites(session, owners.values())
     facts: Json = {}
     for run in ordered:
         facts |= run.facts or {}
@@ -53,7 +51,7 @@ def read_view(
     return View(
         outcomes={name: _outcome(row) for name, row in owners.items()},
         lanes=_lanes(session, cites, only),
-        tables=_tables(session, cites, only),
+        tables=_tables(session, cites, only, _cites(session, wider.values())),
         events=_events(session, cites, ordered, min((t0 for t0, _ in spans), default=0), only),
         facts=facts,
         stacks=_stacks(session, store, cites, only),
@@ -68,15 +66,12 @@ def read_view(
 def read_peers(session: Session, runs: Mapping[UUID, str], metrics: Collection[str]) -> dict[str, View]:
     """The series of these metrics of many runs at once, by the names that are given for the runs."""
     home = select(RunCollector).where(RunCollector.run_id.in_(runs), RunCollector.state.in_(HOME))
-    rows = {row.id: row for row in session.scalars(home)}
-    parts = {
-        one.id: one for one in session.scalars(select(Artifact).where(Artifact.run_collector_id.in_(rows)))
-    }
+    rows = session.scalars(home).all()
     lanes: dict[str, list[Lane]] = {str(run): [] for run in runs}
-    for lane in _lanes(session, _Cites(rows, parts), Reads(metrics=frozenset(metrics))):
+    for lane in _lanes(session, _cites(session, rows), Reads(metrics=frozenset(metrics))):
         lanes[lane.cite.run].append(lane)
     outcomes: dict[UUID, dict[str, Outcome]] = {}
-    for row in rows.values():
+    for row in rows:
         outcomes.setdefault(row.run_id, {})[row.collector] = _outcome(row)
     return {name: View(outcomes.get(run, {}), lanes[str(run)]) for run, name in runs.items()}
 
@@ -103,14 +98,34 @@ class _Cites:
         )
 
 
-def _owners(session: Session, runs: Sequence[UUID]) -> dict[str, RunCollector]:
-    """For each collector the row whose yield counts: the last that came home, else the last."""
+def _cites(session: Session, rows: Collection[RunCollector]) -> _Cites:
+    of_them = select(Artifact).where(Artifact.run_collector_id.in_([row.id for row in rows]))
+    return _Cites({row.id: row for row in rows}, {one.id: one for one in session.scalars(of_them)})
+
+
+def _owners(
+    session: Session, runs: Sequence[UUID]
+) -> tuple[dict[str, RunCollector], dict[str, RunCollector]]:
+    """For each collector the row whose yield counts: the last that came home, else the last.
+
+    And where that one looked at a part of the host only, the last that came home from the whole of it.
+    """
     place = {run_id: at for at, run_id in enumerate(runs)}
-    found = session.scalars(select(RunCollector).where(RunCollector.run_id.in_(runs))).all()
-    best: dict[str, RunCollector] = {}
-    for row in sorted(found, key=lambda one: (one.state in ("done", "timed_out"), place[one.run_id])):
-        best[row.collector] = row
-    return best
+    query = (
+        select(RunCollector, Capture.scope)
+        .join(Run, Run.id == RunCollector.run_id)
+        .join(Capture, Capture.id == Run.capture_id)
+        .where(RunCollector.run_id.in_(runs))
+    )
+    found = [(row, bool(scope)) for row, scope in session.execute(query)]
+    best: dict[str, tuple[RunCollector, bool]] = {}
+    whole: dict[str, RunCollector] = {}
+    for row, narrow in sorted(found, key=lambda one: (one[0].state in CAME, place[one[0].run_id])):
+        best[row.collector] = row, narrow
+        if row.state in CAME and not narrow:
+            whole[row.collector] = row
+    wider = {name: whole[name] for name, (_, narrow) in best.items() if narrow and name in whole}
+    return {name: row for name, (row, _) in best.items()}, wider
 
 
 def _outcome(row: RunCollector) -> Outcome:
@@ -159,7 +174,16 @@ def _lane(pieces: Sequence[SeriesChunk], cites: _Cites) -> Lane | None:
     )
 
 
-def _tables(session: Session, cites: _Cites, only: Reads | None) -> dict[str, list[Row]]:
+def _tables(session: Session, cites: _Cites, only: Reads | None, wider: _Cites) -> dict[str, list[Row]]:
+    """The rows of tables by kind; those of the wider look only about processes that the narrower one did not see."""
+    found = _rows(session, cites, only)
+    for kind, rows in (_rows(session, wider, only) if wider.collectors else {}).items():
+        seen = {row.text("pid") for row in found.get(kind, ())}
+        found.setdefault(kind, []).extend(row for row in rows if row.text("pid") not in seen | {""})
+    return found
+
+
+def _rows(session: Session, cites: _Cites, only: Reads | None) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     query = (
         select(ResultTable).where(ResultTable.run_collector_id.in_(cites.collectors)).order_by(ResultTable.id)

@@ -127,7 +127,7 @@ SCENARIOS = (
     Scenario(
         "hot-sql", "fault", "hot-sql", ("database-hot-sql",),
         "An index is gone: the one statement of the application reads the whole table.", _dropped_index,
-        needs=_available(), global_effect=("cpu",),
+        needs=_available(), global_effect=("cpu", "app-memory"),
     ),
     Scenario(
         "hot-sql-blind", "blind", "hot-sql", ("database-hot-sql",),

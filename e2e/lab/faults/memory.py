@@ -248,7 +248,7 @@ SCENARIOS = (
     Scenario(
         "major-faults", "fault", "major-faults", ("major-fault-thrashing",),
         "The memory limit was lowered below the mapped index, which is read again and again.", _shrunk_limit,
-        needs=("gcc", "mkfs.ext4"),
+        needs=("gcc", "mkfs.ext4"), global_effect=("app-memory",),
     ),
     Scenario(
         "major-faults-blind", "blind", "major-faults", ("major-fault-thrashing",),
@@ -268,7 +268,7 @@ SCENARIOS = (
     Scenario(
         "memcg-oom", "fault", "memcg-oom", ("memcg-oom-kill",),
         "The application grows to the limit of its group, is killed, and starts again.", _leak_to_the_limit,
-        needs=("gcc",), seconds=8.0,
+        needs=("gcc",), seconds=8.0, global_effect=("app-memory",),
     ),
     Scenario(
         "memcg-oom-blind", "blind", "memcg-oom", ("memcg-oom-kill",),
@@ -283,7 +283,7 @@ SCENARIOS = (
     Scenario(
         "jvm-heap", "fault", "jvm-heap", ("jvm-heap-over-limit",),
         "-Xmx is several times the memory limit; the JVM is killed when its heap grows.", _heap_over_limit,
-        needs=("java", "javac"), seconds=10.0,
+        needs=("java", "javac"), seconds=10.0, global_effect=("app-memory",),
     ),
     Scenario(
         "jvm-heap-blind", "blind", "jvm-heap", ("jvm-heap-over-limit",),
@@ -298,7 +298,7 @@ SCENARIOS = (
     Scenario(
         "memory-leak", "fault", "memory-leak", ("memory-leak",),
         "Resident memory grows by some megabytes per second, far from the limit.", _steady_leak, needs=("gcc",),
-        seconds=10.0,
+        seconds=10.0, global_effect=("app-memory",),
     ),
     Scenario(
         "memory-leak-blind", "blind", "memory-leak", ("memory-leak",),
@@ -312,6 +312,6 @@ SCENARIOS = (
     Scenario(
         "page-cache", "healthy", "healthy", (),
         "Most of the memory of the group is page cache of an archive that grows; nobody misses it.",
-        _growing_cache, needs=("gcc", "mkfs.ext4"), seconds=8.0,
+        _growing_cache, needs=("gcc", "mkfs.ext4"), seconds=8.0, global_effect=("app-memory",),
     ),
 )  # fmt: skip

@@ -2973,11 +2973,29 @@ export interface components {
         };
         /**
          * ClockRead
-         * @description How the host's clock stood to UTC.
+         * @description How the host's clock stood to UTC; and the readings themselves, for whoever reads the artifacts again.
          */
         ClockRead: {
             /** Offset Ms */
             offset_ms?: number | null;
+            /**
+             * Perf Reference
+             * @default {}
+             */
+            perf_reference: {
+                [key: string]: unknown;
+            };
+            /**
+             * Records
+             * @default []
+             */
+            records: {
+                [key: string]: unknown;
+            }[];
+            /** Server Offset Ns */
+            server_offset_ns?: number | null;
+            /** Server Uncertainty Ns */
+            server_uncertainty_ns?: number | null;
             /** Source */
             source?: string | null;
             /**

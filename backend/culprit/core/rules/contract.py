@@ -157,16 +157,23 @@ class AnyOf:
     conditions: tuple[Condition, ...]
 
 
+def each_of(one: Condition | AnyOf) -> tuple[Condition, ...]:
+    """The conditions that it is made of."""
+    return one.conditions if isinstance(one, AnyOf) else (one,)
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """What must hold for the rule to say anything: small n, like load. `reason` is told where it does not.
 
     One `where_known` is passed where nobody measured it, and where somebody did its number belongs to the finding.
+    Where `unless` holds, the guard has nothing to say.
     """
 
     condition: Condition
     reason: Sentence
     where_known: bool = False
+    unless: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +204,12 @@ class Rule:
     def limits(self) -> tuple[Limit, ...]:
         """Every threshold of the rule; overrides are named `<rule id>.<limit name>`."""
         found = [limit for _, limit in self.levels]
-        for one in self.also:
-            found += [each.limit for each in (one.conditions if isinstance(one, AnyOf) else (one,))]
-        found += [guard.condition.limit for guard in self.guards]
-        return tuple(found)
+        return (*found, *(one.limit for one in self.conditions()))
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Whatever it compares beside its measure: further conditions first, then guards."""
+        guards = [one for guard in self.guards for one in (guard.condition, guard.unless) if one is not None]
+        return (*(each for one in self.also for each in each_of(one)), *guards)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,11 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
             if kept.holds is None:
                 continue
             numbers = (*numbers, *((kept.number,) if kept.number else ()))
+        if kept.holds is not True and guard.unless is not None:
+            instead = _holds(session, rule, guard.unless, measured)
+            if instead.holds and instead.number:
+                numbers = (*numbers, instead.number)
+                continue
         if kept.holds is not True:
             params = {"value": round(kept.number.value, 3)} if kept.number else {}
             reason = Sentence(guard.reason.key, {**guard.reason.params, **params})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Evaluation, Finding, Threshold
+from culprit.models import Artifact, Capture, Evaluation, Finding, Run, Threshold
 from culprit.tests.support import runs
 from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.ingest_run import ingest_run
@@ -99,3 +99,33 @@ def test_of_two_runs_the_later_one_that_came_home_counts(db, session, config):
     [lane] = list(seen.of("tcp.listen_overflows_per_s"))
     assert lane.values[:, 0].tolist() == [7.0] * 9
     assert lane.cite.run == str(second.run_id)
+
+
+def opened(db, host, *counts: tuple[int, int], scope=None):
+    """Open files by (pid, how many), as two equal looks of a capture of the host or of a part of it."""
+    looks = [
+        f"T {turn} {500 + 8 * turn}.00\n"
+        + "".join(f"C {turn} {pid} {count} 1024 0 {count} 0 0 app\n" for pid, count in counts)
+        for turn in (1, 2)
+    ]
+    parts = {"fd_table": {"stdout": f"A x86_64\n{''.join(looks)}".encode()}}
+    waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT), host_id=host)
+    with unit_of_work(db.sessions) as session:
+        capture_id = session.get_one(Run, waiting.run_id).capture_id
+        session.get_one(Capture, capture_id).scope = scope or {}
+    assert ingest_run(waiting.run_id) == "done"
+    return waiting.run_id
+
+
+def test_what_a_narrower_look_did_not_see_again_still_stands(db, session, config):
+    host = runs.make_host(db, "web8")
+    whole = opened(db, host, (17, 900), (18, 40))
+    of_one = opened(db, host, (18, 60), scope={"kind": "process", "value": "18"})
+
+    def counts(*run_ids):
+        rows = read_view(session, artifact_store(), run_ids).rows("fd_counts")
+        return {(row.number("pid"), row.number("open_last"), row.cite.run) for row in rows}
+
+    assert counts(whole, of_one) == {(18, 60, str(of_one)), (17, 900, str(whole))}
+    again = opened(db, host, (18, 70))
+    assert counts(whole, of_one, again) == {(18, 70, str(again))}

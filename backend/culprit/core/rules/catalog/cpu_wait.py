@@ -140,6 +140,11 @@ RULES: tuple[Rule, ...] = (
                 ),
                 Sentence("guard.not_felt"),
                 where_known=True,
+                unless=Condition(
+                    wait.SERVING_DELAY,
+                    ">=",
+                    Limit("felt_ms", 10.0, "before a program's first turn its own clock does not run"),
+                ),
             ),
         ),
         grade=Grade.MECHANISM,

@@ -18,6 +18,7 @@ from culprit.core.rules.measures.cpu_crowds import (
     seconds,
     throttled,
 )
+from culprit.core.rules.measures.cpu_profile import serving
 from culprit.core.rules.view import Row, View
 
 #: Names of kernel threads whose work is the network's or the memory's; those have causes of their own.
@@ -48,6 +49,18 @@ def _delay(view: View) -> Iterator[Measured]:
     for crowd in crowds(view):
         if span > 0 and crowd.turns and crowd.wait_s / span >= LEAST_WAITING:
             yield _measured(crowd, crowd.delay_ms, crowd.cites)
+
+
+def _serving_delay(view: View) -> Iterator[Measured]:
+    """The same of the programs that serve alone: what a request waits before its program can even look at a clock."""
+    asked = {pid for family in serving(view).values() for pid in family}
+    for crowd in crowds(view):
+        mine = crowd.pids & asked
+        rows = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in mine]
+        turns = sum(row.number("switches") or 0.0 for row in rows)
+        if turns:
+            delay = 1e3 * sum(row.number("wait_s") or 0.0 for row in rows) / turns
+            yield _measured(crowd, delay, [row.cite for row in rows[:MAX_LINES]])
 
 
 def _own_share(view: View) -> Iterator[Measured]:
@@ -165,6 +178,13 @@ DELAY = Measure(
     title=Text("Mean wait before a turn on a CPU", "每次上 CPU 前的平均等待"),
     needs=(SCHEDSTAT,),
     read=lambda view: list(_delay(view)),
+)
+SERVING_DELAY = Measure(
+    id="sched.serving_delay_ms_per_turn",
+    unit="ms",
+    title=Text("Mean wait of a serving program before a turn", "服务进程每次上 CPU 前的平均等待"),
+    needs=(SCHEDSTAT, ("ss_listen",)),
+    read=lambda view: list(_serving_delay(view)),
 )
 OWN_SHARE = Measure(
     id="sched.own_share_of_allowed_pct",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,8 +68,17 @@ def _nothing(view: View, *kinds: str) -> list[Measured]:
 
 
 def _busiest(view: View) -> list[Measured]:
-    """How busy the busiest device was, in most readings."""
-    busy = series(view, Over("disk.util_pct", "held"))
+    """How busy the busiest device was, in most readings; one that completes nothing is not busy, it hangs."""
+    at_work = {
+        one.subject
+        for metric in ("disk.r_iops", "disk.w_iops")
+        for one in series(view, Over(metric, "mean"))
+        if one.value > 0
+    }
+    busy = [
+        one if one.subject in at_work else replace(one, value=0.0)
+        for one in series(view, Over("disk.util_pct", "held"))
+    ]
     top = max(busy, key=lambda one: one.value, default=None)
     return [Measured(top.value, (), top.citations, top.n)] if top else []
 
@@ -208,8 +218,8 @@ STUCK = derived(
 BUSIEST = derived(
     "disk.busiest_util_pct",
     "pct",
-    "Utilisation of the busiest device",
-    "最忙设备的利用率",
+    "Utilisation of the busiest device that completes requests",
+    "仍在完成请求的最忙设备的利用率",
     (("iostat",),),
     _busiest,
 )

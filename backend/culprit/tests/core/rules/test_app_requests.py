@@ -18,6 +18,11 @@ from culprit.tests.core.rules import test_seeds as steps
 S = 1_000_000_000
 SPAN = (1000 * S, 1008 * S)
 LIMIT = "F-CPU-THROTTLED-WAITING"
+LISTENS = (
+    "@ 0 1000000000000 namespace\ntarget\n@ 0 1000000000000 listeners\n"
+    'LISTEN 0 200 0.0.0.0:80 0.0.0.0:* users:(("items",pid=22351,fd=3))\n'
+    "@ 0 1000000000000 queues\nLISTEN 0 200 0.0.0.0:80 0.0.0.0:*\n"
+)
 
 
 def lane(source: str, *points: tuple[int, float], metric: str = "app.p99_ms", route: str = "/") -> Lane:
@@ -63,13 +68,15 @@ def test_requests_are_the_rate_times_the_capture_where_nobody_counted_them() -> 
     assert found.value == 400.0
 
 
-def throttled(*lanes: Lane) -> Finding:
-    """A handful of threads under a third of a CPU, beside what is known of the service."""
+def throttled(*lanes: Lane, listener: str = "") -> Finding:
+    """A handful of threads under a third of a CPU, beside what is known of the service, and who listens."""
     cases = yaml.safe_load((steps.HERE / "cases" / "cpu.yaml").read_text())
     step = next(one for one in cases if (one["rule"], one["state"]) == (LIMIT, "fired"))
+    if listener:
+        step = step | {"parts": step["parts"] | {"ss_listen": {"samples": listener}}}
     view = steps.view(step)
     known = {lane.cite.collector: Outcome(lane.cite.collector, "done") for lane in lanes}
-    view = replace(view, outcomes={**view.outcomes, **known}, lanes=[*view.lanes, *lanes], span_ns=SPAN)
+    view = replace(view, outcomes={**view.outcomes, **known}, lanes=lanes, span_ns=SPAN)
     return evaluate([RULES[LIMIT]], view)[0]
 
 
@@ -80,6 +87,13 @@ def test_a_limit_is_blamed_only_where_requests_are_slow(source: str) -> None:
     assert slow.numbers[-1].citations[0].lines == (1,)
     quick = throttled(lane(source, (1001, 3.0)))
     assert (quick.state, quick.reason.key if quick.reason else "") == ("inconclusive", "guard.not_felt")
+
+
+def test_a_log_whose_clock_starts_after_the_wait_clears_no_limit() -> None:
+    quick = lane("app_metrics", (1001, 3.0))
+    served = throttled(quick, listener=LISTENS)
+    assert (served.state, served.numbers[-1].measure) == ("fired", "sched.serving_delay_ms_per_turn")
+    assert throttled(quick, listener=LISTENS.replace("pid=22351", "pid=4")).state == "inconclusive"
 
 
 def test_a_limit_is_blamed_where_nobody_knows_of_requests() -> None:
