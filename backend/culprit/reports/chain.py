@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from uuid import UUID
 
 from culprit.incidents.schemas import IncidentRead, PinRead
 from culprit.incidents.schemas_chain import HostAnswerRead, HypothesisRead, StepRead
@@ -181,8 +180,3 @@ def _lane(metric: str, lane: Mapping[str, Any]) -> str:
 
 def _flat(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" if name else str(value) for name, value in values.items())
-
-
-def host_ids(incident: IncidentRead) -> list[UUID]:
-    """The hosts that the chain tells of."""
-    return [one.id for one in incident.hosts]

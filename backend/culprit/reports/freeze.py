@@ -31,7 +31,7 @@ OWN = frozenset(
     {
         "format", "culprit", "language", "zone", "preset", "redacted", "at", "from", "to", "opened_at", "resolved_at",
         "detected_at", "mitigated_at", "due", "rule", "rule_title", "measure", "measure_title", "op", "key", "step",
-        "asks", "cause", "state", "standing", "grade", "verdict", "confidence", "outcome", "better", "role", "kind",
+        "cause", "state", "standing", "grade", "verdict", "confidence", "outcome", "better", "role", "kind",
         "sha256", "sources", "id", "not_covered", "collector",
     }
 )  # fmt: skip

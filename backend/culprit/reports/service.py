@@ -70,7 +70,6 @@ def create(session: Session, actor: Actor, incident_id: UUID, body: ReportCreate
 def patch(session: Session, actor: Actor, report_id: UUID, body: ReportPatch) -> Report:
     """The draft is written on."""
     one = claim(session, actor, report_id, body.version)
-    given = body.model_dump(exclude_unset=True, mode="json", include={"follow_ups"})
     changed = body.model_fields_set - {"version"}
     for name in changed - {"follow_ups", "kinds", "words", "preset"}:
         value = getattr(body, name)
@@ -84,7 +83,7 @@ def patch(session: Session, actor: Actor, report_id: UUID, body: ReportPatch) ->
     if body.words is not None:
         one.words = list(dict.fromkeys(body.words))
     if body.follow_ups is not None:
-        one.follow_ups = given["follow_ups"]
+        one.follow_ups = [each.model_dump(mode="json") for each in body.follow_ups]
     if one.detected_at and one.mitigated_at and one.mitigated_at < one.detected_at:
         raise Invalid("report.mitigated_before_detected")
     one.version += 1

@@ -15,6 +15,7 @@ DEEPEST = 60
 """Levels of a structure; below there is nothing that a person reads, and what is there does not leave."""
 
 TOO_DEEP = "…"
+FOREIGN = frozenset({"subject", "scope", "labels"})
 _RANK = {kind: n for n, kind in enumerate(KINDS)}
 #: What stands under these keys is of that kind, whatever it looks like.
 _BY_KEY: Mapping[str, str] = {
@@ -109,7 +110,10 @@ class Redactor:
             yield from (one for one in places.hosts(text) if text[one.end : one.end + 1] != "/")
 
     def value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
-        """A structure as JSON has it; keys are names of fields and stay. What stands under `own` keys is Culprit's."""
+        """A structure as JSON has it; keys are names of fields and stay.
+
+        What stands under `own` keys is Culprit's, but not below those of FOREIGN, whose keys are a host's own words.
+        """
         return self._value(value, key, frozenset(own), 0)
 
     def _value(self, value: Any, key: str, own: frozenset[str], depth: int) -> Any:
@@ -119,7 +123,9 @@ class Redactor:
             return self.field(key, value)
         if isinstance(value, Mapping):
             return {
-                name: inside if name in own else self._value(inside, str(name), own, depth + 1)
+                name: inside
+                if name in own
+                else self._value(inside, str(name), own - own if name in FOREIGN else own, depth + 1)
                 for name, inside in value.items()
             }
         if isinstance(value, list | tuple):

@@ -7,16 +7,16 @@ check its SHA-256.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
 from culprit.core.reports import pictures
+from culprit.core.reports.chapters import Chapters
 from culprit.core.reports.escaping import data_block
 from culprit.core.reports.escaping import html as text
-from culprit.core.reports.figures import about, compared, moment, number, share
+from culprit.core.reports.figures import about, number, share
 from culprit.core.reports.style import STYLE
-from culprit.core.reports.words import word
 
 __all__ = ["STYLE", "html_page"]
 
@@ -45,13 +45,8 @@ def html_page(content: Json, digest: str, version: int | None) -> str:
     )
 
 
-class _Page:
+class _Page(Chapters):
     """Writes the sections of one report."""
-
-    def __init__(self, content: Json) -> None:
-        self.content = content
-        self.language = content["language"]
-        self.zone = content["zone"]
 
     def sections(self) -> Iterable[str]:
         """All of them, in the order of reading."""
@@ -59,10 +54,10 @@ class _Page:
         yield self._head()
         if of["impact"]:
             yield self._section("impact", f'<p class="prose">{text(of["impact"])}</p>')
-        yield self._section("chain", self._chain())
+        yield self._section("chain", self.chain())
         yield self._section("fixes", self._fixes())
-        yield self._section("ruled_out", self._ruled_out())
-        yield self._section("not_looked_at", self._not_looked_at())
+        yield self._section("ruled_out", self.ruled_out())
+        yield self._section("not_looked_at", self.not_looked_at())
         yield self._section("timeline", self._timeline())
         if of["follow_ups"]:
             yield self._section("follow_ups", self._follow_ups())
@@ -72,15 +67,8 @@ class _Page:
         yield self._section("sources", self._sources())
         yield self._section("artifacts", self._artifacts())
 
-    def word(self, key: str) -> str:
-        """One of the report's own words."""
-        return word(key, self.language)
-
     def _section(self, key: str, inside: str) -> str:
         return f"<section><h2>{text(self.word(key))}</h2>{inside}</section>\n"
-
-    def _time(self, at: object) -> str:
-        return text(moment(at, self.zone)) or f'<span class="dim">{text(self.word("not_known"))}</span>'
 
     def _head(self) -> str:
         of, incident = self.content, self.content["incident"]
@@ -89,10 +77,10 @@ class _Page:
             ("severity", text(incident["severity"])),
             (
                 "window",
-                f"{self._time(incident['from'])} – {self._time(incident['to'])}",
+                f"{self.time(incident['from'])} – {self.time(incident['to'])}",
             ),
-            ("detected", self._time(of["detected_at"])),
-            ("mitigated", self._time(of["mitigated_at"])),
+            ("detected", self.time(of["detected_at"])),
+            ("mitigated", self.time(of["mitigated_at"])),
             ("hosts", ", ".join(self._host(one) for one in of["hosts"]) or text(self.word("none"))),
             ("symptom", self._symptom(incident["symptom"])),
             ("cause", ", ".join(self._cause(one) for one in of["causes"]) or text(self.word("not_known"))),
@@ -128,79 +116,6 @@ class _Page:
             f'{text(one["cause"])} <span class="tag {text(state)}">{text(self.word("state." + state))}</span>'
         )
 
-    def _chain(self) -> str:
-        of = self.content
-        if not of["chain"] and not of["gates"]:
-            return f"<p>{text(self.word('no_chain'))}</p>"
-        parts = [self._steps(of["gates"])]
-        for one in of["chain"]:
-            tag = f'<span class="tag {text(one["state"])}">{text(self.word("state." + one["state"]))}</span>'
-            parts.append(f"<h3>{text(one['says'])} {tag}</h3>{self._steps(one['steps'])}")
-        return "".join(parts)
-
-    def _steps(self, steps: Sequence[Json]) -> str:
-        if not steps:
-            return ""
-        return f"<ul>{''.join(self._step(one) for one in steps)}</ul>"
-
-    def _step(self, one: Json) -> str:
-        answers = "".join(self._answer(each) for each in one["answers"] if each["verdict"] != "not_collected")
-        verdict = (
-            f'<span class="{text(one["verdict"])}">{text(self.word("verdict." + one["verdict"]))}</span>'
-        )
-        return f"<li>{text(one['asks'])} {verdict}{answers}</li>"
-
-    def _answer(self, one: Json) -> str:
-        figures = "; ".join(self._figure(each) for each in one["numbers"])
-        said = [
-            f"<b>{text(one['host'])}</b>: {text(self.word('verdict.' + one['verdict']))}, "
-            f"{text(self.word('by.' + one['by']))}"
-        ]
-        if one["who"]:
-            said.append(f" ({text(one['who'])})")
-        if figures:
-            said.append(f": {figures}")
-        if one["reason"]:
-            said.append(f' <span class="dim">{text(one["reason"])}</span>')
-        if one["note"]:
-            said.append(f' <q class="prose">{text(one["note"])}</q>')
-        pins = "".join(self._links(each["sources"]) for each in one["pins"])
-        return f"<p>{''.join(said)}{pins}</p>"
-
-    def _figure(self, one: Json) -> str:
-        where = about(one["subject"])
-        name = one["measure_title"] + (f" ({where})" if where else "")
-        figure = text(compared(one, self.language))
-        return f'{text(name)} <span class="num">{figure}</span>{self._links(one["sources"])}'
-
-    def _links(self, sources: Sequence[str]) -> str:
-        return "".join(f'<a class="src" href="#{text(one)}">{text(one)}</a>' for one in sources)
-
-    def _ruled_out(self) -> str:
-        found = self.content["ruled_out"]
-        if not found:
-            return f"<p>{text(self.word('nothing_ruled_out'))}</p>"
-        return "".join(f"<h3>{text(one['says'])}</h3>{self._steps(one['steps'])}" for one in found)
-
-    def _not_looked_at(self) -> str:
-        rows = []
-        for one in self.content["not_looked_at"]:
-            why = (
-                f"{self.word('waived')}: {one['waived']}"
-                if one["waived"]
-                else one["reason"] or self.word("verdict." + one["verdict"])
-            )
-            rows.append(
-                f'<li><span class="{text(one["verdict"])}">{text(one["asks"])}</span> '
-                f'<span class="dim">{text(why)}</span></li>'
-            )
-        body = f"<ul>{''.join(rows)}</ul>" if rows else f"<p>{text(self.word('everything_answered'))}</p>"
-        outside = self.content["not_covered"]
-        if outside:
-            items = "".join(f"<li>{text(one)}</li>" for one in outside)
-            body += f"<h3>{text(self.word('not_covered'))}</h3><ul>{items}</ul>"
-        return body
-
     def _fixes(self) -> str:
         found = self.content["fixes"]
         if not found:
@@ -209,7 +124,7 @@ class _Page:
 
     def _fix(self, one: Json) -> str:
         rows = [
-            ("applied", self._time(one["at"])),
+            ("applied", self.time(one["at"])),
             ("hosts", text(", ".join(one["hosts"]))),
             ("command", f"<code>{text(one['run'])}</code>" if one["run"] else ""),
             ("risk", text(one["risk"])),
@@ -236,14 +151,14 @@ class _Page:
             f'{text(self.word("load"))} <span class="num">{text(number(load["before"], "per_s"))} → '
             f"{text(number(load['after'], 'per_s'))}</span>: "
             f'<span class="{text(outcome)}">{text(self.word("state." + outcome))}</span>'
-            f"{self._links(list(dict.fromkeys(cited)))}</p>"
+            f"{self.links(list(dict.fromkeys(cited)))}</p>"
         )
         why = "".join(f'<p class="dim">{text(each)}</p>' for each in one["reasons"] if each)
         return head + why + pictures.chart(one["windows"], unit, one["measure_title"])
 
     def _timeline(self) -> str:
         rows = "".join(
-            f'<tr><td class="mono">{self._time(one["at"])}</td><td>{text(one["text"])}'
+            f'<tr><td class="mono">{self.time(one["at"])}</td><td>{text(one["text"])}'
             + (f' <q class="prose">{text(one["note"])}</q>' if one["note"] else "")
             + f'</td><td class="dim">{text(one["by"])}</td></tr>'
             for one in self.content["timeline"]
@@ -296,7 +211,7 @@ class _Page:
         """What it is, when it was frozen, and its hash."""
         of = self.content
         name = f"{self.word('version')} {version}" if version is not None else "PREVIEW"
-        when = f"{text(self.word('frozen'))} {self._time(of['at'])}"
+        when = f"{text(self.word('frozen'))} {self.time(of['at'])}"
         return (
             f"<footer><p>{text(name)} · {when} · Culprit {text(of['culprit'])}"
             f"<br><code>sha256 {text(digest)}</code></p></footer>"

@@ -114,7 +114,9 @@ def test_a_preview_says_so():
 def test_markdown_is_text_too(payload):
     whole = markdown_text(content(payload), SHA, 1)
     outside = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", whole)
-    assert re.search(r"(?<!\\)<|(?<!\\)\]\(|(?<![\\`])`(?![0-9a-f`])", outside.replace(f"`{SHA}`", "")) is None
+    assert (
+        re.search(r"(?<!\\)<|(?<!\\)\]\(|(?<![\\`])`(?![0-9a-f`])", outside.replace(f"`{SHA}`", "")) is None
+    )
     headings = [line for line in outside.splitlines() if line.startswith("#")]
     assert len(headings) == len([
         line

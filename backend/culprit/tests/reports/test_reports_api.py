@@ -61,6 +61,7 @@ def desk(db, as_, host):
     ref = {"artifact_id": str(artifact.id), "lines": [2]}
     desk.post("pins", kind="line", view=f"/runs/{run.run_id}", ref=ref)
     desk.post("notes", note="alice.jones@acme.example looked at /home/alice/dump")
+    desk.post("hypotheses", says=f"{HOST} is at fault, says alice.jones@acme.example")
     desk.post("fixes", what="more ports", command=f"ssh {HOST} sysctl -w x=1", risk="none", way_back="x=0")
     return desk
 

@@ -117,6 +117,13 @@ def test_structures_keep_their_shape_and_keys_say_what_stands_under_them():
     }  # fmt: skip
 
 
+def test_what_a_host_calls_itself_is_never_our_own_word():
+    after = Redactor(ALL).value(
+        {"id": "web1", "subject": {"id": "web1", "from": "10.0.0.1"}}, own=["id", "from"]
+    )
+    assert after == {"id": "web1", "subject": {"id": "host-1", "from": "address-1"}}
+
+
 def test_what_is_too_deep_does_not_leave():
     deep: object = "web1"
     for _ in range(DEEPEST + 5):
