@@ -121,7 +121,7 @@ class Chain:
                         "baseline": one["baseline"],
                         "n": one["n"],
                         "subject": finding["subject"],
-                        "sources": list(dict.fromkeys(filter(None, cited))),
+                        "cites": list(dict.fromkeys(filter(None, cited))),
                     }
                 )
         return found[:NUMBERS]
@@ -132,7 +132,7 @@ class Chain:
 
     def pin(self, one: PinRead) -> Json:
         """A pin as words, and the excerpt that it is."""
-        return {"kind": one.kind, "step": one.step, "sources": [self.sources.pin(one, _shown(one))]}
+        return {"kind": one.kind, "step": one.step, "cites": [self.sources.pin(one, _shown(one))]}
 
     def _says(self, one: HypothesisRead) -> str:
         return self._text(one.says)

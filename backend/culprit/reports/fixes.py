@@ -67,7 +67,7 @@ def _window(one: Json, names: dict[str, str], sources: Sources) -> Json:
         "mean": one["mean"],
         "load": one["load"],
         "values": one["values"][::step],
-        "sources": list(dict.fromkeys(filter(None, cited))),
+        "cites": list(dict.fromkeys(filter(None, cited))),
     }
 
 

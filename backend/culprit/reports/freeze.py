@@ -32,7 +32,7 @@ OWN = frozenset(
         "format", "culprit", "language", "zone", "preset", "redacted", "at", "from", "to", "opened_at", "resolved_at",
         "detected_at", "mitigated_at", "due", "rule", "rule_title", "measure", "measure_title", "op", "key", "step",
         "cause", "state", "standing", "grade", "verdict", "confidence", "outcome", "better", "role", "kind",
-        "sha256", "sources", "id", "not_covered", "collector",
+        "sha256", "cites", "id", "not_covered", "collector",
     }
 )  # fmt: skip
 
@@ -62,15 +62,21 @@ def make(session: Session, actor: Actor, store: ArtifactStore, report: Report) -
     raw = _finite(gather.document(session, actor, store, incident, report))
     before = queries.newest(session, report.id)
     redactor = Redactor(_rules(session, report, raw), json.loads(before.names) if before else None)
-    content = {
-        name: _trees(redactor, value) if name == "trees" else redactor.value({name: value}, own=OWN)[name]
-        for name, value in raw.items()
-    }
+    _redacted(redactor, raw)
+    redactor.learn()
+    content = _redacted(redactor, raw)
     content["hosts"] = [
         {name: value for name, value in one.items() if name != "id"} for one in content["hosts"]
     ]
     content["replaced"] = dict(sorted(redactor.counts.items()))
     return Made(raw, content, redactor)
+
+
+def _redacted(redactor: Redactor, raw: Json) -> Json:
+    return {
+        name: _trees(redactor, value) if name == "trees" else redactor.value({name: value}, own=OWN)[name]
+        for name, value in raw.items()
+    }
 
 
 def _rules(session: Session, report: Report, raw: Json) -> Rules:

@@ -73,7 +73,7 @@ def keep_report(token: str, form: str, request: Request, db: Db) -> Response:
     """A report to keep."""
     for known in ("html", "markdown", "json"):
         if form == known:
-            return _open(request, db, token, known)  # type: ignore[arg-type]
+            return _open(request, db, token, known)
     return _nothing()
 
 

@@ -48,8 +48,8 @@ def report(session: Session, actor: Actor, one: Report, *, needs_approval: bool)
         session,
         [
             one.created_by,
-            *(each.created_by for each in (*frozen, *links)),
-            *(each.approved_by for each in frozen),
+            *(each.created_by for each in links),
+            *(who for each in frozen for who in (each.created_by, each.approved_by)),
         ],
     )
     return ReportRead(

@@ -229,7 +229,8 @@ def _heaviest(opened: tuple[Profile, View] | None, frame: str) -> list[Json]:
     for node in np.argsort(weights)[::-1][:STACKS].tolist():
         if not weights[node]:
             break
-        path, at = [], int(node)
+        path: list[str] = []
+        at = int(node)
         while at > 0 and len(path) < FRAMES:
             path.append(names[trie.frame[at]])
             at = int(trie.parent[at])

@@ -37,6 +37,12 @@ _NOT_USERS = frozenset(
     nice system and or is was has had with in of to from the can may who that data input agent request requests fault
     faults side page pages memory function functions symbol symbols for on by at not be""".split()  # noqa: SIM905
 )
+ORDINARY = _NOT_USERS | frozenset(
+    """required unknown invalid none null true false default service services admin administrator server host hosts
+    client clients guest test info support sales contact noreply mail postmaster webmaster team group error warning
+    daemon nobody everyone anonymous public private local remote current same other another""".split()  # noqa: SIM905
+)
+"""Words that stand where names stand, and are none."""
 
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:(?:\.\d{1,3}){3})?(?![\w:])")

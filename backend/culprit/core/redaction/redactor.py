@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,6 +16,9 @@ DEEPEST = 60
 """Levels of a structure; below there is nothing that a person reads, and what is there does not leave."""
 
 TOO_DEEP = "…"
+SHORTEST = 4
+"""Characters of a name that is learned."""
+
 FOREIGN = frozenset({"subject", "scope", "labels"})
 _RANK = {kind: n for n, kind in enumerate(KINDS)}
 #: What stands under these keys is of that kind, whatever it looks like.
@@ -49,16 +53,34 @@ class Redactor:
             self.names[kind] = dict(known)
         self.counts: Counter[str] = Counter()
         self._frames: dict[tuple[str, bool], str] = {}
-        self._known = {
-            "host": expression(rules.hosts - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
-            "user": expression(rules.users - places.KEPT_USERS, alone=True),
-            "word": expression(rules.words),
-        }
+        self._known = self._expressions(rules.hosts, rules.users)
         self._taken = {name.lower() for name in rules.hosts | rules.users | rules.words}
         self._last = {
             kind: max((_number(one) for one in known.values()), default=0)
             for kind, known in self.names.items()
         }
+
+    def _expressions(self, hosts: Iterable[str], users: Iterable[str]) -> dict[str, re.Pattern[str]]:
+        return {
+            "host": expression({*hosts} - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
+            "user": expression({*users} - places.KEPT_USERS, alone=True),
+            "word": expression(self.rules.words),
+        }
+
+    def learn(self) -> None:
+        """Take what was found so far by its place (`user=`, a URL, mail) for known names, and count anew.
+
+        A second pass then finds them where they stand alone in a sentence. What may be an ordinary word is not learned.
+        """
+        hosts = {name for name in self.names.get("host", ()) if len(name) >= SHORTEST and not name.isalpha()}
+        users = {
+            *self.names.get("user", ()),
+            *(mail.partition("@")[0] for mail in self.names.get("email", ())),
+        }
+        users = {name for name in users if len(name) >= SHORTEST and name not in places.ORDINARY}
+        self._known = self._expressions(self.rules.hosts | hosts, self.rules.users | users)
+        self._frames.clear()
+        self.counts.clear()
 
     def text(self, text: str, *, code: bool = False) -> str:
         """One text of any length. `code`: it names a function or a module, and is read with their grammar in mind."""
@@ -112,7 +134,7 @@ class Redactor:
     def value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
         """A structure as JSON has it; keys are names of fields and stay.
 
-        What stands under `own` keys is Culprit's, but not below those of FOREIGN, whose keys are a host's own words.
+        Texts under `own` keys are Culprit's, but not below those of FOREIGN, whose keys are a host's own words.
         """
         return self._value(value, key, frozenset(own), 0)
 
@@ -124,7 +146,7 @@ class Redactor:
         if isinstance(value, Mapping):
             return {
                 name: inside
-                if name in own
+                if name in own and _is_plain(inside)
                 else self._value(inside, str(name), own - own if name in FOREIGN else own, depth + 1)
                 for name, inside in value.items()
             }
@@ -190,6 +212,13 @@ _IN_PROSE = {
     "host": places.hosts,
     "user": places.users,
 }
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether there is no structure in it, in which something of others could stand."""
+    return not isinstance(value, Mapping) and not (
+        isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
+    )
 
 
 def _number(pseudonym: str) -> int:

@@ -37,7 +37,7 @@ class Chapters:
         where = about(one["subject"])
         name = one["measure_title"] + (f" ({where})" if where else "")
         figure = text(compared(one, self.language))
-        return f'{text(name)} <span class="num">{figure}</span>{self.links(one["sources"])}'
+        return f'{text(name)} <span class="num">{figure}</span>{self.links(one["cites"])}'
 
     def answer(self, one: Json) -> str:
         """What a step shows on one host."""
@@ -54,7 +54,7 @@ class Chapters:
             said.append(f' <span class="dim">{text(one["reason"])}</span>')
         if one["note"]:
             said.append(f' <q class="prose">{text(one["note"])}</q>')
-        pins = "".join(self.links(each["sources"]) for each in one["pins"])
+        pins = "".join(self.links(each["cites"]) for each in one["pins"])
         return f"<p>{''.join(said)}{pins}</p>"
 
     def step(self, one: Json) -> str:

@@ -140,7 +140,7 @@ class _Page(Chapters):
     def _verification(self, one: Json) -> str:
         unit = one["unit"]
         outcome = one["outcome"] or one["state"]
-        cited = [each for window in one["windows"] for each in window["sources"]]
+        cited = [each for window in one["windows"] for each in window["cites"]]
         better = f" ({self.word('better.' + one['better'])})" if one["better"] else ""
         between = f" ({share(one['low'])} … {share(one['high'])})" if one["low"] is not None else ""
         load = one["load"]

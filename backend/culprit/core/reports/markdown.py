@@ -84,7 +84,7 @@ class _Text:
                 if answer["verdict"] == "not_collected":
                     continue
                 figures = "; ".join(self._figure(each) for each in answer["numbers"])
-                pins = " ".join(text(source) for each in answer["pins"] for source in each["sources"])
+                pins = " ".join(text(source) for each in answer["pins"] for source in each["cites"])
                 told = (figures, text(answer["reason"]), text(answer["note"]), pins)
                 yield f"  - {text(answer['host'])}: {'; '.join(filter(None, told)) or text(answer['verdict'])}"
         yield ""
@@ -92,7 +92,7 @@ class _Text:
     def _figure(self, one: Json) -> str:
         where = about(one["subject"])
         name = one["measure_title"] + (f" ({where})" if where else "")
-        return f"{text(name)} {text(compared(one, self.language))} {text(' '.join(one['sources']))}".strip()
+        return f"{text(name)} {text(compared(one, self.language))} {text(' '.join(one['cites']))}".strip()
 
     def _fix(self, one: Json) -> Iterator[str]:
         yield f"### {text(one['what'])} ({text(self.word('state.' + one['state']))})"

@@ -158,12 +158,12 @@ def test_a_number_ends_in_its_lines(writer):
     ]
     [ports] = [one for one in numbers if one["measure"] == "ports"]
     sources = {one["id"]: one for one in content["sources"]}
-    source = sources[ports["sources"][0]]
+    source = sources[ports["cites"][0]]
     assert [one["n"] for one in source["lines"]] == [1, 2, 3] and source["state"] == "intact"
     assert [one["cited"] for one in source["lines"]] == [False, True, False]
     assert source["sha256"] in {one["sha256"] for one in content["artifacts"]}
     assert "28000" in source["lines"][1]["text"]
-    assert content["pins"][0]["sources"][0] in sources
+    assert content["pins"][0]["cites"][0] in sources
     assert content["timeline"] and content["fixes"][0]["what"] == "more ports"
 
 
@@ -228,6 +228,7 @@ def test_no_name_is_hidden_in_a_flame_graph(as_, session, desk):
     ref = {"profile_id": str(profile.id), "frames": ["web", "main", f"parse_{HOST}"]}
     desk.post("pins", kind="frame", view="/", ref=ref)
     writer = Writer(desk.client, desk.now["id"])
+    writer.patch(words=["Project Falcon"])
     made = writer.freeze()
     [tree] = made["content"]["trees"]
     assert "parse_host-1" in tree["tree"]["name"] and sum(tree["tree"]["own"]) == 90001

@@ -16,16 +16,16 @@ def content(text: str = "x", **more: Any) -> dict[str, Any]:
     number = {
         "rule": "F-CPU-BUSY", "rule_title": "busy", "measure": "cpu.busy_pct.mean", "measure_title": "busy",
         "value": 97.25, "unit": "pct", "op": ">", "threshold": 80.0, "baseline": 12.0, "n": 300,
-        "subject": {"process": text}, "sources": ["S1"],
+        "subject": {"process": text}, "cites": ["S1"],
     }  # fmt: skip
     answer = {
         "host": text, "verdict": "supports", "by": "rule", "who": text, "note": text, "reason": text,
-        "numbers": [number], "pins": [{"kind": "line", "step": None, "sources": ["S2"]}],
+        "numbers": [number], "pins": [{"kind": "line", "step": None, "cites": ["S2"]}],
     }  # fmt: skip
     step = {"key": "a/b", "asks": "Is it busy?", "verdict": "supports", "answers": [answer]}
     hypothesis = {"key": "a/h", "says": text, "cause": "busy", "state": "likely", "standing": "supported",
                   "grade": "direct", "steps": [step]}  # fmt: skip
-    window = {"host": text, "mean": 1.5, "load": 10.0, "values": [1.0, None, 2.0], "sources": ["S1"]}
+    window = {"host": text, "mean": 1.5, "load": 10.0, "values": [1.0, None, 2.0], "cites": ["S1"]}
     judged = {
         "kind": "plain", "state": "done", "measure": "cpu.busy_pct.mean", "measure_title": "busy", "better": "lower",
         "unit": "pct", "outcome": "verified", "change": -0.5, "low": -0.6, "high": -0.4, "p": 0.01, "bar": 0.2,

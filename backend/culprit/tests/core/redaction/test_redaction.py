@@ -124,6 +124,22 @@ def test_what_a_host_calls_itself_is_never_our_own_word():
     assert after == {"id": "web1", "subject": {"id": "host-1", "from": "address-1"}}
 
 
+def test_own_words_are_texts_and_never_structures():
+    after = Redactor(ALL).value({"sources": [{"text": "web1"}], "id": ["web1"]}, own=["sources", "id"])
+    assert after == {"sources": [{"text": "host-1"}], "id": ["web1"]}
+
+
+def test_what_was_found_by_its_place_is_known_in_a_second_pass():
+    one = Redactor(ALL)
+    texts = ["http://db-42:80/", "user=mallory login: required", "eve.adams@example.com"]
+    before = "db-42 and mallory and eve.adams are required"
+    assert one.text(before) == before
+    for text in texts:
+        one.text(text)
+    one.learn()
+    assert one.text(before) == "host-1 and user-1 and user-3 are required"
+
+
 def test_what_is_too_deep_does_not_leave():
     deep: object = "web1"
     for _ in range(DEEPEST + 5):
