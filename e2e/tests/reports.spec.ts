@@ -1,5 +1,5 @@
-import { expect, test } from "@playwright/test";
 import { pathToFileURL } from "node:url";
+import { expect, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { culprit, OUT, PASSWORD, thisHost, URL } from "../support/platform";
 
@@ -53,7 +53,10 @@ test("a report travels: frozen, approved, read without an account and without a 
   await page.reload();
   await version.getByRole("button", { name: "Share" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click();
-  const link = await page.getByRole("dialog").getByText(/\/r\/[\w-]{43}$/).textContent();
+  const link = await page
+    .getByRole("dialog")
+    .getByText(/\/r\/[\w-]{43}$/)
+    .textContent();
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
   const [kept] = await Promise.all([
     page.waitForEvent("download"),

@@ -39,8 +39,7 @@ const shown = (one: R.Report): MockAnswer => ok({ ...one, may: may() });
 const missing = () => problem(404, "report.not_found", "There is no such report.");
 
 const find = (report: string) => reports.find((one) => one.id === report);
-const holder = (version: string) =>
-  reports.find((one) => one.versions.some((each) => each.id === version));
+const holder = (version: string) => reports.find((one) => one.versions.some((each) => each.id === version));
 
 /** Somebody else froze a version, so that the signed-in person may approve it. */
 export function frozenByOther(report: string): void {
@@ -107,8 +106,7 @@ route("PATCH", "/reports/:id", ({ body }, report = "") => {
   const one = find(report);
   if (!one) return missing();
   const { version, ...given } = body;
-  if (version !== one.version)
-    return problem(409, "report.changed", "changed", { version: one.version });
+  if (version !== one.version) return problem(409, "report.changed", "changed", { version: one.version });
   Object.assign(one, given, { version: one.version + 1, updated_at: new Date().toISOString() });
   return shown(one);
 });

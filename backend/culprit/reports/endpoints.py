@@ -20,7 +20,7 @@ from culprit.infra.db import Db
 from culprit.reports import freeze, pages, queries, read, service, shares
 from culprit.reports.given import Form, ReportCreate, ReportPatch, ShareCreate, Which
 from culprit.reports.schemas import (
-    PreviewRead,
+    ReportPreviewRead,
     ReportRead,
     ReportSummary,
     ShareRead,
@@ -75,11 +75,11 @@ def change_report(
 
 
 @router.get("/reports/{report_id}/preview")
-def preview_report(report_id: UUID, db: Db, actor: CurrentActor, store: Store) -> PreviewRead:
+def preview_report(report_id: UUID, db: Db, actor: CurrentActor, store: Store) -> ReportPreviewRead:
     """What would leave now, and what was replaced in it by what."""
     one = service.found(db, actor, report_id)
     _, told = freeze.look(db, actor, store, one)
-    return PreviewRead(**told)
+    return ReportPreviewRead(**told)
 
 
 @router.get("/reports/{report_id}/preview/page", response_class=Response)

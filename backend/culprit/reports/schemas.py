@@ -109,7 +109,7 @@ class ChangedRead(BaseModel):
     after: str
 
 
-class PreviewRead(BaseModel):
+class ReportPreviewRead(BaseModel):
     """What would leave now, and what was replaced in it. Of the lines those that are other ones, 500 at most."""
 
     content: Json

@@ -40,7 +40,11 @@ describe("reports of an incident", () => {
   it("are begun, written and saved with the version that was seen", async () => {
     const user = userEvent.setup();
     await begun();
-    expect(last("POST", /\/reports$/)).toMatchObject({ title: RICH.title, preset: "customer", language: "en" });
+    expect(last("POST", /\/reports$/)).toMatchObject({
+      title: RICH.title,
+      preset: "customer",
+      language: "en",
+    });
     await user.type(screen.getByLabelText(/^Summary/), "It was the pool.");
     await user.click(screen.getByRole("button", { name: "Add a follow-up" }));
     await user.type(screen.getByRole("textbox", { name: "What is still to be done" }), "alert on it");
@@ -80,7 +84,10 @@ describe("reports of an incident", () => {
     expect(version.getByText("19 places replaced")).toBeVisible();
     expect(version.getByRole("button", { name: "Approve" })).toBeDisabled();
     expect(version.getByRole("button", { name: "Share" })).toBeDisabled();
-    expect(version.getByRole("link", { name: "HTML" })).toHaveAttribute("href", expect.stringContaining("form=html"));
+    expect(version.getByRole("link", { name: "HTML" })).toHaveAttribute(
+      "href",
+      expect.stringContaining("form=html"),
+    );
   });
 
   it("are approved by a second person, shared once, and the link is closed", async () => {

@@ -1142,6 +1142,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Reports
+         * @description The reports of an incident, the newest first.
+         */
+        get: operations["reports_list_reports"];
+        put?: never;
+        /**
+         * Create Report
+         * @description A draft, with what the incident already knows.
+         */
+        post: operations["reports_create_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/runs": {
         parameters: {
             query?: never;
@@ -1648,6 +1672,230 @@ export interface paths {
         get: operations["profiles_get_tree"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-shares/{share_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Share
+         * @description The link opens nothing any more.
+         */
+        delete: operations["reports_revoke_share"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-shares/{share_id}/visits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Visits
+         * @description Who opened a link, the newest first, at most a thousand.
+         */
+        get: operations["reports_list_visits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-versions/{version_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Version
+         * @description A frozen version, as it leaves.
+         */
+        get: operations["reports_get_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-versions/{version_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Version
+         * @description A second person lets it go out.
+         */
+        post: operations["reports_approve_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-versions/{version_id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Version File
+         * @description A frozen version as one file that needs nothing but itself, as Markdown, or as the JSON that was frozen.
+         */
+        get: operations["reports_get_version_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-versions/{version_id}/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Names
+         * @description The private map of a version: {kind: {original: pseudonym}}.
+         */
+        get: operations["reports_get_names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/report-versions/{version_id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Share Version
+         * @description A link for people without an account; its address is told this once.
+         */
+        post: operations["reports_share_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Report
+         * @description A draft, its frozen versions and the links to them.
+         */
+        get: operations["reports_get_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Report
+         * @description The draft is written on; frozen versions stay as they are.
+         */
+        patch: operations["reports_change_report"];
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview Report
+         * @description What would leave now, and what was replaced in it by what.
+         */
+        get: operations["reports_preview_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/preview/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview Page
+         * @description The page that would leave now.
+         */
+        get: operations["reports_preview_page"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Freeze Report
+         * @description Freezes what the draft and the incident say now, redacted, with its SHA-256.
+         */
+        post: operations["reports_freeze_report"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2848,6 +3096,16 @@ export interface components {
             run_id: string;
             /** Stands */
             stands: components["schemas"]["StandRead"][];
+        };
+        /**
+         * ChangedRead
+         * @description A line before and after.
+         */
+        ChangedRead: {
+            /** After */
+            after: string;
+            /** Before */
+            before: string;
         };
         /**
          * CheckRead
@@ -4107,6 +4365,26 @@ export interface components {
             threshold: number | null;
             /** Value */
             value: number | null;
+        };
+        /**
+         * FollowUp
+         * @description What is still to be done, by whom and until when as far as that is known.
+         */
+        FollowUp: {
+            /**
+             * Done
+             * @default false
+             */
+            done: boolean;
+            /** Due */
+            due?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
         };
         /**
          * FramePin
@@ -6582,6 +6860,219 @@ export interface components {
             url: string;
         };
         /**
+         * ReplacedRead
+         * @description An original and what stands for it. For the people of the incident alone.
+         */
+        ReplacedRead: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "secret" | "email" | "word" | "path" | "argument" | "sql" | "host" | "user" | "address" | "symbol";
+            /** Original */
+            original: string;
+            /** Pseudonym */
+            pseudonym: string;
+        };
+        /**
+         * ReportCreate
+         * @description A report of an incident. What is left out is taken from the incident and from the preset.
+         */
+        ReportCreate: {
+            /**
+             * Language
+             * @default en
+             * @enum {string}
+             */
+            language: "en" | "zh";
+            /**
+             * Preset
+             * @default customer
+             * @enum {string}
+             */
+            preset: "internal" | "customer";
+            /** Title */
+            title?: string | null;
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
+        };
+        /**
+         * ReportMay
+         * @description What this person may do with a report, for the buttons. `alone`: a link needs no second person.
+         */
+        ReportMay: {
+            /** Alone */
+            alone: boolean;
+            /** Approve */
+            approve: boolean;
+            /** Edit */
+            edit: boolean;
+            /** Names */
+            names: boolean;
+            /** Share */
+            share: boolean;
+        };
+        /**
+         * ReportPatch
+         * @description What changes in the draft. `kinds` are what is redacted; another preset brings its own.
+         */
+        ReportPatch: {
+            /** Detected At */
+            detected_at?: string | null;
+            /** Follow Ups */
+            follow_ups?: components["schemas"]["FollowUp"][] | null;
+            /** Impact */
+            impact?: string | null;
+            /** Kinds */
+            kinds?: ("secret" | "email" | "word" | "path" | "argument" | "sql" | "host" | "user" | "address" | "symbol")[] | null;
+            /** Language */
+            language?: ("en" | "zh") | null;
+            /** Mitigated At */
+            mitigated_at?: string | null;
+            /** Preset */
+            preset?: ("internal" | "customer") | null;
+            /** Summary */
+            summary?: string | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+            /** Words */
+            words?: string[] | null;
+            /** Zone */
+            zone?: string | null;
+        };
+        /**
+         * ReportPreviewRead
+         * @description What would leave now, and what was replaced in it. Of the lines those that are other ones, 500 at most.
+         */
+        ReportPreviewRead: {
+            /** Changed */
+            changed: components["schemas"]["ChangedRead"][];
+            /** Content */
+            content: {
+                [key: string]: unknown;
+            };
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /** Replaced */
+            replaced: components["schemas"]["ReplacedRead"][];
+        };
+        /**
+         * ReportRead
+         * @description A draft, the versions that were frozen of it and the links to them.
+         */
+        ReportRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /** Detected At */
+            detected_at: string | null;
+            /** Follow Ups */
+            follow_ups: components["schemas"]["FollowUp"][];
+            /** Frozen */
+            frozen: number;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Impact */
+            impact: string;
+            /**
+             * Incident Id
+             * Format: uuid
+             */
+            incident_id: string;
+            /** Kinds */
+            kinds: ("secret" | "email" | "word" | "path" | "argument" | "sql" | "host" | "user" | "address" | "symbol")[];
+            /**
+             * Language
+             * @enum {string}
+             */
+            language: "en" | "zh";
+            may: components["schemas"]["ReportMay"];
+            /** Mitigated At */
+            mitigated_at: string | null;
+            /** Number */
+            number: number;
+            /**
+             * Preset
+             * @enum {string}
+             */
+            preset: "internal" | "customer";
+            /** Shares */
+            shares: components["schemas"]["ShareRead"][];
+            /** Summary */
+            summary: string;
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+            /** Versions */
+            versions: components["schemas"]["VersionSummary"][];
+            /** Words */
+            words: string[];
+            /** Zone */
+            zone: string;
+        };
+        /**
+         * ReportSummary
+         * @description A report in a list.
+         */
+        ReportSummary: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /** Frozen */
+            frozen: number;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Incident Id
+             * Format: uuid
+             */
+            incident_id: string;
+            /**
+             * Language
+             * @enum {string}
+             */
+            language: "en" | "zh";
+            /**
+             * Preset
+             * @enum {string}
+             */
+            preset: "internal" | "customer";
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+        };
+        /**
          * RowPin
          * @description A row.
          */
@@ -7066,6 +7557,61 @@ export interface components {
             source?: (components["schemas"]["NoSource"] | components["schemas"]["PrometheusSource"] | components["schemas"]["AccessLogSource"] | components["schemas"]["AcceptsSource"]) | null;
             /** Token */
             token?: string | null;
+        };
+        /**
+         * ShareCreate
+         * @description A link that ends after some days. `note` says whom it is for.
+         */
+        ShareCreate: {
+            /**
+             * Days
+             * @default 14
+             */
+            days: number;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+        };
+        /**
+         * ShareRead
+         * @description A link without its token. `open`: it shows the report now. `url` is told once, to whoever made it.
+         */
+        ShareRead: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Note */
+            note: string;
+            /** Number */
+            number: number;
+            /** Open */
+            open: boolean;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Url */
+            url?: string | null;
+            /**
+             * Version Id
+             * Format: uuid
+             */
+            version_id: string;
+            /** Visits */
+            visits: number;
         };
         /**
          * SourceCheck
@@ -7850,6 +8396,101 @@ export interface components {
             version: number;
         };
         /**
+         * VersionRead
+         * @description A frozen version with what it says.
+         */
+        VersionRead: {
+            /** Approved At */
+            approved_at: string | null;
+            approved_by: components["schemas"]["PersonRef"] | null;
+            /** Content */
+            content: {
+                [key: string]: unknown;
+            };
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Intact */
+            intact: boolean;
+            /** Number */
+            number: number;
+            /**
+             * Report Id
+             * Format: uuid
+             */
+            report_id: string;
+            /** Sha256 */
+            sha256: string;
+            /** Size */
+            size: number;
+        };
+        /**
+         * VersionSummary
+         * @description A frozen version. `intact`: its bytes are those of its SHA-256. `counts`: how much of each kind was replaced.
+         */
+        VersionSummary: {
+            /** Approved At */
+            approved_at: string | null;
+            approved_by: components["schemas"]["PersonRef"] | null;
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["PersonRef"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Intact */
+            intact: boolean;
+            /** Number */
+            number: number;
+            /**
+             * Report Id
+             * Format: uuid
+             */
+            report_id: string;
+            /** Sha256 */
+            sha256: string;
+            /** Size */
+            size: number;
+        };
+        /**
+         * VisitRead
+         * @description Somebody opened a link.
+         */
+        VisitRead: {
+            /** Address */
+            address: string;
+            /** Agent */
+            agent: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Form */
+            form: string;
+        };
+        /**
          * VisualRead
          * @description One picture. `body` is null where there is no data; `reason` then says why.
          *
@@ -7936,6 +8577,14 @@ export interface components {
             needs: components["schemas"]["NeedsRead"];
             /** Shows */
             shows: string;
+        };
+        /**
+         * Which
+         * @description Nothing but the version of the draft that the person saw.
+         */
+        Which: {
+            /** Version */
+            version: number;
         };
         /**
          * WindowRead
@@ -12877,6 +13526,140 @@ export interface operations {
             };
         };
     };
+    reports_list_reports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportSummary"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_create_report: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_add_runs: {
         parameters: {
             query?: never;
@@ -14731,6 +15514,790 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TreeRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_revoke_share: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_list_visits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VisitRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_get_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_approve_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_get_version_file: {
+        parameters: {
+            query?: {
+                form?: "html" | "markdown" | "json";
+            };
+            header?: never;
+            path: {
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_get_names: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: string;
+                        };
+                    };
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_share_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                version_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_get_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_change_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_preview_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportPreviewRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_preview_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    reports_freeze_report: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Which"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionRead"];
                 };
             };
             /** @description Refused */

@@ -3,8 +3,8 @@ import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { FollowUp, Report } from "../../client/reports";
-import { TimeField } from "../../components/TimeField";
 import { ErrorLine } from "../../components/States";
+import { TimeField } from "../../components/TimeField";
 import { useWriteReport } from "../../lib/reports";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
 import classes from "./Reports.module.css";
@@ -116,7 +116,6 @@ function FollowUps({ rows, onChange, locked }: RowsProps) {
     <fieldset className={classes.stack} disabled={locked}>
       <legend>{t("reports.followUps.title")}</legend>
       {rows.map((one, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a follow-up is its place in the list
         <div key={n} className={classes.followUp}>
           <Checkbox
             aria-label={t("reports.followUps.done", { what: one.what })}

@@ -17,12 +17,7 @@ export function Preview({ report }: { report: Report }) {
     <Panel
       title={t("reports.redaction.title")}
       aside={
-        <Anchor
-          href={`/api/v1/reports/${report.id}/preview/page`}
-          target="_blank"
-          rel="noreferrer"
-          size="sm"
-        >
+        <Anchor href={`/api/v1/reports/${report.id}/preview/page`} target="_blank" rel="noreferrer" size="sm">
           {t("reports.redaction.page")}
         </Anchor>
       }

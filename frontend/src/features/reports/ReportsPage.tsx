@@ -14,8 +14,8 @@ import { useIncident } from "../../lib/incidents";
 import { useMay } from "../../lib/queries";
 import { useNewReport, useReports } from "../../lib/reports";
 import { flagField, useUrlState } from "../../lib/urlState";
-import classes from "./Reports.module.css";
 import { LanguageField, PresetField, ZoneField } from "./ReportFields";
+import classes from "./Reports.module.css";
 
 const FIELDS = { add: flagField };
 

@@ -48,7 +48,9 @@ export function Shares({ report }: { report: Report }) {
                   {one.open ? (
                     <Mark tone="ok">{t("reports.shares.until", { at: time.iso(one.expires_at) })}</Mark>
                   ) : (
-                    <Mark tone="off">{t(one.revoked_at ? "reports.shares.revoked" : "reports.shares.over")}</Mark>
+                    <Mark tone="off">
+                      {t(one.revoked_at ? "reports.shares.revoked" : "reports.shares.over")}
+                    </Mark>
                   )}
                 </td>
                 <td className="num right">
@@ -95,7 +97,6 @@ function Visits({ share, onClose }: { share: ReportShare; onClose: () => void })
               </thead>
               <tbody>
                 {rows.map((one, n) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: two visits may be alike in everything
                   <tr key={n}>
                     <td>
                       <Ago at={one.at} />
