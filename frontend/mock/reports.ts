@@ -69,7 +69,8 @@ function freeze(one: R.Report, by = actor()): R.ReportVersion {
 route("GET", "/incidents/:id/reports", (_, incident) =>
   ok(reports.filter((one) => one.incident_id === incident)),
 );
-route("POST", "/incidents/:id/reports", ({ body }, incident = "") => {
+/** A new draft, as somebody begins it. */
+export function begin(incident: string, body: Record<string, unknown> = {}): R.Report {
   const at = new Date().toISOString();
   const made: R.Report = {
     id: id("report", reports.length),
@@ -96,8 +97,9 @@ route("POST", "/incidents/:id/reports", ({ body }, incident = "") => {
     may: may(),
   };
   reports.unshift(made);
-  return ok(made, 201);
-});
+  return made;
+}
+route("POST", "/incidents/:id/reports", ({ body }, incident = "") => ok(begin(incident, body), 201));
 route("GET", "/reports/:id", (_, report = "") => {
   const one = find(report);
   return one ? shown(one) : missing();

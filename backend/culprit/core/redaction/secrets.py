@@ -47,9 +47,12 @@ _NOT_SAID = frozenset(
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{20,8192}")
 _SEPARATORS = re.compile(r"[+/=_-]+")
 
-ALTERNATES = 0.3
-"""How often letter case or letter and digit change from one character to the next: at random 40 to 60 %, in names of
-functions and files below 25 %."""
+ALTERNATES, ALTERNATES_WITH_DIGITS = 0.4, 0.22
+"""How often letter case or letter and digit change from one character to the next: dice make 40 to 60 %, names of
+functions and files below 25 %; with several digits among the letters less suffices."""
+
+SHORTEST, PIECE = 20, 6.5
+"""Characters of what may be random, and of its pieces on average: a UUID has 6.4 and is no secret."""
 
 
 def secrets(text: str, *, unlikely: bool = True) -> Iterator[Span]:
@@ -87,11 +90,11 @@ def random_like(run: str) -> bool:
     """Whether nobody writes so: letters and digits change about as often as dice make them."""
     pieces = [piece for piece in _SEPARATORS.split(run) if piece]
     joined = "".join(pieces)
-    if len(joined) < 20 or len(joined) / len(pieces) < 8 or len(set(joined)) < 9:
+    if len(joined) < SHORTEST - 2 or len(joined) / len(pieces) < PIECE or len(set(joined)) < 9:
         return False
     digits = sum(map(str.isdigit, joined))
-    if digits < 2 or digits == len(joined):
+    if digits == len(joined):
         return False
     classes = [0 if one.isdigit() else 1 if one.islower() else 2 for one in joined]
-    changes = sum(a != b for a, b in pairwise(classes))
-    return changes / (len(classes) - 1) >= ALTERNATES
+    share = sum(a != b for a, b in pairwise(classes)) / (len(classes) - 1)
+    return share >= ALTERNATES or (share >= ALTERNATES_WITH_DIGITS and digits >= 2)
