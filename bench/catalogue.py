@@ -32,13 +32,19 @@ COMMAND = "./culprit bench score --only"
 
 def promises() -> dict[str, list[Json]]:
     """Sections as in docs/promises.yaml."""
-    rounds = json.loads(SCORE.read_text())["rounds"] if SCORE.exists() else []
+    rounds = latest(json.loads(SCORE.read_text())["plays"]) if SCORE.exists() else []
     return {
         "Collectors": [_collector(name) for name in sorted(COLLECTORS)],
         "Rules": _rules(),
         "Causes": [_cause(name, rounds) for name in sorted(CAUSES)],
         "Faults": [_fault(name, rounds) for name in sorted(scenarios())],
     }
+
+
+def latest(plays: list[Json]) -> list[Json]:
+    """The rounds that speak of the rules as they are now: of each scenario, those of the last play that has it."""
+    last = {one["scenario"]: at for at, play in enumerate(plays) for one in play["rounds"]}
+    return [one for at, play in enumerate(plays) for one in play["rounds"] if last[one["scenario"]] == at]
 
 
 def _collector(name: str) -> Json:
@@ -81,8 +87,8 @@ def _rule(name: str, states: dict[str, list[str]]) -> Json:
 
 
 def _cause(name: str, rounds: list[Json]) -> Json:
-    mine = [one for one in rounds if one["truth"] == [name]]
     scenario_ids = sorted(key for key, one in scenarios().items() if one.causes == (name,))
+    mine = [one for one in rounds if one["scenario"] in scenario_ids]
     if not scenario_ids:
         return {
             "promise": name,

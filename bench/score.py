@@ -1,7 +1,8 @@
 """How often the right cause is named: real faults on hosts of the lab, diagnosed over SSH by a real platform.
 
     python -m bench.score [--only ID ...] [--kinds fault blind lookalike healthy] [--rounds N] [--seed N]
-                          [--healthy N] [--stacked N] [--herrings N] [--twice] [--save FILE] [--home DIR]
+                          [--healthy N] [--stacked N] [--herrings N] [--twice] [--save FILE [--add]]
+                          [--home DIR]
 
 Every round starts a host, lets it run healthy, makes it sick with parameters drawn at random, asks
 `POST /diagnoses`, and compares the answer with what the scenario declares. Order and parameters come from the seed,
@@ -39,11 +40,15 @@ Json = dict[str, Any]
 KINDS = ("fault", "blind", "lookalike", "healthy")
 #: Next to nothing to do: distracts from nothing.
 IDLE = "idle"
+COUNTS = ("sample", "healthy", "stacked", "herrings")
 
 
 @dataclass(slots=True)
 class Round:
-    """One diagnosis of one known illness. `error` says what kept it from being one."""
+    """One diagnosis of one known illness. `error` says what kept it from being one.
+
+    `evaluated_ms`: how long all rules took, for each capture of the diagnosis.
+    """
 
     scenario: str
     kind: str
@@ -57,6 +62,7 @@ class Round:
     grounded: int = 0
     ungrounded: list[str] = field(default_factory=list)
     hurt: Json = field(default_factory=dict)
+    evaluated_ms: list[float] = field(default_factory=list)
     error: str = ""
 
     @property
@@ -106,6 +112,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="0 draws one")
     parser.add_argument("--seconds", type=int, default=8, help="of the first stage")
     parser.add_argument("--save", type=Path, help="the rounds as JSON; the table beside it as .md")
+    parser.add_argument("--add", action="store_true", help="to what --save holds already, as one more play")
     parser.add_argument("--proven", action="store_true", help="only faults that a cause names as its proof")
     parser.add_argument("--no-guests", action="store_true", help="leave out what needs a machine of its own")
     parser.add_argument("--junit", type=Path, help="every round as a test of a JUnit file")
@@ -119,6 +126,8 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     todo = _plan(options, random.Random(seed))
     rounds: list[Round] = []
+    play = {"seed": seed, "planned": len(todo), "asked": _asked(options, seed)}
+    earlier = _plays(options.save) if options.save and options.add else []
     with _platform(options.home) as platform:
         for number, (chosen, its_seed) in enumerate(todo, 1):
             one = _round(platform, chosen, its_seed, options.seconds)
@@ -128,18 +137,34 @@ def main() -> int:
             rounds.append(one)
             print(f"{number}/{len(todo)} {_line(one)}", flush=True)
             if options.save:
-                options.save.write_text(
-                    json.dumps(
-                        {"seed": seed, "planned": len(todo), "rounds": [asdict(r) for r in rounds]}, indent=1
-                    )
-                )
+                plays = [*earlier, {**play, "rounds": [asdict(each) for each in rounds]}]
+                options.save.write_text(json.dumps({"plays": plays}, indent=1))
     if options.junit:
         options.junit.write_text(junit(rounds, seed))
-    text = markdown([_record(one) for one in rounds], seed, len(todo))
+    plays = [*earlier, {**play, "rounds": [asdict(each) for each in rounds]}]
+    text = markdown([{**one, "rounds": [_record(each) for each in one["rounds"]]} for one in plays])
     print(text)
     if options.save:
         options.save.with_suffix(".md").write_text(text)
     return 0 if rounds and all(one.good for one in rounds) else 1
+
+
+def _asked(options: argparse.Namespace, seed: int) -> str:
+    """The options that decide what is played."""
+    lists = {
+        "only": options.only,
+        "kinds": options.kinds if options.kinds != list(KINDS) else [],
+        "rounds": [options.rounds] if options.rounds > 1 else [],
+        **{name: [getattr(options, name)] for name in COUNTS if getattr(options, name)},
+    }
+    return f"--seed {seed}" + "".join(
+        f" --{name} {' '.join(map(str, one))}" for name, one in lists.items() if one
+    )
+
+
+def _plays(path: Path) -> list[Json]:
+    """What earlier plays left in the file."""
+    return list(json.loads(path.read_text())["plays"]) if path.exists() else []
 
 
 def _plan(options: argparse.Namespace, rng: random.Random) -> list[tuple[list[Scenario], int]]:
@@ -238,7 +263,9 @@ def _diagnosed(
         return
     result = answer["result"]
     done.named = [(one["id"], one["confidence"]) for one in result["causes"]]
-    done.null = platform.null_model(result["runs"], RULES)
+    findings = platform.findings(result["runs"])
+    done.evaluated_ms = [one["elapsed_ms"] for one in findings]
+    done.null = platform.null_model(findings, RULES)
     ground = platform.ground(result)
     done.cited, done.grounded, done.ungrounded = ground.cited, ground.good, ground.bad
 
@@ -269,8 +296,9 @@ def junit(rounds: Sequence[Round], seed: int) -> str:
     return ElementTree.tostring(suite, encoding="unicode")
 
 
-def _record(one: Round) -> Json:
-    return asdict(one) | {
+def _record(stored: Json) -> Json:
+    one = Round(**stored)
+    return stored | {
         "top1": one.top1, "top3": one.top3, "wrong": one.wrong, "all_found": one.all_found,
         "null_right": one.null in one.truth if one.truth else not one.null,
     }  # fmt: skip

@@ -65,16 +65,14 @@ class Platform:
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        self.http = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=60)
+        # A connection for each question: the server closes idle ones, and a flood of the lab delays that news.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        base = f"{url.rstrip('/')}/api/v1"
+        self.http = httpx2.Client(base_url=base, headers=headers, timeout=60, limits=limits)
         self.networks: set[str] = set()
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of an answer. A connection that a flood of the lab cut is made anew: asking changes nothing."""
-        for _ in range(2):
-            try:
-                return self.http.get(path, params=query).raise_for_status().json()
-            except httpx2.TransportError:
-                time.sleep(0.5)
+        """The JSON of an answer."""
         return self.http.get(path, params=query).raise_for_status().json()
 
     def post(self, path: str, body: Json) -> Any:
@@ -121,11 +119,15 @@ class Platform:
             read = self.get(f"/diagnoses/{read['id']}")
         return dict(read)
 
-    def null_model(self, runs: Sequence[str], rules: Mapping[str, Rule]) -> str:
+    def findings(self, runs: Sequence[str]) -> list[Json]:
+        """What every rule said of each run, and how long it took to ask them all."""
+        return [self.get(f"/runs/{run}/findings") for run in runs]
+
+    @staticmethod
+    def null_model(findings: Sequence[Json], rules: Mapping[str, Rule]) -> str:
         """The cause of the number that is furthest beyond its threshold, whatever the number is worth."""
         best, worst = "", 0.0
-        for run in runs:
-            told = self.get(f"/runs/{run}/findings")
+        for told in findings:
             for one in (*told["findings"], *told["quiet"]):
                 rule = rules.get(one["rule"])
                 if rule is None or not rule.causes or not one["numbers"]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.contract import Text
-from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
 from culprit.core.rules.measures import disk as of
 
 _WAITING = (
@@ -117,8 +117,13 @@ _WAITING = (
             ("warn", Limit("warn", 4.0, "the case study of a high load: 4")),
             ("critical", Limit("critical", 16.0, "own")),
         ),
-        also=(
-            Condition(of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")),
+        guards=(
+            Guard(
+                Condition(
+                    of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")
+                ),
+                Sentence("guard.disk_busy"),
+            ),
         ),
         grade=Grade.MECHANISM,
         causes=("dstate-pileup",),

@@ -60,7 +60,8 @@ def parse(collector: str, parts: Mapping[str, Any], context: Context) -> Parsed:
 
 def view(step: Json, texts: str = "parts", parser: Parse = parse, change: Callable[[str], str] = str) -> View:
     facts = step.get("facts", {})
-    parsed, profiles = {}, {}
+    parsed: dict[str, Parsed] = {}
+    profiles: dict[str, Profile] = {}
     given = dict(step.get(texts, {}))
     if texts == "parts":
         given |= {name: captured(name, folder) for name, folder in step.get("fixture", {}).items()}
