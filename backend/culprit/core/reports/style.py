@@ -20,7 +20,7 @@ p{margin:.4rem 0}.dim{color:var(--dim)}.lead{font-size:1.05rem;white-space:pre-w
 a{color:var(--accent);text-decoration-thickness:1px;text-underline-offset:2px}
 table{border-collapse:collapse;width:100%;margin:.5rem 0}
 th,td{text-align:left;vertical-align:top;padding:.25rem .6rem .25rem 0;border-bottom:1px solid var(--rule)}
-th{font-weight:600;color:var(--dim);font-size:.85rem}
+th{font-weight:600;color:var(--dim);font-size:.85rem;white-space:nowrap}
 td.num,th.num{text-align:right;white-space:nowrap}
 ul{padding-left:1.2rem;margin:.3rem 0}li{margin:.2rem 0}
 .tag{font-size:.8rem;border:1px solid var(--rule);border-radius:3px;padding:0 .35rem;white-space:nowrap}
