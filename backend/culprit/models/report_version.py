@@ -14,7 +14,7 @@ from culprit.models.base import Base, CreatedAt, Id, Json, JsonList
 class ReportVersion(Base):
     """A report as it was at one moment, redacted, for ever: the database lets nobody change it.
 
-    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those very bytes. `names` is the private map of
+    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those bytes. `names` is the private map of
     pseudonyms, {kind: {original: pseudonym}} as JSON text, which never leaves. `hosts` are the ids of the hosts that it
     tells of: who may not see one of them may not see it. `counts` says how much of each kind was replaced.
     `approved_by` is a second person.
