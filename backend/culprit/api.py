@@ -22,6 +22,7 @@ from culprit.kit.problem import RESPONSES
 from culprit.oncall import endpoints as oncall
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
+from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
@@ -46,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     mute_endpoints.router,
     schedules.router,
     oncall.router,
+    reports.router,
     visuals.router,
     fleet.router,
     context.router,

@@ -50,6 +50,8 @@ class Settings(BaseSettings):
     lease_seconds: int = Field(default=30, ge=5, le=300, validation_alias="CULPRIT_LEASE_SECONDS")
     parse_concurrency: int = Field(default=2, ge=1, le=64, validation_alias="CULPRIT_PARSE_CONCURRENCY")
     session_hours: int = Field(default=24 * 7, ge=1, validation_alias="CULPRIT_SESSION_HOURS")
+    # Whether a report needs a second person's approval before a link shows it to people without an account.
+    report_approval: bool = Field(default=True, validation_alias="CULPRIT_REPORT_APPROVAL")
     log_level: str = Field(default="INFO", validation_alias="CULPRIT_LOG_LEVEL")
 
     @property

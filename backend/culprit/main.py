@@ -17,6 +17,7 @@ from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
+from culprit.reports import public as reports
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
@@ -60,6 +61,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
     problem.install(app)
     app.include_router(health.router)
     app.include_router(api_router())
+    app.include_router(reports.router)
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
@@ -73,6 +75,7 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
+    app.state.report_gate = reports.Gate()
     app.state.registry = health.registry(app.state.database)
 
 

@@ -95,6 +95,7 @@ const MAY: Record<T.Role, string[]> = {
     "incident.read",
     "schedule.read",
     "oncall.read",
+    "report.read",
     "token.own",
   ],
   investigator: [
@@ -107,8 +108,18 @@ const MAY: Record<T.Role, string[]> = {
     "host.check",
     "incident.edit",
     "demo.busy",
+    "report.edit",
+    "report.names",
+    "report.share",
   ],
-  oncall: ["capture.deep", "incident.resolve", "schedule.manage", "maintenance.manage", "oncall.override"],
+  oncall: [
+    "capture.deep",
+    "incident.resolve",
+    "schedule.manage",
+    "maintenance.manage",
+    "oncall.override",
+    "report.approve",
+  ],
   admin: [
     "capture.ptrace",
     "host.enrol",

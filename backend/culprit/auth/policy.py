@@ -43,6 +43,11 @@ ACTIONS: Mapping[str, str] = {
     "oncall.read": "viewer",
     "oncall.override": "oncall",
     "oncall.manage": "admin",
+    "report.read": "viewer",
+    "report.edit": "investigator",
+    "report.names": "investigator",  # what was replaced, by its pseudonym
+    "report.share": "investigator",
+    "report.approve": "oncall",
     "host.check": "investigator",
     "demo.busy": "investigator",
     "host.enrol": "admin",

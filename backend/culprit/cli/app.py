@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, demo, diagnose, files, hosts, incidents, playbooks, schedules, shapes
+from culprit.cli import captures, demo, diagnose, files, hosts, incidents, playbooks, reports, schedules, shapes
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -28,6 +28,9 @@ app.add_typer(playbooks.app, name="playbook", help="Checklists that lead from a 
 app.add_typer(incidents.app, name="incident", help="What is being investigated, and on what evidence.")
 app.add_typer(schedules.app, name="schedule", help="What is captured while nobody watches, and when not.")
 app.add_typer(schedules.oncall, name="oncall", help="Who is on call, now and next.")
+app.add_typer(
+    reports.app, name="report", help="What others read of an incident: frozen, redacted, shared by link."
+)
 captures.register(app)
 files.register(app)
 diagnose.register(app)

@@ -64,7 +64,7 @@ def new(  # noqa: PLR0917
 @app.command()
 def show(incident: Which, as_json: AsJson = False) -> None:
     """The chain: steps with their verdicts, what is missing, and what to do next."""
-    _tell(_find(Server(find_target()), incident), as_json=as_json)
+    _tell(find_incident(Server(find_target()), incident), as_json=as_json)
 
 
 @app.command()
@@ -79,7 +79,7 @@ def step(
 ) -> None:
     """Collect what a step needs; what the incident knows of where to look need not be said."""
     server = Server(find_target())
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     proposed = now["next"] or {}
     wanted = key or proposed.get("step")
     host_id = find_host(server, host)["id"] if host else proposed.get("host_id")
@@ -102,7 +102,7 @@ def verdict(  # noqa: PLR0917
     """Say what a step shows."""
     server = Server(find_target())
     host_id = find_host(server, host)["id"] if host else None
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     body = {"step": key, "verdict": says, "pins": pin or [], "host_id": host_id, "note": note}
     _tell(_post(server, now, "verdicts", **body), as_json=as_json)
 
@@ -121,7 +121,7 @@ def fix(  # noqa: PLR0917
 ) -> None:
     """Write down a fix, or that it was applied."""
     server = Server(find_target())
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     if applied:
         body = {"version": now["version"], "state": "applied"}
         _tell(server.patch(f"/incidents/{now['id']}/fixes/{what}", body), as_json=as_json)
@@ -144,7 +144,7 @@ def verify(
     """Ask whether a fix helped."""
     server = Server(find_target())
     host_id = find_host(server, control)["id"] if control else None
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     kind = "control" if control else "plain"
     wanted = {"kind": kind, "control_host_id": host_id, "bar": bar}
     _tell(_post(server, now, f"fixes/{fix_id}/verify", **wanted), as_json=as_json)
@@ -159,7 +159,7 @@ def waive(
 ) -> None:
     """Leave steps of one playbook unanswered, for one reason."""
     server = Server(find_target())
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     _tell(_post(server, now, "waivers", steps=steps, reason=reason), as_json=as_json)
 
 
@@ -173,7 +173,7 @@ def aside(
 ) -> None:
     """Set a playbook aside with all that it still asks, or take it up again."""
     server = Server(find_target())
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     body = {"version": now["version"], "aside": not back, "reason": reason}
     _tell(server.patch(f"/incidents/{now['id']}/playbooks/{playbook}", body), as_json=as_json)
 
@@ -187,12 +187,12 @@ def state(
 ) -> None:
     """Take an incident one state on, or back to an earlier one with a reason."""
     server = Server(find_target())
-    now = _find(server, incident)
+    now = find_incident(server, incident)
     body = {"version": now["version"], "state": to, "reason": reason}
     _tell(server.patch(f"/incidents/{now['id']}", body), as_json=as_json)
 
 
-def _find(server: Server, wanted: str) -> Json:
+def find_incident(server: Server, wanted: str) -> Json:
     """An incident by number or id. Raises Stop."""
     number = wanted.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 18:

@@ -33,6 +33,10 @@ from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
+from culprit.models.report import Report
+from culprit.models.report_share import ReportShare
+from culprit.models.report_version import ReportVersion
+from culprit.models.report_visit import ReportVisit
 from culprit.models.result_table import ResultTable
 from culprit.models.rotation import Rotation
 from culprit.models.run import Run
@@ -86,6 +90,10 @@ __all__ = [
     "Preflight",
     "Profile",
     "ProfileDiff",
+    "Report",
+    "ReportShare",
+    "ReportVersion",
+    "ReportVisit",
     "ResultTable",
     "Rotation",
     "Run",

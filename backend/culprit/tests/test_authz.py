@@ -38,6 +38,8 @@ from culprit.models import (
     Preflight,
     Profile,
     ProfileDiff,
+    Report,
+    ReportShare,
     Rotation,
     Run,
     RunCollector,
@@ -45,6 +47,7 @@ from culprit.models import (
     ScheduleHost,
     StepVerdict,
 )
+from culprit.tests.support.reports import frozen
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -236,6 +239,20 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
         True,
     ),
     ("DELETE", "/mutes/{mute_id}"): ("oncall", None, "", True),
+    ("GET", "/incidents/{incident_id}/reports"): ("viewer", None, "", True),
+    ("POST", "/incidents/{incident_id}/reports"): ("investigator", {}, "", True),
+    ("GET", "/reports/{report_id}"): ("viewer", None, "", True),
+    ("PATCH", "/reports/{report_id}"): ("investigator", {"version": 1}, "", True),
+    ("GET", "/reports/{report_id}/preview"): ("investigator", None, "", True),
+    ("GET", "/reports/{report_id}/preview/page"): ("investigator", None, "", True),
+    ("POST", "/reports/{report_id}/versions"): ("investigator", {"version": 1}, "", True),
+    ("GET", "/report-versions/{version_id}"): ("viewer", None, "", True),
+    ("GET", "/report-versions/{version_id}/file"): ("viewer", None, "?form=markdown", True),
+    ("GET", "/report-versions/{version_id}/names"): ("investigator", None, "", True),
+    ("POST", "/report-versions/{version_id}/approve"): ("oncall", None, "", True),
+    ("POST", "/report-versions/{version_id}/shares"): ("investigator", {"days": 1}, "", True),
+    ("GET", "/report-shares/{share_id}/visits"): ("investigator", None, "", True),
+    ("DELETE", "/report-shares/{share_id}"): ("investigator", None, "", True),
     ("GET", "/causes/outcomes"): ("viewer", None, "", False),
     ("GET", "/schedules"): ("viewer", None, "", False),
     ("POST", "/schedules"): (
@@ -373,12 +390,20 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         session.add_all([hypothesis, verdict, pin, link, named])
         session.flush()
         fix = Fix(incident_id=incident.id, what="x")
-        session.add(fix)
+        report = Report(incident_id=incident.id, title="r", kinds=[], words=[], follow_ups=[])
+        session.add_all([fix, report])
+        session.flush()
+        version = frozen(report.id, [str(host.id)])
+        session.add(version)
+        session.flush()
+        share = ReportShare(version_id=version.id, token_hash=host.id.bytes, expires_at=now())
+        session.add(share)
         session.flush()
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
-                "window": window, "rotation": rotation}  # fmt: skip
+                "window": window, "rotation": rotation, "report": report, "version": version,
+                "share": share}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {
         name: str(uuid7())

@@ -79,6 +79,12 @@ const incident = screen(
   () => import("../features/incidents/IncidentPage"),
   "IncidentPage",
 );
+const reports = screen(
+  "/incidents/$incidentId/reports",
+  () => import("../features/reports/ReportsPage"),
+  "ReportsPage",
+);
+const report = screen("/reports/$reportId", () => import("../features/reports/ReportPage"), "ReportPage");
 const fleet = screen("/fleet", () => import("../features/fleet/FleetPage"), "FleetPage");
 const rules = screen("/rules", () => import("../features/rules/RulesPage"), "RulesPage");
 const playbooks = screen("/playbooks", () => import("../features/playbooks/PlaybooksPage"), "PlaybooksPage");
@@ -120,6 +126,8 @@ const routeTree = root.addChildren([
     diagnosis,
     incidents,
     incident,
+    reports,
+    report,
     fleet,
     rules,
     playbooks,

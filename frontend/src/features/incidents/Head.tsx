@@ -3,7 +3,7 @@ import { EllipsisVertical } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { INCIDENT_STATES, type Incident, type Person } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
-import { Link } from "../../components/Link";
+import { ButtonLink, Link } from "../../components/Link";
 import { Mark, Tag } from "../../components/Mark";
 import { cx } from "../../core/cx";
 import { PlayTag } from "./Aside";
@@ -99,6 +99,13 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
     <>
       <People people={incident.people} />
       <Autopilot incident={incident} />
+      <ButtonLink
+        variant="default"
+        to="/incidents/$incidentId/reports"
+        params={{ incidentId: incident.id } as never}
+      >
+        {t("reports.open")}
+      </ButtonLink>
       {on && mayGo(on) && (
         <Button variant="default" onClick={() => view.set({ act: "state", what: on })}>
           {t(`incidents.to.${on}`)}

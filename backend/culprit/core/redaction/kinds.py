@@ -1,0 +1,49 @@
+"""The words of redaction: what is looked for, who is known by name, and where something was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+KINDS = ("secret", "email", "word", "path", "argument", "sql", "host", "user", "address", "symbol")
+"""In the order of their right: where two of them overlap, the whole is called by the earlier one."""
+
+EVERYTHING = frozenset(KINDS)
+PRESETS: Mapping[str, frozenset[str]] = {
+    "internal": frozenset({"secret", "word"}),
+    "customer": EVERYTHING - {"symbol"},
+}
+"""internal: colleagues may know the hosts, nobody may know a password. customer: nothing that names anybody."""
+
+NAMES: Mapping[str, str] = {
+    "secret": "secret",
+    "email": "mail",
+    "word": "name",
+    "path": "path",
+    "argument": "argument",
+    "sql": "literal",
+    "host": "host",
+    "user": "user",
+    "address": "address",
+    "symbol": "function",
+}
+"""What a pseudonym of each kind begins with, as in host-3."""
+
+
+class Span(NamedTuple):
+    """A place in a text that must not leave."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is replaced: kinds, and names that only Culprit knows to be names."""
+
+    kinds: frozenset[str] = EVERYTHING
+    hosts: frozenset[str] = field(default_factory=frozenset)
+    users: frozenset[str] = field(default_factory=frozenset)
+    words: frozenset[str] = field(default_factory=frozenset)

@@ -1,0 +1,61 @@
+"""Known names in a text: one expression shaped as a tree, so that 500 names cost no more than their letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+ANYWHERE = 5
+"""A name of so many characters, not all of them letters, is replaced inside other words too; others where they stand
+alone: a host may be called cache."""
+
+_NOTHING = re.compile(r"(?!)")
+_END = ""
+
+
+def expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern[str]:
+    """Matches any of `names`, in any case, the longest first; with `alone` never inside other words."""
+    wanted = sorted({name.strip().lower() for name in names if name.strip()})
+    if not wanted:
+        return _NOTHING
+    inside = {name for name in wanted if len(name) >= ANYWHERE and not name.isalpha() and not alone}
+    long = [name for name in wanted if name in inside]
+    short = [name for name in wanted if name not in inside]
+    parts = []
+    if long:
+        parts.append(_branch(long))
+    if short:
+        parts.append(rf"(?<![^\W_]){_branch(short)}(?![^\W_])")
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _branch(names: Iterable[str]) -> str:
+    root: dict[str, Any] = {}
+    for name in names:
+        node = root
+        for letter in name:
+            node = node.setdefault(letter, {})
+        node[_END] = {}
+    return _written(root)
+
+
+def _written(root: dict[str, Any]) -> str:
+    """The tree as an expression, without recursion: names may be as long as anybody types."""
+    done: dict[int, str] = {}
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = [(letter, child) for letter, child in node.items() if letter != _END]
+        if not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for _, child in children)
+            continue
+        choices = [re.escape(letter) + done.pop(id(child)) for letter, child in children]
+        if not choices:
+            done[id(node)] = ""
+        elif len(choices) == 1 and _END not in node:
+            done[id(node)] = choices[0]
+        else:
+            done[id(node)] = f"(?:{'|'.join(choices)}){'?' if _END in node else ''}"
+    return done[id(root)]

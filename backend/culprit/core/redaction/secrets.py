@@ -1,0 +1,100 @@
+"""Passwords, keys and tokens in a text: by their form, by what stands before them, or because nobody writes so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from culprit.core.redaction.kinds import Span
+
+_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|MESSAGE|CERTIFICATE)[A-Z ]{0,20}-----")
+_FORMS = re.compile(
+    r"(?<![A-Za-z0-9])(?:eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+){0,3}"
+    r"|(?:AKIA|ASIA|AROA|AIDA|ABIA)[A-Z0-9]{16}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_\w{20,}+|glpat-[\w-]{15,}+|npm_[A-Za-z0-9]{30,}+|pypi-[\w-]{30,}+"
+    r"|xox[abeprs]-[\w-]{10,}+|xapp-[\w-]{10,}+|AIza[\w-]{30,}+|ya29\.[\w-]{20,}+|[srp]k_(?:live|test)_\w{10,}+"
+    r"|whsec_[\w+/=]{16,}+|sk-[\w-]{20,}+|hv[sb]\.[\w-]{20,}+|SG\.[\w-]{16,}+\.[\w-]{16,}+|dop_v1_[0-9a-f]{20,}+"
+    r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}+|culprit_[\w-]{20,}+|shp(?:at|ss|ca)_[0-9a-f]{16,}+|ATATT3[\w=-]{20,}+)"
+)
+_SCHEME = re.compile(
+    r"(?<![A-Za-z])(?:Bearer|Basic|Digest|Negotiate|ApiKey|Token)[ :]{1,3}([\w+/=.~:-]{6,8192}+)",
+    re.IGNORECASE,
+)
+_VALUE = r"(\"[^\"\n]{1,4096}+\"?|'[^'\n]{1,4096}+'?|[^\s\"',;&|)}\]>]{1,4096}+)"
+_NAMED = re.compile(
+    r"(?:passw(?:or)?d|passphrase|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key"
+    r"|encryption[_-]?key|credentials?|authorization|set-cookie|cookie|session[_-]?id|sessid|signature|sas|requirepass"
+    r"|masterauth|otp|pin[_-]?code)(?:[_-][a-z0-9]{1,16}){0,3}[\"']?\s{0,8}(?:=>|:=|[:=])\s{0,8}" + _VALUE,
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"(?<![A-Za-z])(?:(?i:password|passwd|requirepass|masterauth|identified by)|AUTH)\s{1,4}(?:is\s{1,4})?"
+    + _VALUE
+)
+_OPTION = re.compile(
+    r"(?<!\S)--?[\w-]{0,24}?(?:pass|secret|token|key|auth)[\w-]{0,24}+(?:\s{1,4}|=)" + _VALUE, re.IGNORECASE
+)
+_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)[ =]{1,3}([^\s:]{1,64}+:\S{1,256}+)")
+_GLUED = re.compile(
+    r"(?<!\S)(?:mysql|mysqldump|mariadb|sshpass|redis-cli)\b[^\n|;]{0,200}?\s-(?:p|a) ?(\S{1,256}+)"
+)
+_COOKIE = re.compile(r"(?<![A-Za-z])(?:Set-)?Cookie:\s{0,4}([^\r\n]{1,8192}+)", re.IGNORECASE)
+_NOT_SAID = frozenset(
+    """for is was of must from not and in to the has be on expired wrong authentication prompt file hash
+    failed""".split()  # noqa: SIM905
+)
+_RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{20,8192}")
+_SEPARATORS = re.compile(r"[+/=_-]+")
+
+ALTERNATES, ALTERNATES_WITH_DIGITS = 0.4, 0.22
+"""How often letter case or letter and digit change from one character to the next: dice make 40 to 60 %, names of
+functions and files below 25 %; with several digits among the letters less suffices."""
+
+SHORTEST, PIECE = 20, 6.5
+"""Characters of what may be random, and of its pieces on average: a UUID has 6.4 and is no secret."""
+
+
+def secrets(text: str, *, unlikely: bool = True) -> Iterator[Span]:
+    """All of them. Without `unlikely` none by its letters alone: names of functions look like that."""
+    for one in _BLOCK.finditer(text):
+        stop = text.find("-----END", one.end())
+        line = text.find("\n", stop) if stop >= 0 else -1
+        yield Span(one.start(), line if line >= 0 else len(text), "secret")
+        if line < 0:
+            break
+    for one in _FORMS.finditer(text):
+        yield Span(*one.span(), "secret")
+    for pattern in (_SCHEME, _NAMED, _OPTION, _LOGIN, _GLUED, _COOKIE):
+        for one in pattern.finditer(text):
+            yield _inside(text, *one.span(1))
+    for one in _SPOKEN.finditer(text):
+        if one[1].lower() not in _NOT_SAID:
+            yield _inside(text, *one.span(1))
+    if unlikely:
+        for one in _RUN.finditer(text):
+            if random_like(one[0]):
+                yield Span(*one.span(), "secret")
+
+
+def _inside(text: str, start: int, end: int) -> Span:
+    """Without the quotes around it."""
+    quote = text[start]
+    if quote in "\"'" and end - start > 1:
+        start += 1
+        end -= text[end - 1] == quote
+    return Span(start, end, "secret")
+
+
+def random_like(run: str) -> bool:
+    """Whether nobody writes so: letters and digits change about as often as dice make them."""
+    pieces = [piece for piece in _SEPARATORS.split(run) if piece]
+    joined = "".join(pieces)
+    if len(joined) < SHORTEST - 2 or len(joined) / len(pieces) < PIECE or len(set(joined)) < 9:
+        return False
+    digits = sum(map(str.isdigit, joined))
+    if digits == len(joined):
+        return False
+    classes = [0 if one.isdigit() else 1 if one.islower() else 2 for one in joined]
+    share = sum(a != b for a, b in pairwise(classes)) / (len(classes) - 1)
+    return share >= ALTERNATES or (share >= ALTERNATES_WITH_DIGITS and digits >= 2)

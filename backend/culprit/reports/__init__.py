@@ -1,0 +1,1 @@
+"""Reports of incidents: written, frozen, redacted, approved, shared by link."""

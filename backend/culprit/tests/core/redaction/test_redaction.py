@@ -1,0 +1,213 @@
+"""What must not leave is found, in every form; what says nothing of anybody stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from culprit.core.redaction.kinds import EVERYTHING, PRESETS, Rules
+from culprit.core.redaction.names import expression
+from culprit.core.redaction.preview import changed, replaced
+from culprit.core.redaction.redactor import DEEPEST, TOO_DEEP, Redactor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ALL = Rules(
+    EVERYTHING, frozenset({"web1", "feed-prod-7", "cache"}), frozenset({"alice"}), frozenset({"Project X"})
+)
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP"
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("from 10.1.2.3 port 22", ["10.1.2.3"]),
+        (
+            "peer 2001:db8::1:2 and fe80::1ff:fe23:4567:890a%eth0",
+            ["2001:db8::1:2", "fe80::1ff:fe23:4567:890a"],
+        ),
+        ("   1: 0A01020B:1F90 00000000:0000 0A", ["0A01020B"]),
+        ("link/ether 52:54:00:12:34:56", ["52:54:00:12:34:56"]),
+        ("write to Alice.Jones+x@mail.example.com now", ["Alice", "mail.example"]),
+        ("q=bob%40example.com", ["bob%40"]),
+        (
+            "http://bob:hunter2@db-master:9200/customers?id=7",
+            ["bob", "hunter2", "db-master", "customers", "id=7"],
+        ),
+        ("curl https://api.acme.io/v1", ["acme.io", "/v1"]),
+        ("on feed-prod-7.dc1.internal", ["feed-prod-7", "dc1"]),
+        ("FEED-PROD-7 is slow, xfeed-prod-7y too", ["FEED-PROD-7", "feed-prod-7"]),
+        (
+            "Nov 22 07:00:01 db-0042 sshd[12]: Accepted publickey for carol from 1.2.3.4",
+            ["db-0042", "carol", "1.2.3.4"],
+        ),
+        ("uid=1000(dave) gid=1000(dave)", ["dave"]),
+        ("alice ran it", ["alice"]),
+        ("/home/alice/src/main.py and ~bob/x", ["alice", "main.py", "bob"]),
+        ("password: hunter2", ["hunter2"]),
+        ("DB_PASSWORD='a b c'", ["a b c"]),
+        ('{"api_key": "k-12345"}', ["k-12345"]),
+        ("Authorization: Bearer abcdef123456", ["abcdef123456"]),
+        (f"token {JWT}", [JWT, "dBjftJeZ4CVP"]),
+        ("AKIAIOSFODNN7EXAMPLE", ["AKIAIOSFODNN7EXAMPLE"]),
+        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", ["ghp_abc"]),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", ["MIIEow"]),
+        ("seen Zk3vT9qLx2RfYp7WbN4s here", ["Zk3vT9"]),
+        ("mysqldump -u root -pSecr3t db", ["Secr3t"]),
+        ("app --db=orders --limit 7", ["orders"]),
+        ("java -Dcustomer=acme", ["acme"]),
+        ("SELECT * FROM t WHERE name='Müller' AND id = 42", ["Müller", "42"]),
+        ("insert into t values ('it''s', \"x y\")", ["it''s", "x y"]),
+        ("UPDATE t SET a='never closed", ["never closed"]),
+        ("about project x", ["project x"]),
+        (r"C:\Users\alice\x.txt", ["Users"]),
+    ],
+)
+def test_it_is_found(text, gone):
+    after = Redactor(ALL).text(text)
+    assert [one for one in gone if one.lower() in after.lower()] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "44.1 ms > 3 ms at 02:14:10.123, 12,911 switches, n = 300",
+        "r/s await and/or 1/2",
+        "/proc/pressure/cpu /usr/lib/x86_64-linux-gnu/libc.so.6 /sys/kernel/mm/transparent_hugepage/enabled",
+        "127.0.0.1 0.0.0.0 ::1 localhost root",
+        "F-NET-TIMEWAIT-PRESSURE sched.delay_ms cpu.busy_pct.mean",
+        "com.example.service.MyServiceImplementationFactory2.handleRequest",
+        "std::vector<int>::push_back a::b",
+        "Linux 6.1.0-13-amd64 perf.data libssl.so.3",
+        "user time 12 system time 3",
+        "the cached caches of proxies",
+        "getty@tty1.service memcpy@plt",
+        "2026-01-01T00:00:00+00:00",
+        "0190f3a2-7b1c-7d3e-8f00-0123456789ab",
+    ],
+)
+def test_it_stays(text):
+    assert Redactor(ALL).text(text) == text
+
+
+def test_the_same_name_is_the_same_pseudonym():
+    one = Redactor(ALL)
+    assert one.text("web1 web1 WEB1") == "host-1 host-1 host-1"
+    first = one.text("10.0.0.1 10.0.0.2 10.0.0.1")
+    assert first == "address-1 address-2 address-1"
+    again = Redactor(ALL, {kind: dict(known) for kind, known in one.names.items()})
+    assert again.text("10.0.0.9 10.0.0.2 web1") == "address-3 address-2 host-1"
+
+
+def test_a_pseudonym_is_nobodys_name():
+    one = Redactor(Rules(EVERYTHING, frozenset({"host-1", "zeta"})))
+    assert one.text("zeta host-1") == "host-2 host-3"
+
+
+def test_structures_keep_their_shape_and_keys_say_what_stands_under_them():
+    one = Redactor(ALL)
+    after = one.value(
+        {"host": "zeta", "n": 3, "ok": True, "none": None, "rows": [["alice", 1.5]], "user": "mallory", "rule": "web1",
+         "cmdline": "python3 app.py --x 1", "query": "anything"},
+        own=["rule"],
+    )  # fmt: skip
+    assert after == {
+        "host": "host-1", "n": 3, "ok": True, "none": None, "rows": [["user-1", 1.5]], "user": "user-2", "rule": "web1",
+        "cmdline": "python3 argument-1", "query": "literal-1",
+    }  # fmt: skip
+
+
+def test_what_a_host_calls_itself_is_never_our_own_word():
+    after = Redactor(ALL).value(
+        {"id": "web1", "subject": {"id": "web1", "from": "10.0.0.1"}}, own=["id", "from"]
+    )
+    assert after == {"id": "web1", "subject": {"id": "host-1", "from": "address-1"}}
+
+
+def test_own_words_are_texts_and_never_structures():
+    after = Redactor(ALL).value({"sources": [{"text": "web1"}], "id": ["web1"]}, own=["sources", "id"])
+    assert after == {"sources": [{"text": "host-1"}], "id": ["web1"]}
+
+
+def test_what_was_found_by_its_place_is_known_in_a_second_pass():
+    one = Redactor(ALL)
+    texts = ["http://db-42:80/", "user=mallory login: required", "eve.adams@example.com"]
+    before = "db-42 and mallory and eve.adams are required"
+    assert one.text(before) == before
+    for text in texts:
+        one.text(text)
+    one.learn()
+    assert one.text(before) == "host-1 and user-1 and user-3 are required"
+
+
+def test_what_is_too_deep_does_not_leave():
+    deep: object = "web1"
+    for _ in range(DEEPEST + 5):
+        deep = [deep]
+    after = str(Redactor(ALL).value(deep))
+    assert TOO_DEEP in after and "web1" not in after
+
+
+def test_frames_keep_their_functions_unless_asked():
+    plain = Redactor(Rules(EVERYTHING - {"symbol"}, frozenset({"web1"})))
+    mangled = "_ZN4core3ptr13drop_in_place17h0123456789abcdefE"
+    assert plain.frame(mangled) == mangled
+    assert plain.frame("handle_web1_request") == "handle_host-1_request"
+    assert plain.frame("/opt/acme/bin/serverd") == "/path-1"
+    whole = Redactor(ALL)
+    assert whole.frame("acme::pay") == whole.frame("acme::pay") == "function-1"
+    assert whole.frame("schedule", kernel=True) == "schedule"
+    assert whole.value({"frames": ["acme::pay"]}) == {"frames": ["function-1"]}
+
+
+def test_presets():
+    inside = Redactor(Rules(PRESETS["internal"], frozenset({"web1"})))
+    assert inside.text("web1 10.0.0.1 password=x") == "web1 10.0.0.1 password=secret-1"
+    assert "symbol" not in PRESETS["customer"]
+
+
+def test_a_preview_tells_what_was_replaced():
+    one = Redactor(ALL)
+    lines = changed(one, ["web1 is slow", "all is well", "web1 is slow"])
+    assert [(each.before, each.after) for each in lines] == [("web1 is slow", "host-1 is slow")]
+    assert [(each.kind, each.original, each.pseudonym) for each in replaced(one)] == [
+        ("host", "web1", "host-1")
+    ]
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=300, deadline=None)
+def test_any_text_goes_through_and_known_names_do_not(text):
+    after = Redactor(ALL).text(f"{text} feed-prod-7 {text}")
+    assert "feed-prod-7" not in after
+
+
+@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda one: one.strip() != ""), max_size=30))
+@settings(max_examples=100, deadline=None)
+def test_any_names_make_an_expression_that_finds_them(names):
+    known = expression(names)
+    for name in names:
+        if name.strip().lower() == name and name.isascii():
+            assert known.search(f" {name} ") is not None
+
+
+HOSTILE = [
+    "a", "a.", "1.", ":1", "-", "_", "@a", "a@", "%40", "password", "select ", "/a", "/", "'\\'", "\"", "http://", "mysql ",
+    "--a ", "user ", "eyJ", "eyJa.", "-----BEGIN PRIVATE KEY-----", "A1b", " =:", "\\\\", "[[", "token=", "Bearer ", "$$",
+    "host=", "su ", "-D=", "AKIA", "web", "0a:", "1-", "select 'x' from ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_twice_the_text_takes_about_twice_the_time(piece):
+    """A step count would be better than a clock; the bound is so wide that only a power of the length passes it."""
+    one = Redactor(ALL)
+
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        began = time.process_time()
+        one.text(text)
+        return time.process_time() - began
+
+    seconds(1_000)
+    assert seconds(64_000) < 2.0

@@ -1,0 +1,149 @@
+"""Pages of reports: whole without a network, and nothing in a text becomes more than text."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+from culprit.core.reports.escaping import data_block, fenced, markdown
+from culprit.core.reports.figures import moment, number, share
+from culprit.core.reports.html import html_page
+from culprit.core.reports.markdown import markdown_text
+from culprit.core.reports.words import WORDS, word
+from culprit.tests.support.reports import SHA, content
+
+PAYLOADS = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "'><a href='javascript:alert(1)'>x</a>",
+    "<!--<script>",
+    "]]><script>alert(1)</script>",
+    "</style><style>*{background:url(//evil)}</style>",
+    "</title><base href=//evil>",
+    "</svg><iframe src=//evil></iframe>",
+    "&lt;b&gt; \x00\x1b[31m \u202eevil\u202c \ud800",
+    "{{constructor.constructor('alert(1)')()}}",
+]
+ALLOWED = {
+    "html", "head", "meta", "title", "style", "body", "header", "section", "footer", "h1", "h2", "h3", "p", "table", "tr",
+    "td", "th", "ul", "li", "span", "a", "b", "i", "q", "code", "pre", "div", "script", "svg", "rect", "text", "g",
+    "polyline", "line", "br",
+}  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: elements, attributes, text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    return reader
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_text_stays_text(payload):
+    plain = read(html_page(content("x"), SHA, 1))
+    hostile = read(html_page(content(payload), SHA, 1))
+    assert hostile.tags == plain.tags and set(hostile.tags) <= ALLOWED
+    assert hostile.tags.count("script") == 1
+    assert not [
+        one for one in hostile.attributes if one[1].startswith("on") or one[1] in {"src", "srcdoc", "action"}
+    ]
+    links = {value for _, name, value in hostile.attributes if name == "href"}
+    assert links and all(re.fullmatch(r"#S\d+", one) for one in links)
+    assert "\x1b" not in html_page(content(payload), SHA, 1) and "\u202e" not in html_page(
+        content(payload), SHA, 1
+    )
+
+
+def test_the_page_needs_nothing_but_itself():
+    page = unescape(html_page(content("plain"), SHA, 3))
+    addresses = set(re.findall(r"""(?:https?:)?//[^\s"'<>]+""", page)) - {"http://www.w3.org/2000/svg"}
+    assert addresses == set()
+    assert "default-src 'none'" in page and "noindex" in page and "url(" not in page and "@import" not in page
+    assert 'style="' not in page
+
+
+def test_the_page_carries_what_was_frozen():
+    frozen = content("</script><b>")
+    [block] = re.findall(
+        r'<script type="application/json" id="culprit-report">(.*?)</script>', html_page(frozen, SHA, 1)
+    )
+    assert json.loads(block) == frozen
+
+
+def test_every_figure_ends_in_an_excerpt():
+    reader = read(html_page(content("x"), SHA, 1))
+    anchors = {value for _, name, value in reader.attributes if name == "id"}
+    links = {value[1:] for _, name, value in reader.attributes if name == "href"}
+    assert links <= anchors
+    assert "97.2 % > 80 %" in reader.text and "baseline 12 %" in reader.text and "n = 300" in reader.text
+
+
+def test_chinese_and_the_zone():
+    page = html_page(content("x", language="zh"), SHA, 1)
+    assert 'lang="zh-CN"' in page and "证据链" in page and "Noto Sans CJK SC" in page
+    assert "2026-01-01 01:00:00 CET" in page
+
+
+def test_a_preview_says_so():
+    assert "PREVIEW" in html_page(content(), SHA, None) and "PREVIEW" not in html_page(content(), SHA, 1)
+
+
+@pytest.mark.parametrize(
+    "payload", [*PAYLOADS, "[x](javascript:alert(1))", "```\n# h", "| a | b |", "- x\n# y", "=1+1"]
+)
+def test_markdown_is_text_too(payload):
+    whole = markdown_text(content(payload), SHA, 1)
+    outside = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", whole)
+    assert (
+        re.search(r"(?<!\\)<|(?<!\\)\]\(|(?<![\\`])`(?![0-9a-f`])", outside.replace(f"`{SHA}`", "")) is None
+    )
+    headings = [line for line in outside.splitlines() if line.startswith("#")]
+    assert len(headings) == len([
+        line
+        for line in re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", markdown_text(content("x"), SHA, 1)).splitlines()
+        if line.startswith("#")
+    ])  # fmt: skip
+
+
+def test_a_fence_is_longer_than_what_it_holds():
+    assert fenced(["````", "x"]).splitlines()[0] == "`````text"
+    assert markdown("a\nb") == "a b"
+    assert "</" not in data_block({"a": "</script>"})
+
+
+def test_numbers_and_times():
+    assert (
+        number(44.123, "ms") == "44.1 ms"
+        and number(12911, "count") == "12,911"
+        and number(0.5, "pct") == "0.5 %"
+    )
+    assert number(None) == number(float("nan")) == number(True) == "–"
+    assert share(-0.5) == "-50.0 %" and share(None) == "–"
+    assert moment("2026-07-01T00:00:00+00:00", "Asia/Shanghai") == "2026-07-01 08:00:00 CST"
+    assert moment(None, "UTC") == ""
+
+
+def test_words_are_there_in_both_languages():
+    assert all(one.en and one.zh for one in WORDS.values())
+    assert word("no such word", "zh") == "no such word"

@@ -1,0 +1,61 @@
+import { Select } from "@mantine/core";
+import { useTranslation } from "react-i18next";
+import type { ReportPreset } from "../../client/reports";
+
+interface Field<T> {
+  value: T;
+  onChange: (value: T) => void;
+  disabled?: boolean;
+}
+
+const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")];
+
+/** For whom a report is, and so what is replaced in it. */
+export function PresetField({ value, onChange, disabled = false }: Field<ReportPreset>) {
+  const { t } = useTranslation();
+  return (
+    <Select
+      label={t("reports.field.preset")}
+      data={(["customer", "internal"] as const).map((one) => ({
+        value: one,
+        label: t(`reports.preset.${one}`),
+      }))}
+      value={value}
+      onChange={(next) => onChange((next ?? value) as ReportPreset)}
+      allowDeselect={false}
+      disabled={disabled}
+    />
+  );
+}
+
+/** The language that its words are in. */
+export function LanguageField({ value, onChange, disabled = false }: Field<"en" | "zh">) {
+  const { t } = useTranslation();
+  return (
+    <Select
+      label={t("reports.field.language")}
+      data={(["en", "zh"] as const).map((one) => ({ value: one, label: t(`reports.language.${one}`) }))}
+      value={value}
+      onChange={(next) => onChange((next ?? value) as "en" | "zh")}
+      allowDeselect={false}
+      disabled={disabled}
+    />
+  );
+}
+
+/** The zone that its times are in. */
+export function ZoneField({ value, onChange, disabled = false }: Field<string>) {
+  const { t } = useTranslation();
+  return (
+    <Select
+      label={t("reports.field.zone")}
+      data={ZONES.includes(value) ? ZONES : [value, ...ZONES]}
+      value={value}
+      onChange={(next) => onChange(next ?? value)}
+      allowDeselect={false}
+      searchable
+      limit={60}
+      disabled={disabled}
+    />
+  );
+}

@@ -1,0 +1,121 @@
+import { Anchor, Button } from "@mantine/core";
+import { Snowflake } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Report, ReportVersion } from "../../client/reports";
+import { Ago } from "../../components/Ago";
+import { Mark } from "../../components/Mark";
+import { Panel } from "../../components/Page";
+import { Empty, ErrorLine } from "../../components/States";
+import { useMe } from "../../lib/queries";
+import { useApprove, useFreeze } from "../../lib/reports";
+import classes from "./Reports.module.css";
+import { ShareDialog } from "./ShareDialog";
+import { Shares } from "./Shares";
+
+/** What was frozen, who let it go out, and the links to it. */
+export function Versions({ report }: { report: Report }) {
+  const { t } = useTranslation();
+  const freeze = useFreeze(report);
+  const [shared, setShared] = useState<ReportVersion>();
+  return (
+    <div className={classes.stack}>
+      <Panel
+        title={t("reports.versions.title")}
+        aside={
+          report.may.edit && (
+            <Button
+              leftSection={<Snowflake size={14} />}
+              loading={freeze.isPending}
+              onClick={() => freeze.mutate(undefined)}
+            >
+              {t("reports.versions.freeze")}
+            </Button>
+          )
+        }
+      >
+        <ErrorLine error={freeze.error} />
+        {report.versions.length === 0 ? (
+          <Empty title={t("reports.versions.none")}>{t("reports.versions.noneText")}</Empty>
+        ) : (
+          report.versions.map((one) => (
+            <Version key={one.id} report={report} version={one} onShare={() => setShared(one)} />
+          ))
+        )}
+      </Panel>
+      {report.versions.length > 0 && <Shares report={report} />}
+      {shared && <ShareDialog report={report} version={shared} onClose={() => setShared(undefined)} />}
+    </div>
+  );
+}
+
+interface Props {
+  report: Report;
+  version: ReportVersion;
+  onShare: () => void;
+}
+
+function Version({ report, version, onShare }: Props) {
+  const { t } = useTranslation();
+  const me = useMe().data;
+  const approve = useApprove(report);
+  const file = (form: string) => `/api/v1/report-versions/${version.id}/file?form=${form}`;
+  const total = Object.values(version.counts).reduce((sum, n) => sum + n, 0);
+  const own = version.created_by?.id === me?.id;
+  const ready = report.may.alone || version.approved_at !== null;
+  return (
+    <article className={classes.version} aria-label={t("reports.versions.one", { number: version.number })}>
+      <div className={classes.buttons}>
+        <strong>{t("reports.versions.one", { number: version.number })}</strong>
+        <Ago at={version.created_at} />
+        <span className="dim">{version.created_by?.name}</span>
+        {version.approved_by ? (
+          <Mark tone="ok">{t("reports.versions.approvedBy", { name: version.approved_by.name })}</Mark>
+        ) : (
+          <Mark tone="idle">{t("reports.versions.notApproved")}</Mark>
+        )}
+        {!version.intact && <Mark tone="bad">{t("reports.versions.altered")}</Mark>}
+      </div>
+      <code className={classes.hash}>sha256 {version.sha256}</code>
+      <span className="dim">{t("reports.versions.replaced", { count: total })}</span>
+      <div className={classes.buttons}>
+        <Anchor size="sm" href={file("html")} download>
+          HTML
+        </Anchor>
+        <Anchor size="sm" href={file("markdown")} download>
+          Markdown
+        </Anchor>
+        <Anchor size="sm" href={file("json")} download>
+          JSON
+        </Anchor>
+        {report.may.approve && !version.approved_at && (
+          <Button
+            variant="default"
+            size="xs"
+            disabled={own}
+            title={own ? t("reports.versions.approveOther") : ""}
+            loading={approve.isPending}
+            onClick={() => approve.mutate(version.id)}
+          >
+            {t("reports.versions.approve")}
+          </Button>
+        )}
+        {report.may.share && (
+          <Button
+            variant="default"
+            size="xs"
+            disabled={!ready}
+            title={ready ? "" : t("reports.versions.shareNeeds")}
+            onClick={onShare}
+          >
+            {t("reports.share.open")}
+          </Button>
+        )}
+      </div>
+      {own && report.may.approve && !version.approved_at && !report.may.alone && (
+        <p className={classes.note}>{t("reports.versions.approveOther")}</p>
+      )}
+      <ErrorLine error={approve.error} />
+    </article>
+  );
+}
