@@ -17,6 +17,8 @@ from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
+from culprit.workflows.send_notice import send_notice
+from culprit.workflows.tell_firing import tell_firing
 from culprit.workflows.tell_incidents import tell_incidents
 from culprit.workflows.verify_fix import advance_verification
 
@@ -32,6 +34,8 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.advance_verification": advance_verification,
     "culprit.tell_incidents": tell_incidents,
     "culprit.advance_incident": advance_incident,
+    "culprit.tell_firing": tell_firing,
+    "culprit.send_notice": send_notice,
 }
 log = structlog.get_logger("culprit.tasks")
 

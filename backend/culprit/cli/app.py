@@ -11,7 +11,18 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, demo, diagnose, files, hosts, incidents, playbooks, shapes
+from culprit.cli import (
+    captures,
+    channels,
+    demo,
+    diagnose,
+    files,
+    hosts,
+    incidents,
+    playbooks,
+    shapes,
+    triggers,
+)
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -26,6 +37,9 @@ app = typer.Typer(
 app.add_typer(hosts.app, name="host", help="Machines that may be captured.")
 app.add_typer(playbooks.app, name="playbook", help="Checklists that lead from a symptom to its cause.")
 app.add_typer(incidents.app, name="incident", help="What is being investigated, and on what evidence.")
+app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
+app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
+app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
 captures.register(app)
 files.register(app)
 diagnose.register(app)
