@@ -8,6 +8,7 @@ import "./hosts.ts";
 import "./incidents.ts";
 import "./incidentWrites.ts";
 import "./playbooks.ts";
+import "./triggers.ts";
 import "./visuals.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";
 import { state } from "./state.ts";

@@ -93,7 +93,9 @@ const MAY: Record<T.Role, string[]> = {
     "service.read",
     "finding.read",
     "incident.read",
+    "kill_switch.read",
     "token.own",
+    "trigger.read",
   ],
   investigator: [
     "artifact.read",
@@ -106,7 +108,7 @@ const MAY: Record<T.Role, string[]> = {
     "incident.edit",
     "demo.busy",
   ],
-  oncall: ["capture.deep", "incident.resolve"],
+  oncall: ["capture.deep", "channel.read", "incident.resolve", "notice.read", "trigger.manage"],
   admin: [
     "capture.ptrace",
     "host.enrol",
@@ -119,6 +121,9 @@ const MAY: Record<T.Role, string[]> = {
     "user.manage",
     "audit.read",
     "threshold.manage",
+    "kill_switch.manage",
+    "channel.manage",
+    "tier.allow",
   ],
 };
 const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];

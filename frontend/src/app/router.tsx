@@ -91,6 +91,7 @@ const profile = screen(
 const compare = screen("/compare", () => import("../features/profile/ComparePage"), "ComparePage");
 const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
 const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
+const triggers = screen("/triggers", () => import("../features/triggers/TriggersPage"), "TriggersPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
 const settingsPart = screen(
   "/settings/$part",
@@ -126,6 +127,7 @@ const routeTree = root.addChildren([
     compare,
     diff,
     services,
+    triggers,
     settings,
     settingsPart,
     nowhere,

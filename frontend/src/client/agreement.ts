@@ -4,6 +4,7 @@
  */
 import type * as Incidents from "./incidents";
 import type { components } from "./schema";
+import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
 type Theirs = components["schemas"];
@@ -148,4 +149,11 @@ export type Agreed = [
   None<Missing<Ours.PeerGroup, Theirs["PeerGroupRead"]>>,
   None<Missing<Ours.PeerMeasure, Theirs["PeerMeasureRead"]>>,
   None<Missing<Ours.FleetStanding, Theirs["FleetStandingRead"]>>,
+  None<Missing<Triggers.Trigger, Theirs["TriggerRead"]>>,
+  None<Missing<Triggers.TriggerTested, Theirs["TriggerTested"]>>,
+  None<Missing<Triggers.Alert, Theirs["AlertRead"]>>,
+  None<Missing<Triggers.TierAllowance, Theirs["AllowanceRead"]>>,
+  None<Missing<Triggers.Channel, Theirs["ChannelRead"]>>,
+  None<Missing<Triggers.Notice, Theirs["NoticeRead"]>>,
+  None<Missing<Triggers.KillSwitch, Theirs["KillSwitchRead"]>>,
 ];
