@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 # How long one example takes says more about the machine than about the code.
@@ -12,3 +13,8 @@ settings.load_profile("untimed")
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files marked `long` come first: whoever got one of them last would keep the other workers waiting."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -3,12 +3,13 @@ import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
 
 /**
  * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one after
- * another, as all of them capture the same host; but for those of incidents, which bring a sick host each.
+ * another, as all of them capture the same host; but for those of incidents, which bring a sick host each and mostly
+ * wait for it. Meanwhile, what only looks at every screen goes on beside them.
  */
 export default defineConfig({
   testDir: "tests",
   outputDir: `${OUT}/artifacts`,
-  workers: 2,
+  workers: 3,
   retries: 0,
   timeout: 90_000,
   expect: { timeout: 15_000 },
@@ -39,14 +40,22 @@ export default defineConfig({
     { name: "first visit", testMatch: "first-visit.spec.ts" },
     {
       name: "journeys",
-      testIgnore: ["first-visit.spec.ts", "incidents.spec.ts"],
+      testIgnore: ["first-visit.spec.ts", "everywhere.spec.ts", "incidents.spec.ts"],
       workers: 1,
       dependencies: ["first visit"],
       use: { storageState: STATE },
     },
     {
+      name: "everywhere",
+      testMatch: "everywhere.spec.ts",
+      workers: 1,
+      dependencies: ["journeys"],
+      use: { storageState: STATE },
+    },
+    {
       name: "incidents",
       testMatch: "incidents.spec.ts",
+      workers: 2,
       fullyParallel: true,
       dependencies: ["journeys"],
       use: { storageState: STATE },

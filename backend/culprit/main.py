@@ -34,7 +34,6 @@ def operation_id(route: APIRoute) -> str:
 def create_app(given: Settings | None = None) -> FastAPI:
     """The application over one database. Tests make several."""
     config = given or settings()
-    database = Database(config.sqlalchemy_url)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -42,7 +41,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
             logs.configure(config.log_level)
         yield
         app.state.busy.stop()
-        database.close()
+        app.state.database.close()
 
     app = FastAPI(
         title="Culprit",
@@ -54,10 +53,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
     )
-    app.state.settings = config
-    app.state.database = database
-    app.state.busy = Busy()
-    app.state.registry = health.registry(database)
+    furnish(app, config)
     problem.install(app)
     app.include_router(health.router)
     app.include_router(api_router())
@@ -66,6 +62,14 @@ def create_app(given: Settings | None = None) -> FastAPI:
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
     return app
+
+
+def furnish(app: FastAPI, config: Settings) -> None:
+    """Give the routes of an application what they work with: settings, a database, figures."""
+    app.state.settings = config
+    app.state.database = Database(config.sqlalchemy_url)
+    app.state.busy = Busy()
+    app.state.registry = health.registry(app.state.database)
 
 
 app = create_app()

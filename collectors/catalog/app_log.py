@@ -58,6 +58,7 @@ FNR == 1 { age = idle }
   if (l ~ /ehostunreach|no route to host|network is unreachable/) hit("unreachable")
   if (l ~ /name resolution|name or service not known|servfail|unknownhost/) hit("dns")
   if (l ~ /pool (is )?(exhausted|full)|get a resource from the pool|too many (connections|clients)|waiting for (an )?(idle|free|available) (object|connection)/) hit("pool_exhausted")
+  if (l ~ /reached (pm\.)?max(_children|requestworkers|clients)|worker_connections are not enough|all threads .*busy/) hit("workers_full")
   if (l ~ /timed ?out|time-out|timeout|deadline exceeded/) { hit("timeout")
     if (match(l, /[0-9]+(\.[0-9]+)? ?(ms|milliseconds|s|secs?|seconds)([^a-z]|$)/)) { v = substr(l, RSTART, RLENGTH); d = (v + 0) * (v ~ /m(s|i)/ ? 1 : 1000); if (lasted[d]++ == 0) durations++; if (durations > 2000) { split("", lasted); durations = 0 } } }
   if (l ~ /(^|[^a-z])(fatal|panic|critical)([^a-z]|$)/) hit("fatal"); else if (l ~ /(^|[^a-z])(error|err|severe)([^a-z]|$)/) hit("error"); else if (l ~ /(^|[^a-z])warn(ing)?([^a-z]|$)/) hit("warning")

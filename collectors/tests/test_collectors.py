@@ -22,6 +22,8 @@ from collectors.metrics import CATALOGUE, GROUPS
 from collectors.registry import COLLECTORS
 from collectors.tests.support import BytesPart, context, plain
 
+pytestmark = pytest.mark.long
+
 FIXTURES = Path(__file__).parent / "fixtures"
 GOLDEN = sorted(FIXTURES.glob("*/*/how.json"))
 EVERY = pytest.mark.parametrize("collector", COLLECTORS.values(), ids=COLLECTORS.keys())

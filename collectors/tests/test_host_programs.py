@@ -119,10 +119,10 @@ def test_a_traced_process_goes_on_as_if_nothing_had_been() -> None:
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_a_process_that_the_gate_cannot_see_through_is_let_go_early() -> None:
     """Calls that neither read, write nor block are in no counter: strace leaves after 20 000 lines."""
-    program = "import os\nwhile True: os.getppid()"
-    with subprocess.Popen(["python3", "-c", program]) as busy:
+    program = "import os\nprint(flush=True)\nwhile True: os.getppid()"
+    with subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE) as busy:
         try:
-            time.sleep(0.5)
+            assert busy.stdout is not None and busy.stdout.readline()
             env = {"TARGET_KIND": "process", "TARGET_PID": str(busy.pid)}
             left = run_script(strace.COLLECTOR, script(strace.COLLECTOR), 3, env=env)
             status = Path(f"/proc/{busy.pid}/status").read_text()
@@ -205,6 +205,24 @@ def test_templates_hold_no_value_and_nothing_that_was_said_once(awk: str, tmp_pa
     patterns = {row[0]: row for row in parsed.tables[0].rows}
     assert patterns["timeout"][1] == 5 and patterns["timeout"][5:] == (1800, 5)
     assert patterns["error"][1] == 6
+
+
+@EVERY_AWK
+def test_servers_that_say_that_their_workers_are_taken(awk: str, tmp_path: Path) -> None:
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    log = tmp_path / "app.log"
+    said = (
+        "WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
+        "[alert] 33#33: 1024 worker_connections are not enough",
+        "[mpm_event:error] AH00484: server reached MaxRequestWorkers setting, consider raising it",
+        "All threads (200) are currently busy, waiting. Increase maxThreads (200) or check the servlet status",
+        "[info] 8 worker processes are ready",
+    )
+    log.write_text("".join(f"{stamp} {line}\n" for line in said))
+    program = [*awk.split(), "-v", "idle=0", "-v", "window=60", app_log._AWK, str(log), str(log)]
+    out = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    patterns = {row[0]: row for row in read(app_log.COLLECTOR, out.encode()).tables[0].rows}
+    assert patterns["workers_full"][1] == 4
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ export interface HostRow {
   name: string;
 }
 
-/** The host that `up` enrolled: the machine that this runs on. */
+/** The host that `up` enrolled: the machine that this runs on. Lists begin with the newest, and journeys bring hosts. */
 export const thisHost = (): HostRow => {
   const hosts = JSON.parse(culprit("host", "list", "--json")) as HostRow[];
-  const [host] = hosts;
+  const host = hosts.at(-1);
   if (!host) throw new Error("up enrolled no host");
   return host;
 };

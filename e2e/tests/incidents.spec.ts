@@ -1,11 +1,13 @@
+import { writeFileSync } from "node:fs";
 import { expect, type Page, test } from "@playwright/test";
 import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { Hands, type Spent, told } from "../support/hands";
 import { SickHost } from "../support/lab";
 import { OUT } from "../support/platform";
 
 /**
  * From a symptom to a fix that is proven, on hosts of the lab that are really sick, as a person would walk it in the
- * browser. Two in every round, all of them in a full one.
+ * browser. Two in every round, all of them in a full one. Each says what it took somebody from the symptom to the cause.
  */
 interface Story {
   name: string;
@@ -54,8 +56,8 @@ const STORIES: readonly Story[] = [
     causes: ["ephemeral-port-exhaustion"],
   },
   {
-    name: "slow dependency: from the symptom to a verified fix",
-    lab: ["slow-dependency"],
+    name: "slow dependency behind a futex: from the symptom to a verified fix",
+    lab: ["slow-dependency-chain"],
     causes: ["slow-dependency"],
   },
 ];
@@ -65,6 +67,7 @@ interface Hypothesis {
   key: string;
   cause: string;
   state: string;
+  grade: string;
   supports: string[];
   says: { en: string };
 }
@@ -76,20 +79,43 @@ interface Incident {
   hypotheses: Hypothesis[];
   steps: { key: string; asks: { en: string }; verdict: string }[];
   fixes: { id: string; state: string; verifications: { state: string }[] }[];
-  runs: { state: string }[];
-  next: { collectors: string[] } | null;
+  runs: { state: string; role: string }[];
+  pins: { id: string }[];
+  next: { step: string; tier: string; collectors: string[] } | null;
+}
+
+interface Way {
+  cause: string;
+  /** From the symptom, which is the sick host; for a second cause from the look after the first fix. */
+  fromSymptom: Spent;
+  /** Of that, what went by once the incident was open. */
+  fromIncident: Spent;
 }
 
 for (const story of STORIES) {
   const run = story.always || process.env.CULPRIT_FULL ? test : test.skip;
   run(story.name, async ({ page }) => {
-    test.setTimeout(600_000 * story.causes.length);
+    test.setTimeout(900_000 * story.causes.length);
     const clean = watchConsole(page);
+    const hands = await Hands.of(page);
     const host = await SickHost.start(story.lab, 7);
+    const ways: Way[] = [];
     try {
-      await open(page, host);
-      for (const cause of story.causes) {
-        const hypothesis = await conclude(page, cause);
+      await page.goto(`/hosts/${host.id}`);
+      let symptom = await hands.spent();
+      let opened = await open(page, hands);
+      for (const [at, cause] of story.causes.entries()) {
+        if (at > 0) {
+          symptom = await hands.spent();
+          opened = symptom;
+          await lookAgain(page);
+        }
+        const hypothesis = await conclude(page, hands, cause);
+        ways.push({
+          cause,
+          fromSymptom: await hands.since(symptom),
+          fromIncident: await hands.since(opened),
+        });
         await prove(page, host, cause, hypothesis);
       }
       await close(page);
@@ -98,6 +124,9 @@ for (const story of STORIES) {
     } finally {
       await host.end();
     }
+    for (const { cause, fromSymptom, fromIncident } of ways)
+      console.log(`${cause}: named after ${told(fromSymptom)}; in the incident ${told(fromIncident)}`);
+    writeFileSync(`${OUT}/way-${story.lab.join("-")}.json`, JSON.stringify({ story: story.name, ways }));
   });
 }
 
@@ -108,9 +137,8 @@ async function now(page: Page): Promise<Incident> {
   return (await answer.json()) as Incident;
 }
 
-/** The symptom: ask the host what is wrong, and open an incident with what that found. */
-async function open(page: Page, host: SickHost): Promise<void> {
-  await page.goto(`/hosts/${host.id}`);
+/** The symptom: ask the host what is wrong, and open an incident with what that found. Says when it was open. */
+async function open(page: Page, hands: Hands): Promise<Spent> {
   await page.getByRole("button", { name: "Diagnose", exact: true }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Diagnose", exact: true }).click();
   await expect(page).toHaveURL(/\/diagnoses\//);
@@ -120,43 +148,92 @@ async function open(page: Page, host: SickHost): Promise<void> {
   await expect(dialog.getByRole("textbox", { name: "Title" })).not.toHaveValue("");
   await dialog.getByRole("button", { name: "Open the incident" }).click();
   await expect(page).toHaveURL(/\/incidents\/[0-9a-f-]{36}/);
+  const opened = await hands.spent();
   await page.getByRole("button", { name: "Start investigating" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Start investigating" }).click();
   await expect(page.getByText("investigating").first()).toBeVisible();
-  await accessible(page);
-  await fitsSideways(page);
+  await hands.aside(async () => {
+    await accessible(page);
+    await fitsSideways(page);
+  });
+  return opened;
 }
 
-/** What speaks for a cause, a verdict without evidence that is refused, one with a pin that is not. */
-async function conclude(page: Page, cause: string): Promise<Hypothesis> {
+/** Causes stack: after a fix that worked the symptom step is offered again, and is answered anew. */
+async function lookAgain(page: Page): Promise<void> {
+  const before = (await now(page)).runs.filter((one) => one.role === "evidence").length;
+  await page.getByRole("button", { name: "Take the symptom step again" }).click();
   await expect
     .poll(
       async () =>
-        (await now(page)).hypotheses.filter((one) => one.cause === cause && one.supports.length).length,
+        (await now(page)).runs.filter((one) => one.role === "evidence" && HOME.includes(one.state)).length,
+      {
+        timeout: 60_000,
+      },
     )
-    .toBeGreaterThan(0);
-  const incident = await now(page);
-  const hypothesis = incident.hypotheses
-    .filter((one) => one.cause === cause)
-    .sort((a, b) => b.supports.length - a.supports.length)[0] as Hypothesis;
+    .toBeGreaterThan(before);
+}
+
+const HOME = ["done", "partial"];
+const ENDED = [...HOME, "failed", "cancelled", "expired"];
+const STRONG = /^(direct|mechanism)$/;
+const MAX_STEPS = 6;
+
+/** The hypothesis of a cause that most speaks for. */
+const best = (incident: Incident, cause: string): Hypothesis | undefined =>
+  incident.hypotheses
+    .filter((one) => one.cause === cause && one.supports.length)
+    .sort((a, b) => b.supports.length - a.supports.length)[0];
+
+/** Whether the capture of a step has ended and was looked at, or nothing came of it and another step is next. */
+function answered(incident: Incident, key: string): boolean {
+  const step = incident.steps.find((one) => one.key === key);
+  const over = incident.runs.every((one) => ENDED.includes(one.state));
+  return over && (step?.verdict !== "not_collected" || incident.next?.step !== key);
+}
+
+/** Goes where the chain leads, a capture at a time, until the cause itself was seen at work. */
+async function investigate(page: Page, cause: string): Promise<Hypothesis> {
+  await expect.poll(async () => best(await now(page), cause)?.key, { timeout: 60_000 }).toBeTruthy();
+  for (let taken = 0; taken < MAX_STEPS; taken++) {
+    const { next } = await now(page);
+    const found = best(await now(page), cause) as Hypothesis;
+    if (STRONG.test(found.grade) || !next?.collectors.length || next.tier === "ptrace") break;
+    await page.getByRole("region", { name: "Next step" }).getByRole("button", { name: /^Run/ }).click();
+    await expect.poll(async () => answered(await now(page), next.step), { timeout: 120_000 }).toBe(true);
+  }
+  await expect.poll(async () => best(await now(page), cause)?.grade).toMatch(STRONG);
+  return best(await now(page), cause) as Hypothesis;
+}
+
+/** What speaks for a cause, a verdict without evidence that is refused, one with a pin that is not. */
+async function conclude(page: Page, hands: Hands, cause: string): Promise<Hypothesis> {
+  const hypothesis = await investigate(page, cause);
   const step = hypothesis.supports[0] as string;
   await page.locator(`[id="step-${step}"]`).click();
-
-  await page.getByRole("button", { name: "Give a verdict" }).first().click();
+  const give = page.getByRole("region", { name: "Evidence" }).getByRole("button", { name: "Give a verdict" });
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("Refutes").first().click();
-  await dialog.getByRole("button", { name: "Give this verdict" }).click();
-  await expect(dialog.getByRole("alert")).toContainText(/pin/i);
-  await dialog.getByRole("button", { name: "Cancel" }).click();
 
+  await hands.aside(async () => {
+    await give.click();
+    await dialog.getByText("Refutes").first().click();
+    await dialog.getByRole("button", { name: "Give this verdict" }).click();
+    await expect(dialog.getByRole("alert")).toContainText(/pin/i);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await expect(dialog).toBeHidden();
+  });
+
+  const pins = (await now(page)).pins.length;
   await page.keyboard.press("e");
-  await expect(page.getByText("Pinned", { exact: true }).first()).toBeVisible();
-  await page.getByRole("button", { name: "Give a verdict" }).first().click();
+  await expect(page.getByRole("tab", { name: new RegExp(`^Pinned\\s*${pins + 1}$`) })).toBeVisible();
+  await give.click();
   await dialog.getByRole("button", { name: "Give this verdict" }).click();
   await expect(dialog).toBeHidden();
 
-  await decide(page, hypothesis, "Confirm it");
-  await expect(page.getByRole("alert").first()).toContainText(/before and after|comparison|verified/i);
+  await hands.aside(async () => {
+    await decide(page, hypothesis, "Confirm it");
+    await expect(page.getByRole("alert").first()).toContainText(/before and after|comparison|verified/i);
+  });
   await decide(page, hypothesis, "Call it likely");
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("likely");
   return hypothesis;
@@ -173,19 +250,20 @@ async function decide(page: Page, hypothesis: Hypothesis, how: string): Promise<
 
 /** The fix: measured before, applied, measured after, and judged. */
 async function prove(page: Page, host: SickHost, cause: string, hypothesis: Hypothesis): Promise<void> {
-  await page.getByRole("button", { name: "Plan a fix" }).first().click();
+  const likely = page.locator('li[data-kind="cause"]', { has: page.getByText("Likely", { exact: true }) });
+  await likely.getByRole("button", { name: "Plan a fix" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox", { name: "What is changed" }).fill(`undo ${cause}`);
   await dialog.getByRole("button", { name: "Save the fix" }).click();
   const fix = page.getByRole("article").filter({ hasText: `undo ${cause}` });
   await fix.getByRole("button", { name: "Measure before it" }).click();
   await dialog.getByRole("button", { name: "Start the verification" }).click();
-  await expect(fix.getByText(/waiting for the fix/)).toBeVisible({ timeout: 240_000 });
+  await expect(fix.getByText(/waiting for the fix/)).toBeVisible({ timeout: 400_000 });
 
   await host.cure(cause);
   await fix.getByRole("button", { name: "It was applied" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 300_000 });
+  await expect(fix.getByText("The fix worked")).toBeVisible({ timeout: 500_000 });
   await page.screenshot({ path: `${OUT}/verified-${cause}.png`, fullPage: true });
   await decide(page, hypothesis, "Confirm it");
   await expect.poll(async () => of(await now(page), hypothesis).state).toBe("confirmed");

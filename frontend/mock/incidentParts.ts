@@ -187,6 +187,7 @@ export const incident = (number: number, extra: Partial<I.Incident>): I.Incident
   leads_to: [],
   next: null,
   causes: [],
+  wrong: [],
   fixes: [],
   pins: [],
   runs: [],

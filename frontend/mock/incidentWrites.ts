@@ -174,7 +174,21 @@ write("DELETE", "/autopilot", (one) => {
   enter(one, "autopilot_stopped");
   return undefined;
 });
-for (const path of ["/wrong", "/hosts", "/playbooks", "/hypotheses"])
+write("POST", "/wrong", (one, { body }) => {
+  one.wrong = [
+    ...one.wrong.filter((each) => each.cause !== body.cause),
+    {
+      cause: String(body.cause),
+      true_cause: (body.true_cause as string | null) ?? null,
+      note: String(body.note ?? ""),
+      pins: (body.pins as string[]) ?? [],
+      by: actor(),
+    },
+  ];
+  enter(one, "wrong");
+  return undefined;
+});
+for (const path of ["/hosts", "/playbooks", "/hypotheses"])
   write("POST", path, (one) => {
     enter(one, path.slice(1));
     return undefined;

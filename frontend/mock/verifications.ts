@@ -1,7 +1,9 @@
 /** Comparisons of before with after: four sides of three captures each. */
 import type * as I from "../src/client/incidents.ts";
+import type { FlameNode } from "../src/core/flame.ts";
 import { at, LENA, SICK, WELL } from "./incidentParts.ts";
 import { id } from "./noise.ts";
+import { ok, route } from "./routes.ts";
 
 export const window = (
   side: I.VerificationWindow["side"],
@@ -50,7 +52,72 @@ export const JUDGED: I.Judged = {
     ...[0.9, 1.1, 1].map((mean, i) => window("control_before", 20 + i, mean, 806)),
     ...[1, 0.9, 1.2].map((mean, i) => window("control_after", 30 + i, mean, 838)),
   ],
+  differential: {
+    hosts: [SICK.name],
+    functions: [
+      { name: "spin_lock", before: 0.41, after: 0.02, change: -0.39, low: -1, high: 1, sure: false },
+      { name: "parse", before: 0.2, after: 0.52, change: 0.32, low: -1, high: 1, sure: false },
+    ],
+    mapping: { parse: ["parse", "parse.isra.0"] },
+    mapped: 1,
+    diff_id: id("diff", 1),
+  },
 };
+
+const frame = (
+  n: number,
+  name: string,
+  a: number,
+  b: number,
+  children: FlameNode[] = [],
+  kind: FlameNode["kind"] = "user",
+): FlameNode => ({
+  id: n,
+  name,
+  kind,
+  value: b,
+  self: b - children.reduce((sum, one) => sum + one.value, 0),
+  a,
+  b,
+  delta: (b - a) / 1000,
+  children,
+});
+
+route("GET", "/diffs/:id", (_, diff = "") =>
+  ok({
+    id: diff,
+    state: "ready",
+    a: { profile_id: id("profile", SICK.id, 472), profiles: 3, filter: { hide_idle: true } },
+    b: { profile_id: id("profile", SICK.id, 480), profiles: 3, filter: { hide_idle: true } },
+    normalise: "share",
+    by_base: true,
+    failure: null,
+  }),
+);
+route("GET", "/diffs/:id/tree", () =>
+  ok({
+    total_a: 1000,
+    total_b: 1000,
+    path: [],
+    vanished: [{ path: ["feed", "retry"], a: 40 }],
+    new: [],
+    merged: { parse: ["parse", "parse.isra.0"] },
+    tree: frame(
+      0,
+      "all",
+      1000,
+      1000,
+      [
+        frame(1, "feed", 960, 900, [
+          frame(2, "parse", 200, 520),
+          frame(3, "spin_lock", 410, 20, [], "kernel"),
+          frame(4, "write", 350, 360, [], "kernel"),
+        ]),
+      ],
+      "root",
+    ),
+  }),
+);
 
 export const verification = (extra: Partial<I.Verification>): I.Verification => ({
   id: id("verification", 1),

@@ -49,7 +49,7 @@ def capture(  # noqa: PLR0917
         "plan": plan,
         "reason": reason,
         "scope": _scope(scope),
-        "options": _options(option or []),
+        "options": options_of(option or []),
     }
     if seconds is not None:
         body["seconds"] = seconds
@@ -73,8 +73,8 @@ def _scope(text: str) -> dict[str, str]:
         raise Stop(Exit.USAGE, f"'{text}' is no scope; say for example --scope cgroup=/app.") from None
 
 
-def _options(given: list[str]) -> dict[str, dict[str, str]]:
-    """Values by collector and name."""
+def options_of(given: list[str]) -> dict[str, dict[str, str]]:
+    """Values by collector and name. Raises Stop for what is none."""
     found: dict[str, dict[str, str]] = {}
     for text in given:
         where, equals, value = text.partition("=")

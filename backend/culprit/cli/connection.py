@@ -21,10 +21,11 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from culprit.config import REPOSITORY
 from culprit.kit.sentences import say
 from culprit.kit.version import VERSION
 
+# culprit.config knows it too, and all settings of a server with it: a command would wait for those.
+CHECKOUT = Path(__file__).resolve().parents[3]
 API = "/api/v1"
 TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 
@@ -70,7 +71,7 @@ def config_file() -> Path:
 
 def machine_file() -> Path:
     """Where `up` leaves them."""
-    return Path(os.environ.get("CULPRIT_HOME") or REPOSITORY / ".culprit") / "cli.json"
+    return Path(os.environ.get("CULPRIT_HOME") or CHECKOUT / ".culprit") / "cli.json"
 
 
 def find_target() -> Target:

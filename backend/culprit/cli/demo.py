@@ -19,7 +19,6 @@ from culprit.core.outcomes import CAPTURE_FINAL, RUN_FINAL
 Json = dict[str, Any]
 POLL_S = 0.5
 WAIT_S, JUDGED_S = 180.0, 400.0
-CAPTURE_S, WINDOWS = 15, 3
 #: Steps that the demo lets a capture answer; the rest of the chain is waived with a reason.
 MAX_STEPS = 4
 FAULTS = {
@@ -114,9 +113,6 @@ class _Walk:
             )
         hypothesis = max(found, key=lambda one: len(one["supports"]))
         self._conclude(hypothesis)
-        for number in range(1, WINDOWS + 1):
-            _tell(f"Before the fix, window {number} of {WINDOWS}: {CAPTURE_S} s …")
-            self._before()
         fix = self._fix(hypothesis)
         _tell(f"What the comparison says of the fix: {fix['state'].replace('_', ' ')}.")
         if fix["state"] != "verified":
@@ -165,7 +161,13 @@ class _Walk:
                 break
             cost = f"{step['tier']} tier, {step['cost']['seconds']} s"
             _tell(f"Next: {step['step']}: {', '.join(step['collectors'])} ({cost})")
-            self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
+            try:
+                self._change("post", "/step", {"step": step["step"], "host_id": step["host_id"]})
+            except Stop as refused:
+                if refused.status is not Exit.REFUSED:
+                    raise
+                _tell(f"A person would be asked now, so this step stays open: {refused.message}")
+                break
             self._wait(lambda one: all(run["state"] in RUN_FINAL for run in one["runs"]))
 
     def _conclude(self, hypothesis: Json) -> None:
@@ -187,27 +189,8 @@ class _Walk:
 
     # -- the fix --------------------------------------------------------------------------------------------------
 
-    def _before(self) -> None:
-        """One window of the sick host: what a triage collects, and its service's requests."""
-        ready = self.host.ready
-        log = {"app_metrics": {"path": ready["access_log"], "format": "lab"}}
-        measuring = log if ready["access_log"] else {"accepts": {"port": str(ready["service_port"])}}
-        light = next(one for one in self.server.get("/plans") if one["id"] == "triage")["collectors"]
-        body = {
-            "host_ids": [self.host_id],
-            "plan": "triage",
-            "seconds": CAPTURE_S,
-            "collectors": list(dict.fromkeys([*(one["id"] for one in light), *measuring])),
-            "options": measuring,
-            "reason": f"INC-{self.incident['number']}: before the fix",
-        }
-        where = f"/captures/{self.server.post('/captures', body, **_once())['id']}"
-        read = _until(lambda: self.server.get(where), lambda one: one["state"] in CAPTURE_FINAL)
-        runs = [one["id"] for one in read["runs"]]
-        self._change("post", "/runs", {"run_ids": runs, "role": "before"})
-
     def _fix(self, hypothesis: Json) -> Json:
-        """Takes the fault away while the load goes on, and lets the server compare."""
+        """Measures before it, takes the fault away while the load goes on, and lets the server measure and compare."""
         what = {
             "hypothesis_id": hypothesis["id"],
             "what": f"Undo it: {self.host.ready['says'][0]}",
@@ -216,13 +199,19 @@ class _Walk:
             "way_back": "Run the demo again.",
         }
         self._change("post", "/fixes", what)
-        fix = f"/fixes/{self.incident['made']}"
+        name = self.incident["made"]
+        fix = f"/fixes/{name}"
+        self._change("post", f"{fix}/verify", {"kind": "plain"})
+        read = (hypothesis["primary"] or {}).get("read", "nothing")
+        _tell(f"Before the fix: {read} is measured, a capture at a time …")
+        self._wait(lambda one: _verification(one, name)["state"] != "before", JUDGED_S)
+        if _verification(self.incident, name)["state"] != "waiting":
+            why = sentence(_verification(self.incident, name)["failure"])
+            raise Stop(Exit.FAILED, f"It could not be measured before the fix: {why}")
         self.host.ask(f"cure {self.cause}")
         self._change("patch", fix, {"state": "applied"})
         self._change("patch", "", {"state": "mitigated"})
-        self._change("post", f"{fix}/verify", {"kind": "plain"})
         _tell("The fault is gone; the same captures again, under the same load …")
-        name = fix.rpartition("/")[2]
         self._wait(lambda one: _judged(_fix_of(one, name)), JUDGED_S)
         return _fix_of(self.incident, name)
 
@@ -259,6 +248,11 @@ class _Walk:
 
 def _fix_of(incident: Json, fix: str) -> Json:
     found: Json = next(one for one in incident["fixes"] if one["id"] == fix)
+    return found
+
+
+def _verification(incident: Json, fix: str) -> Json:
+    found: Json = _fix_of(incident, fix)["verifications"][-1]
     return found
 
 

@@ -8,10 +8,11 @@ from uuid import UUID, uuid4
 
 import typer
 
+from culprit.cli.captures import options_of
 from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
 from culprit.cli.hosts import find_host
 from culprit.cli.terminal import AsJson, print_json, say_to, table
-from culprit.kit.cursor import encode
+from culprit.kit.sort_key import encode
 
 app = typer.Typer(no_args_is_help=True)
 MARKS = {"supports": "+", "refutes": "-", "inconclusive": "?", "not_collected": " "}
@@ -70,9 +71,12 @@ def step(
     incident: Which,
     key: Annotated[str | None, typer.Argument(help="playbook/step; the proposed one when left out")] = None,
     host: Annotated[str | None, typer.Option(help="On this host")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect what a step needs."""
+    """Collect what a step needs; what the incident knows of where to look need not be said."""
     server = Server(find_target())
     now = _find(server, incident)
     proposed = now["next"] or {}
@@ -80,7 +84,8 @@ def step(
     host_id = find_host(server, host)["id"] if host else proposed.get("host_id")
     if not wanted or not host_id:
         raise Stop(Exit.USAGE, "Nothing is proposed: name a step and --host.")
-    _tell(_post(server, now, "step", step=wanted, host_id=host_id), as_json=as_json)
+    told = options_of(option or [])
+    _tell(_post(server, now, "step", step=wanted, host_id=host_id, options=told), as_json=as_json)
 
 
 @app.command()

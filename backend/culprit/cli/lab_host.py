@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from culprit.cli.connection import Exit, Stop
-from culprit.config import REPOSITORY
+from culprit.cli.connection import CHECKOUT, Exit, Stop
 
 Json = dict[str, Any]
 #: How long the host stands at most; it goes away by itself then.
@@ -60,9 +59,9 @@ def standing(fault: str, seed: int) -> Iterator[LabHost]:
     """A sick host of the lab, for as long as the block lasts. Raises Stop where the fault needs what is not here."""
     python = [sys.executable, "-P", "-m", "e2e.lab"]
     command = [*python, "stand", fault, "--seed", str(seed), "--max-s", str(MAX_S)]
-    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{REPOSITORY / 'backend'}"}
+    environment = os.environ | {"PYTHONPATH": f"{CHECKOUT}{os.pathsep}{CHECKOUT / 'backend'}"}
     process = subprocess.Popen(
-        command, cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=CHECKOUT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         yield LabHost(process, _hear(process)["ready"])

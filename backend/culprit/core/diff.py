@@ -1,30 +1,37 @@
 """The difference of two views, trie to trie: A is the baseline (before, good), B is compared (after, bad).
 
 Two nodes are the same where the names on the way from the root are the same; modules, addresses and kinds do
-not count. delta = B - A; what is drawn is as wide as B. The two sides may be two runs, or two ranges of one.
+not count. delta = B - A; what is drawn is as wide as B. The two sides may be two runs, two ranges of one, or several
+runs each, which are added up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from collectors import columns
 from collectors.columns import DamagedFile
-from collectors.trie import I32, I64, StackTrie, Strings, trie_of
+from collectors.trie import I64, StackTrie, Strings
 from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, Drawn, Step
 from culprit.core.stacks import KINDS, View, callers, narrowest
+from culprit.core.symbol_names import base_name, merged
+from culprit.core.trie_merge import Side, merge
 
 Normalise = Literal["share", "absolute"]
 F64 = npt.NDArray[np.float64]
 
 VERSION = 1
 LISTED_MAX = 200
+MERGED_CHARS = 100_000
+"""Characters of names taken together that are kept with a comparison: a header has no room for more."""
+
 EXPECTED_MIN = 5.0
 """Fewest samples that either side must be expected to have in a node for the normal approximation to hold."""
 
@@ -47,7 +54,8 @@ class Diff:
     """Both sides on one trie. `a`, `b` inclusive weights [nodes], `own_a`, `own_b` own ones; `names` frame id
     → name.
 
-    `samples_a`, `samples_b` are counts of samples, for the test of significance.
+    `samples_a`, `samples_b` are counts of samples, for the test of significance. `merged`: base name → the names that
+    became it, where names were drawn without the marks of a build.
     """
 
     trie: StackTrie
@@ -59,6 +67,7 @@ class Diff:
     own_b: I64
     samples_a: int
     samples_b: int
+    merged: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def save(self, path: Path) -> int:
         """Write it to a file that `load` maps. Returns the size in bytes."""
@@ -70,7 +79,8 @@ class Diff:
             "depth": trie.depth,
         }
         arrays |= {"own_a": self.own_a, "own_b": self.own_b, "blob": words.blob, "offsets": words.offsets}
-        meta = {"kinds": self.kinds, "samples_a": self.samples_a, "samples_b": self.samples_b}
+        meta: dict[str, Any] = {"kinds": self.kinds, "samples_a": self.samples_a, "samples_b": self.samples_b}
+        meta["merged"] = _fitting(self.merged)
         return columns.save(path, "diff", VERSION, meta, arrays)
 
     @classmethod
@@ -84,8 +94,9 @@ class Diff:
             own_a, own_b = a["own_a"], a["own_b"]
             samples = int(meta["samples_a"]), int(meta["samples_b"])
             totals = trie.inclusive(own_a), trie.inclusive(own_b)
-            return cls(trie, names, list(meta["kinds"]), *totals, own_a, own_b, *samples)
-        except (KeyError, ValueError, IndexError) as error:
+            together = {str(base): tuple(map(str, of)) for base, of in meta.get("merged", {}).items()}
+            return cls(trie, names, list(meta["kinds"]), *totals, own_a, own_b, *samples, together)
+        except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
             raise DamagedFile(f"missing or misshapen: {error}") from error
 
     @property
@@ -205,83 +216,73 @@ class Diff:
         return [Change([self.names[f] for f in self.trie.path(n)], int(here[n])) for n in nodes.tolist()]
 
 
+def _fitting(merged: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    left = MERGED_CHARS
+    for base, names in merged.items():
+        left -= len(base) + sum(map(len, names))
+        if left < 0:
+            break
+        kept[base] = list(names)
+    return kept
+
+
 def diff(a: View, b: View) -> Diff:
-    """Lay two views over each other. Work is one pass over each level of both tries."""
-    words: dict[str, int] = {}
-    kinds: list[str] = []
-    ids_a, ids_b = (_shared_names(view, words, kinds) for view in (a, b))
-    sides = (_Side(a.profile.table.trie, ids_a), _Side(b.profile.table.trie, ids_b))
-    trie, (into_a, into_b) = _merge(sides)
+    """Lay two views over each other."""
+    return pooled([a], [b])
+
+
+def pooled(before: Sequence[View], after: Sequence[View], *, by_base: bool = False) -> Diff:
+    """Lay several views of each side over each other, each side added up; there must be one of either at least.
+
+    `by_base`: functions are the same where their names are without the marks of a build. Work is one pass over each
+    level of all tries.
+    """
+    shared = _Names(by_base=by_base)
+    sides = [Side(view.profile.table.trie, shared.of(view)) for view in (*before, *after)]
+    trie, into = merge(sides)
     own_a, own_b = np.zeros(len(trie), np.int64), np.zeros(len(trie), np.int64)
-    np.add.at(own_a, into_a, a.own)
-    np.add.at(own_b, into_b, b.own)
+    for n, view in enumerate((*before, *after)):
+        np.add.at(own_a if n < len(before) else own_b, into[n], view.own)
     return Diff(
         trie,
-        list(words),
-        kinds,
+        list(shared.words),
+        shared.kinds,
         trie.inclusive(own_a),
         trie.inclusive(own_b),
         own_a,
         own_b,
-        a.samples,
-        b.samples,
+        sum(view.samples for view in before),
+        sum(view.samples for view in after),
+        shared.merged(),
     )
 
 
-def _shared_names(view: View, words: dict[str, int], kinds: list[str]) -> I64:
-    """[frames of the view]: id of the frame's name among the names of both sides; `kinds` learns what new
-    ones are.
-    """
-    table = view.profile.table
-    out = np.zeros(len(table.frames), np.int64)
-    for frame, (name, kind) in enumerate(zip(view.profile.names, table.frames.kind.tolist(), strict=True)):
-        if name not in words:
-            words[name] = len(words)
-            kinds.append(KINDS[kind])
-        out[frame] = words[name]
-    return out
+class _Names:
+    """The names of all sides, each once: `words` name → id, `kinds` of each id what it is."""
 
+    def __init__(self, *, by_base: bool) -> None:
+        self.words: dict[str, int] = {}
+        self.kinds: list[str] = []
+        self._by_base = by_base
+        self._known: dict[str, int] = {}
 
-class _Side:
-    """One trie with its nodes by level and the shared name of each node."""
+    def of(self, view: View) -> I64:
+        """[frames of the view]: id of the frame's name."""
+        table = view.profile.table
+        out = np.zeros(len(table.frames), np.int64)
+        for frame, (name, kind) in enumerate(
+            zip(view.profile.names, table.frames.kind.tolist(), strict=True)
+        ):
+            if name not in self._known:
+                shown = base_name(name) if self._by_base else name
+                if shown not in self.words:
+                    self.words[shown] = len(self.words)
+                    self.kinds.append(KINDS[kind])
+                self._known[name] = self.words[shown]
+            out[frame] = self._known[name]
+        return out
 
-    def __init__(self, trie: StackTrie, names: I64) -> None:
-        self.trie = trie
-        self.name = names[trie.frame]
-        self.by_level = np.argsort(trie.depth, kind="stable")
-        self.starts = np.searchsorted(trie.depth[self.by_level], np.arange(int(trie.depth.max()) + 2))
-        self.into = np.zeros(len(trie), np.int64)
-
-    def level(self, depth: int) -> I64:
-        """The nodes of one level."""
-        if depth + 1 >= len(self.starts):
-            return np.zeros(0, np.int64)
-        return self.by_level[self.starts[depth] : self.starts[depth + 1]]
-
-
-def _merge(sides: tuple[_Side, _Side]) -> tuple[StackTrie, tuple[I64, I64]]:
-    """One trie of both, and for each side the map from its nodes to the nodes of that trie."""
-    root_name = int(sides[0].name[0])
-    parents, names = [np.full(1, -1, np.int64)], [np.full(1, root_name, np.int64)]
-    depths = [np.zeros(1, np.int32)]
-    count, depth = 1, 1
-    while True:
-        here = [side.level(depth) for side in sides]
-        if not len(here[0]) and not len(here[1]):
-            break
-        keys = np.concatenate(
-            [s.into[s.trie.parent[nodes]] << 32 | s.name[nodes] for s, nodes in zip(sides, here, strict=True)]
-        )
-        distinct, group = np.unique(keys, return_inverse=True)
-        sides[0].into[here[0]] = count + group[: len(here[0])]
-        sides[1].into[here[1]] = count + group[len(here[0]) :]
-        parents.append(distinct >> 32)
-        names.append(distinct & 0xFFFFFFFF)
-        depths.append(np.full(len(distinct), depth, np.int32))
-        count, depth = count + len(distinct), depth + 1
-    trie, position = trie_of(_int32(parents), _int32(names), np.concatenate(depths))
-    return trie, (position[sides[0].into].astype(np.int64), position[sides[1].into].astype(np.int64))
-
-
-def _int32(parts: list[I64]) -> I32:
-    return np.concatenate(parts).astype(np.int32)
+    def merged(self) -> Mapping[str, Sequence[str]]:
+        """Base name → the names that became it."""
+        return merged(self._known) if self._by_base else {}

@@ -19,6 +19,7 @@ MAX_VALUES = 600
 """Readings of a window that are sent: ten minutes, one a second."""
 
 MAX_NAMES = 200
+NO_FUNCTIONS: Json = {"hosts": [], "functions": [], "mapping": {}, "mapped": 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -76,8 +77,8 @@ def tiers_of(most: str) -> list[Tier]:
     return list(Tier)[: list(Tier).index(Tier(most)) + 1]
 
 
-def choose(loaded: Loaded) -> Next | Sentence:
-    """The next capture within the tier that was allowed, or why there is none."""
+def choose(loaded: Loaded, asked: Collection[str] = ()) -> Next | Sentence:
+    """The next capture within the allowed tier, or why there is none; no step of `asked`, which wait for a word."""
     pilot = loaded.incident.autopilot or {}
     if pilot.get("taken", 0) >= MOST:
         return Sentence("autopilot.enough", {"count": MOST})
@@ -85,10 +86,10 @@ def choose(loaded: Loaded) -> Next | Sentence:
     by_hand = {
         walked.key(step.id) for walked in loaded.walks for step in walked.playbook.steps if not step.finding
     }
-    found = loaded.next(tiers, leave_out=by_hand)
+    found = loaded.next(tiers, leave_out=by_hand.union(asked))
     if found is not None and found.proposal.collectors:
         return found
-    waiting = loaded.next()
+    waiting = loaded.next(leave_out=asked)
     if waiting is None:
         return Sentence("autopilot.nothing_left")
     step = f"{waiting.playbook}/{waiting.proposal.step}"

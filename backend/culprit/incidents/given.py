@@ -238,10 +238,14 @@ class VerifyAdd(Seen):
 
 
 class StepRun(Seen):
-    """Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it."""
+    """Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
+
+    `again`: with all that a triage collects, for after a fix: causes stack, and what was found before it is of then.
+    """
 
     step: Key
     host_id: UUID
+    again: bool = False
     seconds: Annotated[int | None, Field(ge=1, le=600)] = None
     options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = {}
     confirm: Annotated[str | None, Field(max_length=253)] = None

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from culprit.incidents.given import Given, Key, Seen
+from culprit.profiles.schemas import FilterParams
 
 MAX_LINES = 200
 MAX_FRAMES = 512
@@ -29,13 +30,17 @@ class RangeRef(Given):
 
 
 class FrameRef(Given):
-    """A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up."""
+    """A frame of a flame graph, by its stack from the root, of the samples that were shown.
+
+    `share` is ignored: the server looks it up.
+    """
 
     profile_id: UUID
     frames: Annotated[
         list[Annotated[str, StringConstraints(pattern=r"^[^\x00]{0,4000}$")]],
         Field(min_length=1, max_length=MAX_FRAMES),
     ]
+    filter: FilterParams = FilterParams()
     share: float | None = None
 
 

@@ -23,6 +23,7 @@ from culprit.incidents import books, queries
 from culprit.incidents.queries import Rows
 from culprit.kit.clock import now
 from culprit.models import (
+    CauseOutcome,
     Fix,
     Host,
     Hypothesis,
@@ -56,6 +57,7 @@ class Loaded:
     cited: Mapping[UUID, Sequence[UUID]]
     pins: Sequence[Pin]
     waivers: Mapping[str, StepWaiver]
+    outcomes: Sequence[CauseOutcome]
     fixes: Sequence[Fix]
     verifications: Sequence[Verification]
     runs: Rows
@@ -156,6 +158,7 @@ def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:
             if {str(host) for host in seen}.issuperset(one.said.get("hosts", ()))
         ],
         waivers={one.step: one for one in queries.waivers(session, incident.id)},
+        outcomes=queries.outcomes(session, incident.id),
         fixes=queries.fixes(session, incident.id),
         verifications=queries.verifications(session, incident.id),
         runs=runs,

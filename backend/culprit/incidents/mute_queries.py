@@ -31,6 +31,12 @@ def mute(session: Session, actor: Actor, mute_id: UUID) -> FindingMute | None:
     return session.scalar(query.where(FindingMute.id == mute_id, visible(actor)))
 
 
+def held(session: Session, host_id: UUID, rule: str, at: datetime) -> Sequence[FindingMute]:
+    """The mutes of a rule on a host that hold then."""
+    query = select(FindingMute).where(FindingMute.host_id == host_id, FindingMute.rule == rule)
+    return session.scalars(query.where(FindingMute.expires_at > at)).all()
+
+
 def open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
     """The incidents of a host that are not resolved, locked one after another."""
     mine = select(IncidentHost.incident_id).where(IncidentHost.host_id == host_id)

@@ -41,7 +41,7 @@ def _read(one: FindingMute, host: str, names: dict[UUID, str]) -> MuteRead:
 
 
 def add(session: Session, actor: Actor, wanted: MuteAdd) -> MuteRead:
-    """Mutes a rule on a host. Raises NotFound, Forbidden, Invalid."""
+    """Mutes a rule on a host; one that is muted already is muted anew. Raises NotFound, Forbidden, Invalid."""
     policy(actor, "mute.manage")
     host = queries.visible_hosts(session, actor, [wanted.host_id]).get(wanted.host_id)
     if host is None:
@@ -53,6 +53,8 @@ def add(session: Session, actor: Actor, wanted: MuteAdd) -> MuteRead:
         raise Invalid("mute.needs_reason")
     if not now() < wanted.expires_at <= now() + LONGEST:
         raise Invalid("mute.expires_within", days=LONGEST.days)
+    for known in mute_queries.held(session, host.id, wanted.rule, now()):
+        session.delete(known)
     one = FindingMute(
         host_id=host.id, rule=wanted.rule, reason=reason, expires_at=wanted.expires_at, by=actor.id
     )
@@ -94,7 +96,8 @@ def remove(session: Session, actor: Actor, mute_id: UUID) -> None:
     one = mute_queries.mute(session, actor, mute_id)
     if one is None:
         raise NotFound("mute.not_found")
-    _tell(session, actor, session.get_one(Host, one.host_id), one, "unmuted")
+    if one.expires_at > now():
+        _tell(session, actor, session.get_one(Host, one.host_id), one, "unmuted")
     audit.record(session, actor, "mute.unset", "mute", one.id, rule=one.rule, reason=one.reason)
     session.delete(one)
 

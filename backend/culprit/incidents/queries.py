@@ -30,6 +30,7 @@ from culprit.models import (
     IncidentRun,
     JournalEntry,
     Pin,
+    ResultTable,
     Run,
     RunCollector,
     StepVerdict,
@@ -176,6 +177,18 @@ def findings(session: Session, run_ids: Collection[UUID], rules: Collection[str]
     """What fired, or nearly did, on these runs by these rules."""
     query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.rule.in_(rules)).order_by(Finding.id)
     return session.scalars(query).all()
+
+
+def fired(session: Session, run_ids: Collection[UUID]) -> Sequence[Finding]:
+    """Everything that fired on these runs, by whatever rule."""
+    query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.state == "fired").order_by(Finding.id)
+    return session.scalars(query).all()
+
+
+def tables(session: Session, run_ids: Collection[UUID], kinds: Collection[str]) -> Sequence[ResultTable]:
+    """The tables of these kinds that these runs brought home."""
+    query = select(ResultTable).where(ResultTable.run_id.in_(run_ids), ResultTable.kind.in_(kinds))
+    return session.scalars(query.order_by(ResultTable.id)).all()
 
 
 def silent(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:

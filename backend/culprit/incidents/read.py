@@ -31,6 +31,7 @@ from culprit.incidents.schemas import (
     RunRead,
     VerificationRead,
     WindowRead,
+    WrongRead,
 )
 from culprit.incidents.schemas_chain import CauseRead
 from culprit.kit.clock import now
@@ -55,6 +56,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             *(one.user_id for one in people),
             *(one.by for one in loaded.verdicts),
             *(one.by for one in loaded.waivers.values()),
+            *(one.by for one in loaded.outcomes),
             *(one.created_by for one in loaded.pins),
             *(one.created_by for one in loaded.fixes),
             *(one.requested_by for one in loaded.verifications),
@@ -91,6 +93,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         leads_to=sorted({one.chain.leads_to for one in loaded.walks if one.chain.leads_to}),
         next=read_chain.following(loaded, loaded.next()),
         causes=read_chain.causes(loaded),
+        wrong=_wrong(loaded, names),
         fixes=_fixes(loaded, names),
         pins=[pin(one, names) for one in loaded.pins],
         runs=_runs(loaded),
@@ -106,6 +109,15 @@ def _playbook(playbook_id: str, digest: str, title: dict[str, str]) -> PlaybookR
     return PlaybookRef(
         id=playbook_id, digest=digest, title=title, current=shipped is not None and shipped[2] == digest
     )
+
+
+def _wrong(loaded: Loaded, names: Names) -> list[WrongRead]:
+    same = ("cause", "true_cause", "note", "pins")
+    return [
+        WrongRead(**{name: getattr(one, name) for name in same}, by=person(one.by, names))
+        for one in loaded.outcomes
+        if not one.right
+    ]
 
 
 def _fixes(loaded: Loaded, names: Names) -> list[FixRead]:

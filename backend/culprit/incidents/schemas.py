@@ -134,6 +134,16 @@ class RunRead(BaseModel):
     model_config = {"populate_by_name": True, "alias_generator": lambda name: name.removesuffix("_")}
 
 
+class WrongRead(BaseModel):
+    """A cause that was named here and was not it: what it was instead, how one knows, and the pins that show it."""
+
+    cause: str
+    true_cause: str | None
+    note: str
+    pins: list[UUID]
+    by: PersonRef | None
+
+
 class MayRead(BaseModel):
     """What this person may do here, for the buttons."""
 
@@ -186,6 +196,7 @@ class IncidentRead(BaseModel):
     leads_to: list[str]
     next: NextRead | None
     causes: list[CauseRead]
+    wrong: list[WrongRead]
     fixes: list[FixRead]
     pins: list[PinRead]
     runs: list[RunRead]

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
@@ -38,15 +38,17 @@ Json = dict[str, Any]
 #: More lanes than anybody compares by eye; chunks of an hour are opened at most so often.
 MAX_LANES = 20
 MAX_CHUNKS = 400
+#: Artifacts of one pin that are held against their digests; a run has fewer.
+MAX_ARTIFACTS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`said` is stored with the pin, `sha256` the artifact that it was read from, where it was one."""
+    """`said` is stored with the pin, `artifacts` are the digests of what it was read from."""
 
     said: Json
     hosts: tuple[UUID | None, ...]
-    sha256: str | None = None
+    artifacts: tuple[str, ...] = ()
 
 
 def shown(session: Session, actor: Actor, store: ArtifactStore, wanted: PinAdd) -> Shown:
@@ -99,7 +101,7 @@ def _lines(session: Session, actor: Actor, store: ArtifactStore, ref: LineRef) -
             {"n": line, "text": texts[line].replace("\0", "\N{REPLACEMENT CHARACTER}")} for line in wanted
         ],
     }
-    return Shown(said, (run.host_id,), one.sha256)
+    return Shown(said, (run.host_id,), (one.sha256,))
 
 
 def _row(session: Session, actor: Actor, ref: RowRef) -> Shown:
@@ -130,14 +132,14 @@ def _row(session: Session, actor: Actor, ref: RowRef) -> Shown:
         "cells": cells,
         "line": table.lines[ref.row] if ref.row < len(table.lines) else None,
     }
-    return Shown(said, (host_id,), sha256)
+    return Shown(said, (host_id,), (sha256,) if sha256 else ())
 
 
 def _frame(session: Session, actor: Actor, store: ArtifactStore, wanted: FramePin) -> Shown:
     profile = profiles.profile(session, actor, wanted.ref.profile_id)
     if profile is None:
         raise _nothing("frame")
-    view = profiles_service.samples(store, profile).view()
+    view = profiles_service.view(store, profile, wanted.ref.filter.chosen())
     weight = _weight(view, wanted.ref.frames)
     if weight is None:
         raise _nothing("frame")
@@ -154,7 +156,7 @@ def _frame(session: Session, actor: Actor, store: ArtifactStore, wanted: FramePi
         "unit": profile.unit,
         "lost": profile.lost,
     }
-    return Shown(said, (profile.host_id,), raw.sha256 if raw else None)
+    return Shown(said, (profile.host_id,), (raw.sha256,) if raw else ())
 
 
 def _weight(view: View, frames: Sequence[str]) -> int | None:
@@ -191,23 +193,26 @@ def _range(session: Session, actor: Actor, wanted: RangePin) -> Shown:
         SeriesChunk.t1_ns >= ref.from_ns,
     )
     if not ref.metric:
-        some = session.scalar(query.with_only_columns(SeriesChunk.id).limit(1))
-        return Shown({"collected": some is not None, "lanes": []}, (run.host_id,))
-    chunks = session.scalars(
-        query.where(SeriesChunk.metric == ref.metric).order_by(SeriesChunk.id).limit(MAX_CHUNKS)
-    ).all()
+        metrics = session.scalars(query.with_only_columns(SeriesChunk.metric).distinct()).all()
+        said = {"collected": bool(metrics), "lanes": [], "metrics": len(metrics)}
+        return Shown(said, (run.host_id,), _behind(session, query))
+    query = query.where(SeriesChunk.metric == ref.metric)
+    chunks = session.scalars(query.order_by(SeriesChunk.id).limit(MAX_CHUNKS)).all()
     lanes = [lane for one in chunks for lane in _columns(one, ref.from_ns, ref.to_ns)]
-    artifacts = {one.artifact_id for one in chunks}
-    sha256 = None
-    if len(artifacts) == 1 and None not in artifacts:
-        sha256 = session.scalar(select(Artifact.sha256).where(Artifact.id.in_(artifacts)))
     said = {
         "collected": bool(lanes),
         "metric": ref.metric,
         "lanes": lanes[:MAX_LANES],
         "more": len(lanes) > MAX_LANES,
     }
-    return Shown(said, (run.host_id,), sha256)
+    return Shown(said, (run.host_id,), _behind(session, query))
+
+
+def _behind(session: Session, chunks: Select[SeriesChunk]) -> tuple[str, ...]:
+    """The artifacts that these chunks were read from."""
+    ids = chunks.with_only_columns(SeriesChunk.artifact_id)
+    query = select(Artifact.sha256).where(Artifact.id.in_(ids)).distinct().order_by(Artifact.sha256)
+    return tuple(session.scalars(query.limit(MAX_ARTIFACTS)))
 
 
 def _columns(chunk: SeriesChunk, from_ns: int, to_ns: int) -> list[Json]:
@@ -241,13 +246,15 @@ def _comparison(session: Session, actor: Actor, wanted: ComparisonPin) -> Shown:
     sides = find(session, actor, {left, right})
     if left not in sides or right not in sides:
         raise _nothing("comparison")
+    both = [sides[one] for one in dict.fromkeys((left, right))]
     said = {
-        "collected": all(sides[one].collected for one in (left, right)),
+        "collected": all(one.collected for one in both),
         "what": wanted.ref.what,
         "left": sides[left].said,
         "right": sides[right].said,
     }
-    return Shown(said, tuple(dict.fromkeys(sides[one].host for one in (left, right))))
+    artifacts = dict.fromkeys(each for one in both for each in one.artifacts)
+    return Shown(said, tuple(dict.fromkeys(one.host for one in both)), tuple(artifacts)[:MAX_ARTIFACTS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +262,7 @@ class _Side:
     said: Json
     host: UUID | None
     collected: bool
+    artifacts: tuple[str, ...]
 
 
 def _runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
@@ -265,14 +273,21 @@ def _runs(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     )
     names = ("state", "t0_ns", "t1_ns", "number", "plan")
     return {
-        row.id: _Side({name: getattr(row, name) for name in names}, row.host_id, row.t0_ns is not None)
-        for row in rows
+        row.id: _Side(
+            {"run_id": str(row.id), **{name: getattr(row, name) for name in names}},
+            row.host_id,
+            row.t0_ns is not None,
+            tuple(session.scalars(select(Artifact.sha256).where(Artifact.run_id == row.id).distinct())),
+        )
+        for row in rows.all()
     }
 
 
 def _profiles(session: Session, actor: Actor, ids: set[UUID]) -> dict[UUID, _Side]:
     names = ("kind", "samples", "weight", "unit", "state")
-    return {
-        row.id: _Side({name: getattr(row, name) for name in names}, row.host_id, row.state == "ready")
-        for row in session.scalars(profiles.profiles(actor).where(Profile.id.in_(ids)))
-    }
+    found = {}
+    for row in session.scalars(profiles.profiles(actor).where(Profile.id.in_(ids))).all():
+        raw = profiles.raw_artifact(session, row)
+        said = {"run_id": str(row.run_id), **{name: getattr(row, name) for name in names}}
+        found[row.id] = _Side(said, row.host_id, row.state == "ready", (raw.sha256,) if raw else ())
+    return found

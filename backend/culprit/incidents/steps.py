@@ -9,19 +9,20 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
+from collectors.plans import PLANS
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.captures import service as captures
-from culprit.captures.schemas import CaptureCreate, ScopeGiven
+from culprit.captures.schemas import CaptureCreate
 from culprit.core.rules.registry import RULES
-from culprit.incidents import journal, queries
+from culprit.incidents import filling, journal, queries
 from culprit.incidents.collecting import collectors_of, seconds_of
 from culprit.incidents.given import StepRun
 from culprit.incidents.load import TIERS
-from culprit.incidents.verdicts import step_about
+from culprit.incidents.verdicts import rules_beside, step_about
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.errors import Invalid
-from culprit.models import Capture, Host, Incident, IncidentHost, IncidentRun, Run
+from culprit.models import Capture, Host, Incident, IncidentRun, Run
 
 PLAN = "triage"
 
@@ -57,7 +58,12 @@ def take(
     names = collectors_of(RULES[rule], _tried(session, incident, host), may)
     if not names:
         raise Invalid("incident.step_for_a_person", step=wanted.step)
+    if wanted.again:
+        names = list(dict.fromkeys([*names, *(one.id for one in PLANS[PLAN].collectors)]))
     seconds = wanted.seconds or max(seconds_of(one) for one in names)
+    hints = filling.known(session, incident, link, host, rules_beside(session, incident, wanted.step))
+    options, filled = filling.options(wanted.step, names, wanted.options, hints)
+    scope, chosen = filling.scope(link, names, hints)
     capture = captures.create(
         session,
         actor,
@@ -67,8 +73,8 @@ def take(
             plan=PLAN,
             seconds=seconds,
             collectors=names,
-            scope=_scope(link),
-            options=wanted.options,
+            scope=scope,
+            options=options,
             reason=f"incident #{incident.number}, {wanted.step}",
             confirm=wanted.confirm,
         ),
@@ -89,11 +95,28 @@ def take(
         collectors=", ".join(names),
         capture=capture.number,
     )
+    for one in (*filled, *([chosen] if chosen else [])):
+        _tell(session, incident, actor, one, (wanted.step, host.name))
     return capture
 
 
-def _scope(link: IncidentHost) -> ScopeGiven:
-    return ScopeGiven.model_validate(link.scope) if link.scope else ScopeGiven()
+def _tell(
+    session: Session, incident: Incident, actor: Actor, one: filling.Filled, at: tuple[str, str]
+) -> None:
+    """The journal tells what nobody typed, and where it is from. `at` is the step and the name of the host."""
+    step, host = at
+    value, source = one.value, one.hint.by
+    if one.option:
+        kind, name, option = f"filled_{one.hint.said}", one.collector, one.option
+        journal.enter(
+            session, incident, actor, kind,
+            step=step, host=host, collector=name, option=option, value=value, source=source,
+        )  # fmt: skip
+    else:
+        what = one.hint.what
+        journal.enter(
+            session, incident, actor, "looks_at", step=step, host=host, scope=what, value=value, source=source
+        )
 
 
 def _tried(session: Session, incident: Incident, host: Host) -> frozenset[str]:

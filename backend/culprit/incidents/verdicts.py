@@ -13,7 +13,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks import refusals
-from culprit.core.playbooks.contract import GATES
+from culprit.core.playbooks.contract import GATES, Playbook
 from culprit.core.rules.registry import CAUSES
 from culprit.incidents import books, journal, queries, read
 from culprit.incidents.given import VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
@@ -34,17 +34,27 @@ from culprit.models import (
     VerdictPin,
 )
 
+#: A pin that rests on several artifacts is as good as the worst of them.
+WORST: tuple[PinState, ...] = ("altered", "gone", "intact")
+
+
+def _book(session: Session, incident: Incident, book_id: str) -> Playbook | None:
+    if book_id == books.OWN:
+        return books.own(queries.hypotheses(session, incident.id))
+    row = next((one for one in queries.playbooks(session, incident.id) if one.playbook_id == book_id), None)
+    return books.kept(row.content, row.digest) if row else None
+
+
+def rules_beside(session: Session, incident: Incident, key: str) -> frozenset[str]:
+    """The rules of all steps of the playbook that a step belongs to."""
+    playbook = _book(session, incident, key.partition("/")[0])
+    return frozenset(one.finding for one in playbook.steps if one.finding) if playbook else frozenset()
+
 
 def step_about(session: Session, incident: Incident, key: str) -> tuple[str, str]:
     """What a step is about (the key of a hypothesis, or a gate) and its rule. Raises Invalid for no step of it."""
     book_id, _, name = key.partition("/")
-    if book_id == books.OWN:
-        playbook = books.own(queries.hypotheses(session, incident.id))
-    else:
-        row = next(
-            (one for one in queries.playbooks(session, incident.id) if one.playbook_id == book_id), None
-        )
-        playbook = books.kept(row.content, row.digest) if row else None
+    playbook = _book(session, incident, book_id)
     step = next((one for one in playbook.steps if one.id == name), None) if playbook else None
     if step is None:
         raise Invalid("incident.no_step", step=key)
@@ -68,8 +78,13 @@ def add_pin(
         kind=wanted.kind,
         ref=wanted.ref.model_dump(mode="json"),
         view=wanted.view,
-        said={**seen.said, "host_id": hosts[0] if hosts else None, "hosts": hosts},
-        artifact=seen.sha256,
+        said={
+            **seen.said,
+            "host_id": hosts[0] if hosts else None,
+            "hosts": hosts,
+            "artifacts": list(seen.artifacts),
+        },
+        artifact=seen.artifacts[0] if len(seen.artifacts) == 1 else None,
         step=wanted.step,
         created_by=actor.id,
     )
@@ -97,17 +112,21 @@ def check_pin(
     seen = {str(host.id) for _, host in queries.hosts(session, actor, incident.id)}
     if pin is None or not seen.issuperset(pin.said.get("hosts", ())):
         raise NotFound("incident.no_pin")
-    state: PinState | None = None
-    if pin.artifact is not None:
-        try:
-            store.verify(pin.artifact)
-            state = "intact"
-        except ArtifactAltered:
-            state = "altered"
-        except (ArtifactMissing, FileNotFoundError):
-            state = "gone"
+    digests = pin.said.get("artifacts") or ([pin.artifact] if pin.artifact else [])
+    states = {_bytes(store, one) for one in digests}
+    state: PinState | None = next((one for one in WORST if one in states), None)
     sent = read.pin(pin, queries.names(session, [pin.created_by]))
     return PinChecked(**sent.model_dump(), state=state)
+
+
+def _bytes(store: ArtifactStore, digest: str) -> PinState:
+    try:
+        store.verify(digest)
+    except ArtifactAltered:
+        return "altered"
+    except (ArtifactMissing, FileNotFoundError):
+        return "gone"
+    return "intact"
 
 
 def _pins(session: Session, incident: Incident, ids: Sequence[UUID]) -> list[Pin]:
@@ -217,6 +236,8 @@ def wrong(session: Session, actor: Actor, incident_id: UUID, wanted: WrongAdd) -
     if wanted.true_cause == wanted.cause:
         raise Conflict("incident.same_cause")
     pins = _pins(session, incident, wanted.pins)
+    if wanted.true_cause is not None and not pins:
+        raise Invalid("incident.wrong_needs_pin")
     session.execute(
         delete(CauseOutcome).where(
             CauseOutcome.incident_id == incident.id, CauseOutcome.cause == wanted.cause
@@ -234,6 +255,7 @@ def wrong(session: Session, actor: Actor, incident_id: UUID, wanted: WrongAdd) -
         )
     )
     instead = wanted.true_cause or ""
-    journal.enter(session, incident, actor, "wrong", note=wanted.note, cause=wanted.cause, instead=instead)
+    kind = "wrong_instead" if instead else "wrong"
+    journal.enter(session, incident, actor, kind, note=wanted.note, cause=wanted.cause, instead=instead)
     audit.record(session, actor, "incident.wrong", RESOURCE, incident.id, cause=wanted.cause, instead=instead)
     return incident

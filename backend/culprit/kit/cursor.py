@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
 from uuid import UUID
@@ -14,7 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from culprit.kit.errors import Invalid
+from culprit.kit.sort_key import decode, encode
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
@@ -29,26 +26,6 @@ class Page(BaseModel, Generic[Item]):
 
     items: list[Item]
     next: str | None = None
-
-
-def encode(value: str | int) -> str:
-    """The opaque form of a sort key."""
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
-def decode(cursor: str, kind: type[UUID] | type[int] | type[str]) -> UUID | int | str:
-    """The sort key in a cursor. Raises Invalid for anything that `encode` did not make."""
-    try:
-        value = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if kind is int:
-            if type(value) is not int or abs(value) >= 1 << 63:
-                raise ValueError
-            return value
-        if not isinstance(value, str) or "\0" in value:
-            raise ValueError
-        return UUID(value) if kind is UUID else value
-    except (binascii.Error, ValueError, RecursionError):
-        raise Invalid("request.cursor_unreadable") from None
 
 
 def page(

@@ -13,7 +13,11 @@ from culprit.models.profile import JOB_STATES
 
 
 class ProfileDiff(Base):
-    """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` holds the tree."""
+    """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` holds the tree.
+
+    A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`: functions
+    are told apart by their names without the marks of a build.
+    """
 
     __tablename__ = "profile_diff"
     __table_args__ = (one_of("state", JOB_STATES),)

@@ -52,13 +52,13 @@ def _side(side: DiffSide) -> Json:
 
 
 def one(session: Session, actor: Actor, diff_id: UUID) -> ProfileDiff:
-    """A comparison of which both profiles exist for this actor; raises NotFound."""
+    """A comparison of which all profiles exist for this actor; raises NotFound."""
     policy(actor, "profile.read")
     row = queries.diff(session, diff_id)
     if row is None:
         raise NotFound("diff.not_found")
     for side in (row.a, row.b):
-        if queries.profile(session, actor, UUID(side["profile_id"])) is None:
+        if queries.of_side(session, actor, side) is None:
             raise NotFound("diff.not_found")
     return row
 
@@ -75,6 +75,7 @@ def read(session: Session, actor: Actor, row: ProfileDiff) -> DiffRead:
                 filter=side["filter"],
                 label=known.label if known else None,
                 run_id=known.run_id if known else None,
+                profiles=1 + len(side.get("also", ())),
             )
         )
     return DiffRead(
@@ -83,6 +84,7 @@ def read(session: Session, actor: Actor, row: ProfileDiff) -> DiffRead:
         a=sides[0],
         b=sides[1],
         normalise="share" if row.normalise else "absolute",
+        by_base=bool(row.a.get("by_base")),
         failure=row.failure,
         created_at=row.created_at,
         ended_at=row.ended_at,
@@ -112,6 +114,7 @@ def tree(
         "normalise": how,
         "vanished": [_listed(one, "a") for one in found.vanished()],
         "new": [_listed(one, "b") for one in found.new()],
+        "merged": {base: list(names) for base, names in found.merged.items()},
     }
     return tree_answer(drawn, more, found.path(root)).encode("utf-8", "replace")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Row, Select, select
@@ -28,6 +29,13 @@ def profile(session: Session, actor: Actor, profile_id: UUID) -> Profile | None:
     return session.scalar(profiles(actor).where(Profile.id == profile_id))
 
 
+def of_side(session: Session, actor: Actor, side: Mapping[str, Any]) -> list[Profile] | None:
+    """The profiles of one side of a comparison, in their order; None where one does not exist for this actor."""
+    ids = [UUID(one) for one in (side["profile_id"], *side.get("also", ()))]
+    found = {one.id: one for one in session.scalars(profiles(actor).where(Profile.id.in_(ids)))}
+    return [found[one] for one in ids] if found.keys() >= set(ids) else None
+
+
 def hosts(session: Session, ids: set[UUID]) -> dict[UUID, Host]:
     """Hosts by id."""
     return {host.id: host for host in session.scalars(select(Host).where(Host.id.in_(ids)))}
@@ -41,7 +49,7 @@ def captures(session: Session, run_ids: set[UUID]) -> dict[UUID, Row[UUID, int, 
 
 
 def diff(session: Session, diff_id: UUID) -> ProfileDiff | None:
-    """One comparison, whoever asks: its two profiles decide who may see it."""
+    """One comparison, whoever asks: its profiles decide who may see it."""
     return session.get(ProfileDiff, diff_id)
 
 

@@ -188,29 +188,37 @@ class DiffCreate(BaseModel):
 
 
 class DiffSideRead(BaseModel):
-    """One side, with what it is called; a profile that was deleted since has no label."""
+    """One side, with what it is called; a profile that was deleted since has no label.
+
+    `profiles`: how many are added up in it, of which `profile_id` is the first.
+    """
 
     profile_id: UUID
     filter: dict[str, Any]
     label: str | None
     run_id: UUID | None
+    profiles: int
 
 
 class DiffRead(BaseModel):
-    """A comparison without its tree."""
+    """A comparison without its tree. `by_base`: names are without the marks of a build."""
 
     id: UUID
     state: str
     a: DiffSideRead
     b: DiffSideRead
     normalise: str
+    by_base: bool
     failure: Sentence | None
     created_at: datetime
     ended_at: datetime | None
 
 
 class DiffTreeRead(BaseModel):
-    """The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant."""
+    """The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant.
+
+    `merged`: base name → the names of functions that are drawn under it.
+    """
 
     total_a: int
     total_b: int
@@ -221,6 +229,7 @@ class DiffTreeRead(BaseModel):
     path: list[PathStep]
     vanished: list[dict[str, Any]]
     new: list[dict[str, Any]]
+    merged: dict[str, list[str]]
     tree: dict[str, Any]
 
 

@@ -28,11 +28,12 @@ from culprit.infra.db import Database, database
 from culprit.infra.secrets import vault
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.launch.engines import Postgres, Valkey
-from culprit.main import create_app
+from culprit.main import create_app, furnish
 from culprit.models import ApiToken, UserAccount
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
+from starlette.datastructures import State
 
 ROLES = ("viewer", "investigator", "oncall", "admin")
 PER_PROCESS = (settings, database, vault, celery, artifact_store)  # caches over the environment
@@ -194,12 +195,19 @@ def people(db: Database) -> dict[str, Person]:
     return make_people(db)
 
 
+@pytest.fixture(scope="session")
+def built() -> FastAPI:
+    """An application for all tests of this process: to prepare some hundred routes takes longer than most of them."""
+    return create_app(Settings())
+
+
 @pytest.fixture
-def app(config: Settings) -> Iterator[FastAPI]:
-    """The application over the test's database."""
-    made = create_app(config)
-    yield made
-    made.state.database.close()
+def app(built: FastAPI, config: Settings) -> Iterator[FastAPI]:
+    """The application over the test's database. What tests change hangs on its state, which is new for each."""
+    built.state = State()
+    furnish(built, config)
+    yield built
+    built.state.database.close()
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+pytestmark = pytest.mark.long
+
 # The short run looks a few times at every operation; CULPRIT_FUZZ_EXAMPLES=200 as often as one who means it.
 EXAMPLES = int(os.environ.get("CULPRIT_FUZZ_EXAMPLES", "3"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 API = "/api/v1"
+
+
+@pytest.fixture
+def app(config: Settings) -> Iterator[FastAPI]:
+    """An application of its own: it serves the test's interface, and its figures are those of the test."""
+    made = create_app(config)
+    yield made
+    made.state.database.close()
 
 
 @pytest.fixture

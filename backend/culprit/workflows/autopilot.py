@@ -2,7 +2,8 @@
 
 It is rung when the autopilot is started, when a run of the incident was evaluated, and by the sweep; whoever holds the
 row decides, and a bell too many changes nothing. One capture at a time, each on behalf of the person who started it;
-it stops where a person is needed, where nothing is left to collect, and where a capture is refused.
+it stops where a person is needed, where nothing is left to collect, and where a capture is refused. A step that asks
+for something that the incident does not know is left for the end: then it stops with that question.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collectors.contract import Sentence
 from culprit.auth.actor import Actor, actor_by_id
 from culprit.core.outcomes import RUN_FINAL
 from culprit.incidents import autopilot, steps
+from culprit.incidents.filling import ASKS
 from culprit.incidents.given import StepRun
 from culprit.incidents.load import load
 from culprit.infra.artifacts import artifact_store
@@ -62,14 +64,22 @@ def _advance(session: Session, incident: Incident) -> None:
     if incident.state == "resolved":
         autopilot.halt(session, incident, None, Sentence("autopilot.resolved"))
         return
-    found = autopilot.choose(load(session, actor, incident))
-    if isinstance(found, Sentence):
-        autopilot.halt(session, incident, None, found)
-        return
-    _take(session, incident, actor, f"{found.playbook}/{found.proposal.step}", UUID(found.host))
+    loaded = load(session, actor, incident)
+    questions: dict[str, Sentence] = {}
+    while True:
+        found = autopilot.choose(loaded, questions)
+        if isinstance(found, Sentence):
+            autopilot.halt(session, incident, None, next(iter(questions.values()), found))
+            return
+        step = f"{found.playbook}/{found.proposal.step}"
+        question = _take(session, incident, actor, step, UUID(found.host))
+        if question is None:
+            return
+        questions[step] = question
 
 
-def _take(session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID) -> None:
+def _take(session: Session, incident: Incident, actor: Actor, step: str, host_id: UUID) -> Sentence | None:
+    """Takes the step, or stops where it is refused. What it would have to be told is given back, and nothing done."""
     pilot = incident.autopilot or {}
     wanted = StepRun(version=max(1, incident.version), step=step, host_id=host_id)
     try:
@@ -85,11 +95,15 @@ def _take(session: Session, incident: Incident, actor: Actor, step: str, host_id
             )
     except CulpritError as error:
         params = {name: value for name, value in error.params.items() if isinstance(value, str | int | float)}
-        autopilot.halt(session, incident, None, Sentence(error.key, params))
-        return
+        refused = Sentence(error.key, params)
+        if error.key.startswith(ASKS):
+            return refused
+        autopilot.halt(session, incident, None, refused)
+        return None
     incident.autopilot = {
         **pilot,
         "capture_id": str(capture.id),
         "step": step,
         "taken": pilot.get("taken", 0) + 1,
     }
+    return None

@@ -14,7 +14,7 @@ from collectors.samples import SampleTable
 from culprit.auth.actor import actor_by_id
 from culprit.auth.policy import policy
 from culprit.config import settings
-from culprit.core.diff import diff
+from culprit.core.diff import pooled
 from culprit.core.stacks import Filter, View
 from culprit.core.stacks import Profile as Samples
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
@@ -42,11 +42,12 @@ def build_diff(diff_id: UUID) -> str | None:
     try:
         with unit_of_work(db.sessions) as session:
             sides = _sides(session, diff_id)
+            by_base = bool(session.get_one(ProfileDiff, diff_id).a.get("by_base"))
         # What is read here was made by us out of what a child has checked; nothing hostile is parsed.
-        a, b = (_view(store, key, chosen) for key, chosen in sides)
+        a, b = ([_view(store, key, chosen) for key, chosen in side] for side in sides)
         with workspace(settings().home / "work") as directory:
             place = directory / "diff"
-            diff(a, b).save(place)
+            pooled(a, b, by_base=by_base).save(place)
             values = {"state": "ready", "result_key": _adopt(store, place), "failure": None}
     except Failed as failed:
         values = {"state": "failed", "failure": failed.sentence}
@@ -54,8 +55,8 @@ def build_diff(diff_id: UUID) -> str | None:
         return values["state"] if builds.finish(session, ProfileDiff, diff_id, attempt, **values) else None
 
 
-def _sides(session: Session, diff_id: UUID) -> list[tuple[str, Filter]]:
-    """The samples and the filter of either side, as whoever asked for it may see them now."""
+def _sides(session: Session, diff_id: UUID) -> list[list[tuple[str, Filter]]]:
+    """The samples of either side and their filter, as whoever asked for it may see them now."""
     row = session.get_one(ProfileDiff, diff_id)
     actor = actor_by_id(session, row.requested_by)
     if actor is None:
@@ -64,15 +65,20 @@ def _sides(session: Session, diff_id: UUID) -> list[tuple[str, Filter]]:
         policy(actor, "profile.diff")
     except CulpritError as refused:
         raise Failed(refused.key) from refused
-    sides: list[tuple[str, Filter]] = []
+    sides: list[list[tuple[str, Filter]]] = []
     for side in (row.a, row.b):
-        profile: Profile | None = queries.profile(session, actor, UUID(side["profile_id"]))
-        if profile is None:
+        chosen = FilterParams.model_validate(side["filter"]).chosen()
+        found = queries.of_side(session, actor, side)
+        if found is None:
             raise Failed("profile.not_found")
-        if profile.state != "ready" or profile.store_key is None:
-            raise Failed("profile.not_ready", state=profile.state)
-        sides.append((profile.store_key, FilterParams.model_validate(side["filter"]).chosen()))
+        sides.append([(_ready(one), chosen) for one in found])
     return sides
+
+
+def _ready(profile: Profile) -> str:
+    if profile.state != "ready" or profile.store_key is None:
+        raise Failed("profile.not_ready", state=profile.state)
+    return profile.store_key
 
 
 def _view(store: ArtifactStore, key: str, chosen: Filter) -> View:

@@ -36,6 +36,8 @@ Json = dict[str, Any]
 PLAN = "triage"
 #: Three blocks of the comparison, and no longer than people wait for three of them.
 SECONDS = 15
+#: Where the CPUs spend their time: what changed in the code is drawn beside the outcome.
+PROFILE = "perf_record"
 #: Captures that may come to nothing before it gives up.
 SPARE = 2
 
@@ -101,7 +103,7 @@ def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked) ->
         host_ids=[*what.hosts, *control],
         plan=PLAN,
         seconds=SECONDS,
-        collectors=list(dict.fromkeys([*light, *_for(what.read, actor, light), *options])),
+        collectors=list(dict.fromkeys([*light, *_for(what.read, actor, light), *_profile(actor), *options])),
         scope=ScopeGiven.model_validate(scope) if scope else ScopeGiven(),
         options=options,
         reason=f"before a fix, capture {len(verification.made_before) + 1}",
@@ -123,6 +125,10 @@ def _for(read: str, actor: Actor, light: list[str]) -> list[str]:
         if known and not set(known) & set(light):
             found.append(min(known, key=lambda one: PRICE[COLLECTORS[one].tier]))
     return found
+
+
+def _profile(actor: Actor) -> list[str]:
+    return [PROFILE] if _may(actor, COLLECTORS[PROFILE].tier) else []
 
 
 def _may(actor: Actor, tier: Tier) -> bool:

@@ -34,6 +34,7 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Fix, IncidentRun, Run, Verification
 from culprit.workflows.read_view import read_view
 from culprit.workflows.verify_before import measure
+from culprit.workflows.verify_flame import compare
 from culprit.workflows.verify_judge import BAR, judged
 from culprit.workflows.verify_sides import (
     Asked,
@@ -214,6 +215,13 @@ def _judge(session: Session, store: ArtifactStore, verification: Verification) -
     )
     answer = judged(what, _sides(session, store, what), before, after, control)
     if locked(session, verification, ("judging",)):
+        drawing = compare(session, what, before, after)
+        if drawing is not None:
+            answer["differential"] = {
+                **verification_form.NO_FUNCTIONS,
+                **answer.get("differential", {}),
+                **drawing,
+            }
         _store(session, what, answer)
 
 

@@ -46,7 +46,15 @@ def judged(
     )
     if verification_form.load_kind(drawn) == "mixed" and verdict.outcome != "no_conclusion":
         verdict = none("mixed_load", verdict.load_change)
-    return verification_form.result(verdict, what.read, what.better, bar, drawn, notes=_notes(drawn))
+    return verification_form.result(
+        verdict,
+        what.read,
+        what.better,
+        bar,
+        drawn,
+        notes=_notes(drawn),
+        differential=_functions(sides, [(before, after)]),
+    )
 
 
 def _of(drawn: Sequence[Drawn], side: str) -> list[Window]:
@@ -60,11 +68,21 @@ def _notes(drawn: Sequence[Drawn]) -> list[Sentence]:
     return [*notes, *missing.values()]
 
 
+def _functions(sides: Sides, by_host: Sequence[tuple[Sequence[Run], Sequence[Run]]]) -> Differential | None:
+    """How the functions' shares changed over the hosts that have CPU profiles of both sides; None where none has."""
+    shares = {}
+    for before, after in by_host:
+        profiles = sides.shares(before), sides.shares(after)
+        if all(profiles) and before[0].host_id is not None:
+            shares[sides.name(before[0].host_id)] = profiles
+    return differential(shares) if shares else None
+
+
 def _cohort(what: Asked, sides: Sides, before: Sequence[Run], after: Sequence[Run], bar: float) -> Json:
     """Each host against itself, and all together; which disk or route is meant may differ from host to host."""
     drawn: list[Drawn] = []
     pairs: list[Pair] = []
-    shares = {}
+    by_host = []
     for host in what.hosts:
         mine = [[run for run in side if run.host_id == host] for side in (before, after)]
         subject = sides.subject(mine[0])
@@ -74,11 +92,8 @@ def _cohort(what: Asked, sides: Sides, before: Sequence[Run], after: Sequence[Ru
         drawn += [*windows[0], *windows[1]]
         was, now = ([one.seen.window for one in side] for side in windows)
         pairs.append(Pair(sides.name(host), was, now))
-        profiles = sides.shares(mine[0]), sides.shares(mine[1])
-        if all(profiles):
-            shares[sides.name(host)] = profiles
+        by_host.append((mine[0], mine[1]))
     found = pooled(pairs, what.better, bar=bar, divisible=primary.divisible(what.read))
-    functions: Differential | None = differential(shares) if shares else None
     verdict = found.judged
     if verification_form.load_kind(drawn) == "mixed" and verdict.outcome != "no_conclusion":
         verdict = none("mixed_load", verdict.load_change)
@@ -90,5 +105,5 @@ def _cohort(what: Asked, sides: Sides, before: Sequence[Run], after: Sequence[Ru
         drawn,
         notes=_notes(drawn),
         hosts=found.hosts,
-        differential=functions,
+        differential=_functions(sides, by_host),
     )

@@ -11,6 +11,8 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS, Live, Room, cages, processes, sampled, script, wait_for
 
+pytestmark = pytest.mark.long
+
 # Ignores what can be ignored, and starts a daemon that left its session, its group and its parent.
 FOREVER = "while :; do sleep 1; done"
 STUBBORN = f'trap "" INT TERM HUP; (setsid sh -c "trap \\"\\" INT TERM; {FOREVER}" &) ; {FOREVER}'

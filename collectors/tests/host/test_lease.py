@@ -14,6 +14,8 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS, Live, Room, cages, processes, script, wait_for
 
+pytestmark = pytest.mark.long
+
 SLEEP = [script("sleeps", "sleep 30", seconds=30)]
 QUICK = [script("quick", "echo quick")]
 KINDS = {"flock": (), "mkdir": ("flock", "busybox")}

@@ -12,6 +12,8 @@ from collectors.contract import Needs, Sampled, Script
 from collectors.registry import COLLECTORS
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script
 
+pytestmark = pytest.mark.long
+
 JOBS = [
     script("counts", 'echo "$SECS $BYTES"; seq 1000 > numbers', version="echo counts 1.0"),
     script("turn1", "sleep 0.3; echo one", exclusive=True),

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +53,12 @@ def group(hierarchy: str, path: str) -> Iterator[Path]:
             directory = directory.parent
             if any(one.is_dir() for one in directory.iterdir()):
                 break
+
+
+def ticks(pid: int) -> int:
+    """Processor time that a process has used, in hundredths of a second."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def look(
@@ -112,7 +117,7 @@ def test_cgroup(room: Room, hierarchy: str, shell: str) -> None:
     with group(hierarchy, f"{name}/inner") as inner, started(*IDLE) as idle, started(*BUSY) as busy:
         (inner.parent / "cgroup.procs").write_text(str(idle))
         (inner / "cgroup.procs").write_text(str(busy))
-        time.sleep(0.3)
+        assert wait_for(lambda: ticks(busy) > ticks(idle) + 5, 20)
         hello, seen, state = look(room, Scope("cgroup", f"/{name}/"), shell=SHELLS[shell])
     assert seen[0] == "cgroup" and seen[1] == str(busy) and seen[3] == f"/{name}"
     assert set(seen[2].split()) == {str(idle), str(busy)}
@@ -191,7 +196,7 @@ def test_network_of_the_target(room: Room) -> None:
     try:
         subprocess.run(["ip", "-n", namespace, "link", "add", "inside0", "type", "dummy"], check=False)
         with started("ip", "netns", "exec", namespace, *IDLE) as pid:
-            time.sleep(0.3)
+            assert wait_for(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", 20)
             jobs = [sampled("net", "/proc/net/dev", "/proc/net/snmp", "/proc/stat", seconds=2)]
             live = Live(jobs, room.limits(), scope=Scope("process", str(pid)))
             assert live.end() == 0, live.lines
@@ -208,12 +213,12 @@ def test_network_of_the_target(room: Room) -> None:
 
 def test_a_target_that_dies_is_told(room: Room) -> None:
     """Nothing is read in its place; what was read before is kept."""
-    with started("sleep", "1.5") as pid:
+    with started(*IDLE) as pid:
         live = Live(
             [sampled("net", "/proc/net/dev", seconds=4)], room.limits(), scope=Scope("process", str(pid))
         )
         live.until("progress net running")
-        time.sleep(2)  # it has ended by then
+        assert wait_for(lambda: any(file.stat().st_size for file in room.work.glob("culprit-*/s/*")), 20)
     assert live.end() == 0, live.lines
     found = live.outcomes()["net"]
     assert found.state == "done" and found.reason is not None and found.reason.key == "reason.target_gone"

@@ -19,7 +19,10 @@ from collectors.tests.host.harness import Live, Room, sampled, script, wait_for
 from collectors.tests.host.test_ends import STUBBORN
 from e2e.lab.hosts import Lab, LabHost
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="hosts with private directories need root")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="hosts with private directories need root"),
+]
 
 LONG = [
     script("stubborn", STUBBORN, seconds=60),

@@ -33,7 +33,11 @@ def _shrunk_limit(site: Site, rng: random.Random) -> Iterator[Live]:
     stage.clients(rate)
     stage.baseline()
     site.app.limit_memory(int(index_mb * share) * MIB)
-    cure = partial(site.app.limit_memory, (index_mb + 200) * MIB)
+
+    def cure() -> None:
+        site.app.limit_memory((index_mb + 200) * MIB)
+        _warm(site, index)
+
     yield stage.live(index_mb=index_mb, share=share, rate=rate, touch=touch, iops=iops, cure=cure)
 
 
@@ -219,7 +223,7 @@ def _growing_cache(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 def _warm(site: Site, path: str) -> None:
-    site.on_host(["cat", path]).wait()
+    site.on_host(["dd", f"if={path}", "of=/dev/null", "bs=1M", "status=none"]).wait()
 
 
 def _exits(stage: Stage) -> dict[str, float]:

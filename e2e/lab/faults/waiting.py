@@ -56,6 +56,17 @@ def _blocked_redis(site: Site, rng: random.Random) -> Iterator[Live]:
 
 
 @contextmanager
+def _blocked_behind_a_pool(site: Site, rng: random.Random) -> Iterator[Live]:
+    """The same Redis, one futex further away: workers hand questions over to a pool of threads and wait for those."""
+    with _redis(site, rng, askers=rng.randrange(14, 20)) as (stage, redis_port):
+        rate, block_s, every_s = rng.randrange(80, 160), rng.uniform(1.9, 2.6), rng.uniform(3.5, 5.0)
+        stage.clients(rate, timeout_s=4.0)
+        stage.baseline()
+        with _again_and_again(lambda: _debug_sleep(site, redis_port, block_s), every_s) as stop:
+            yield stage.live(rate=rate, block_s=block_s, every_s=every_s, redis_port=redis_port, cure=stop)
+
+
+@contextmanager
 def _slow_stock(site: Site, rng: random.Random) -> Iterator[Live]:
     """The service that every order asks became slow; it answers all, late."""
     stage = Stage(site, rng)
@@ -155,6 +166,11 @@ SCENARIOS = (
         "slow-dependency", "fault", "slow-dependency", ("slow-dependency",),
         "Redis blocks for two seconds at a time; requests wait for it or give up.", _blocked_redis,
         needs=("gcc", "redis-server"), seconds=10.0,
+    ),
+    Scenario(
+        "slow-dependency-chain", "fault", "slow-dependency", ("slow-dependency",),
+        "Workers wait in futex for a pool of threads, and those for a Redis that blocks for two seconds at a time.",
+        _blocked_behind_a_pool, needs=("gcc", "redis-server"), seconds=10.0,
     ),
     Scenario(
         "slow-dependency-blind", "blind", "slow-dependency", ("slow-dependency",),

@@ -42,6 +42,7 @@ static long cache_kb = 0;      /* memory that a request replaces (same size for 
 static long leak_fd_every = 0; /* every n-th connection is never closed */
 static long lookups = 0;       /* random blocks of `table` read per request, past the page cache */
 static long pool = 0;          /* connections to `upstream` that are held open, beside those in use */
+static long askers = 0;        /* threads that ask `upstream` for the workers, who wait for them meanwhile */
 static const char *log_path, *log2_path, *map_path, *scan_path, *table_path, *upstream;
 
 static const struct { const char *name; long *number; const char **text; } KNOBS[] = {
@@ -53,6 +54,7 @@ static const struct { const char *name; long *number; const char **text; } KNOBS
     {"cache_kb", &cache_kb, 0}, {"leak_fd_every", &leak_fd_every, 0}, {"log", 0, &log_path},
     {"log2", 0, &log2_path}, {"map", 0, &map_path}, {"scan", 0, &scan_path}, {"upstream", 0, &upstream},
     {"heap_mb", &heap_mb, 0}, {"lookups", &lookups, 0}, {"pool", &pool, 0}, {"table", 0, &table_path},
+    {"askers", &askers, 0},
 };
 
 typedef struct { unsigned long seed; int peer; char reply[REPLY]; } Worker;
@@ -209,6 +211,42 @@ static int ask_upstream(Worker *self) {
     return 0;
 }
 
+typedef struct Question {
+    int answered, good;
+    pthread_cond_t done;
+    struct Question *next;
+} Question;
+static Question *first_question, **free_end = &first_question;
+static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t handed_over = PTHREAD_COND_INITIALIZER;
+
+/* As clients with a pool of their own do: the worker waits for a thread, and that one for the upstream. */
+static int have_asked(void) {
+    Question mine = {.done = PTHREAD_COND_INITIALIZER};
+    pthread_mutex_lock(&desk);
+    *free_end = &mine, free_end = &mine.next;
+    pthread_cond_signal(&handed_over);
+    while (!mine.answered) pthread_cond_wait(&mine.done, &desk);
+    pthread_mutex_unlock(&desk);
+    return mine.good;
+}
+
+static void *ask_for_others(void *argument) {
+    Worker *self = argument;
+    pthread_mutex_lock(&desk);
+    for (;;) {
+        while (!first_question) pthread_cond_wait(&handed_over, &desk);
+        Question *one = first_question;
+        if (!(first_question = one->next)) free_end = &first_question;
+        pthread_mutex_unlock(&desk);
+        int good = ask_upstream(self);
+        pthread_mutex_lock(&desk);
+        one->good = good, one->answered = 1;
+        pthread_cond_signal(&one->done);
+    }
+    return 0;
+}
+
 static void write_log(int status, double start) {
     char line[4096];
     double latency_ms = (now(CLOCK_MONOTONIC) - start) * 1e3;
@@ -238,7 +276,7 @@ static void handle_request(Worker *self, int fd) {
     int status = lookups && !read_table(self) ? 500 : 200;
     if (scan_path) scan_archive();
     if (leak_kb || cache_kb) hold_memory();
-    if (upstream && !ask_upstream(self)) status = 504;
+    if (upstream && !(askers ? have_asked() : ask_upstream(self))) status = 504;
     if (log_fd >= 0) write_log(status, start);
     int length = snprintf(self->reply, sizeof self->reply, "HTTP/1.1 %d %s\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n",
                           status, status == 200 ? "OK" : status == 500 ? "Internal Server Error" : "Gateway Timeout");
@@ -277,7 +315,7 @@ static void start_threads(long count, void *(*run)(void *)) {
     for (long i = 0; i < count; i++) {
         pthread_t thread;
         Worker *worker = 0;
-        if (run == serve) {
+        if (run == serve || run == ask_for_others) {
             worker = calloc(1, sizeof *worker);
             worker->seed = 88172645463325252ul + (unsigned long)i * 7919;
             worker->peer = -1;
@@ -339,6 +377,7 @@ int main(int count, char **words) {
     calibrate();
     open_files();
     listen_on();
+    start_threads(askers, ask_for_others);
     start_threads(workers, serve);
     start_threads(indexers, rebuild_index);
     start_threads(idle_pool, wait_for_jobs);

@@ -31,6 +31,8 @@ CURED = {
     "port-exhaustion": "bad",
     "memcg-oom": "bad",
     "slow-dependency": "bad",
+    "slow-dependency-chain": "bad",
+    "qdisc-drop": "p99_ms",
 }
 CASES = [
     pytest.param(name, id=name, marks=() if name == "listen-overflow" else pytest.mark.slow) for name in CURED
@@ -93,3 +95,22 @@ def test_the_cure_heals(name: str) -> None:
         assert well[what] < 0.5 * sick[what], (sick, well)
     assert host.process.returncode == 0
     assert not [one for one in groups if one.exists()], "left behind"
+
+
+@pytest.mark.slow
+def test_of_two_causes_each_has_its_own_cure() -> None:
+    first, second = "firewall-drop", "qdisc-drop"
+    if lacking := [*missing(scenarios()[first]), *missing(scenarios()[second])]:
+        pytest.skip(f"no {', '.join(lacking)}")
+    seen = []
+    with standing(first, second) as host:
+        assert host.hear()["ready"]["cures"] == [first, second]
+        for cause in (None, first, second):
+            assert cause is None or host.ask(f"cure {cause}") == {"cured": cause}
+            time.sleep(SETTLE_S)
+            host.ask("mark")
+            time.sleep(LOOK_S)
+            seen.append({one: host.bad(one) for one in (first, second)})
+    sick, half, well = seen
+    assert half[first]["bad"] < 0.5 * sick[first]["bad"], seen
+    assert well[second]["p99_ms"] < 0.5 * half[second]["p99_ms"], seen

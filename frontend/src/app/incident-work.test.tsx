@@ -5,6 +5,7 @@ import { state } from "../../mock/api";
 import { meanwhile, resetIncidents } from "../../mock/incidents";
 import { FAILED, RICH } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
+import { problem } from "../../mock/routes";
 import { HOSTS } from "../../mock/world";
 import { open } from "../testing/screen";
 
@@ -42,6 +43,32 @@ describe("the next step", () => {
     expect(posted("/step")[0]?.body).toEqual({ step: LOCK, host_id: HOSTS[1]?.id, version: RICH.version });
     await user.click(await part.findByRole("button", { name: "Cancel the capture" }));
     await waitFor(() => expect(posted("/cancel")).toHaveLength(1));
+  });
+
+  it("asks for what nobody has told it yet, and goes on with the answer", async () => {
+    const user = userEvent.setup();
+    answerInstead(({ path, body }) =>
+      path.endsWith("/step") && !body.options
+        ? problem(422, "incident.asks_peer", "peer", {
+            step: LOCK,
+            collector: "perf_sched",
+            option: "address",
+          })
+        : undefined,
+    );
+    open(AT);
+    const part = await next();
+    await user.click(part.getByRole("button", { name: /^Run/ }));
+    expect(await part.findByText(/which address and port do the connections go to/)).toBeVisible();
+    await user.type(part.getByRole("textbox", { name: /address/ }), "10.0.0.2{Enter}");
+    await waitFor(() => expect(posted("/step")).toHaveLength(2));
+    expect(posted("/step")[1]?.body).toEqual({
+      step: LOCK,
+      host_id: HOSTS[1]?.id,
+      options: { perf_sched: { address: "10.0.0.2" } },
+      version: RICH.version,
+    });
+    answerInstead(undefined);
   });
 
   it("is not offered to who may only look", async () => {
@@ -135,11 +162,73 @@ describe("a fix", () => {
     );
   });
 
+  it("draws what changed in the code, and lists which names were taken together", async () => {
+    const user = userEvent.setup();
+    open(`${AT}?pane=fixes`);
+    const part = within(await screen.findByRole("region", { name: "What changed in the code" }));
+    expect(await part.findByText(/A is 3 before the fix, B is 3 after it/)).toBeVisible();
+    expect(part.getByRole("link", { name: "Open the comparison" })).toHaveAttribute(
+      "href",
+      expect.stringMatching(/^\/diffs\//),
+    );
+    await user.click(await part.findByRole("button", { name: /Names that were taken together/ }));
+    expect(part.getByRole("cell", { name: "parse, parse.isra.0" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: /Functions by their own share/ }));
+    const rows = within(screen.getByRole("region", { name: "Functions by their own share" }));
+    expect(rows.getByRole("row", { name: /spin_lock.*41 %.*2 %/ })).toBeVisible();
+  });
+
   it("that could not be judged says why", async () => {
     open(`/incidents/${FAILED.id}?pane=fixes`);
     expect(await screen.findByText("No conclusion")).toBeVisible();
     expect(screen.getByText(/The interval is neither within 10 % of nothing/)).toBeVisible();
     expect(screen.getByText(/captures with data are needed before and after/)).toBeVisible();
+  });
+});
+
+describe("a cause that was wrong", () => {
+  it("says what it was with evidence, and the chain shows it with the case to test rules with", async () => {
+    const user = userEvent.setup();
+    open(AT);
+    await user.click((await screen.findAllByRole("button", { name: "This was wrong" }))[0] as HTMLElement);
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("combobox", { name: "What it was instead" }));
+    await user.click((await screen.findAllByRole("option"))[0] as HTMLElement);
+    expect(dialog.getByText(/rests on evidence/)).toBeVisible();
+    expect(dialog.getByRole("button", { name: "It was wrong" })).toBeDisabled();
+    await user.click(dialog.getAllByRole("checkbox")[0] as HTMLElement);
+    await user.click(dialog.getByRole("button", { name: "It was wrong" }));
+    expect(await screen.findByText("was not it")).toBeVisible();
+    expect(screen.getByText("1 piece of evidence")).toBeVisible();
+    expect(screen.getByRole("link", { name: "Download as a regression bundle" })).toHaveAttribute(
+      "href",
+      `/api/v1/incidents/${RICH.id}/bundle`,
+    );
+  });
+});
+
+describe("the autopilot", () => {
+  const stopped = (step: string) => {
+    const reason = { key: "autopilot.person", params: { step } };
+    const autopilot = { state: "stopped", tier: "light", by: null, capture_id: null, step: null, reason };
+    answerInstead(({ path }) =>
+      path === `/incidents/${RICH.id}` ? { status: 200, body: { ...RICH, autopilot } } : undefined,
+    );
+  };
+
+  it("says why it stopped, with the question, for as long as that is the next step", async () => {
+    stopped(RICH.next?.step ?? "");
+    open(AT);
+    const part = await next();
+    expect(await part.findByText("The autopilot stopped.")).toBeVisible();
+    expect(part.getByText(/The next step is a person's: \d+ · /)).toBeVisible();
+  });
+
+  it("does not repeat what is settled", async () => {
+    stopped(WAITING);
+    open(AT);
+    await next();
+    expect(screen.queryByText("The autopilot stopped.")).toBeNull();
   });
 });
 

@@ -51,7 +51,14 @@ describe("the timeline of a host", () => {
     expect(within(region).queryByText("Runnable tasks")).toBeNull();
     expect(await screen.findByRole("button", { name: "Clear the baseline" })).toBeVisible();
     const compare = await screen.findByRole("link", { name: "Compare the profiles" });
-    expect(compare).toHaveAttribute("href", expect.stringContaining("/compare?a="));
+    const sides = new URL(compare.getAttribute("href") ?? "", "http://here").searchParams;
+    expect(sides.get("ap")).toBeTruthy();
+    expect(sides.get("bp")).toBeTruthy();
+    expect(parseRange(sides.get("a") ?? "")).toEqual({ from: from * 1e3, to: (from + 20e6) * 1e3 });
+    expect(parseRange(sides.get("b") ?? "")).toEqual({
+      from: (from + 60e6) * 1e3,
+      to: (from + 80e6) * 1e3,
+    });
   });
 
   it("gives the baseline back with Esc, then the selection", async () => {

@@ -99,6 +99,7 @@ export type Agreed = [
   None<Missing<Ours.ContextItem, Theirs["ContextItem"]>>,
   None<Missing<Ours.ContextTwin, Theirs["ContextTwin"]>>,
   None<Missing<Incidents.Incident, Theirs["IncidentRead"]>>,
+  None<Missing<Incidents.WrongCause, Theirs["WrongRead"]>>,
   None<Missing<Incidents.IncidentSummary, Theirs["IncidentSummary"]>>,
   None<Missing<Incidents.Symptom, Theirs["Symptom-Output"]>>,
   None<Missing<Incidents.IncidentHost, Theirs["culprit__incidents__schemas__HostRead"]>>,

@@ -144,6 +144,30 @@ export interface Judged {
   reasons: Sentence[];
   windows: VerificationWindow[];
   hosts?: { host: string; change: number | null; outlier: boolean; left_out: Sentence | null }[];
+  differential?: Differential;
+}
+
+/** A function's mean own share of the busy samples, 0 to 1; `sure`: its interval over hosts is clear of nothing. */
+export interface FunctionChange {
+  name: string;
+  before: number;
+  after: number;
+  change: number;
+  low: number;
+  high: number;
+  sure: boolean;
+}
+
+/** How CPU profiles differ, where both sides have some. */
+export interface Differential {
+  hosts: string[];
+  functions: FunctionChange[];
+  /** Name without the marks of a build → the names that were taken together under it. */
+  mapping: Record<string, readonly string[]>;
+  /** How many such names there are; only some are listed. */
+  mapped: number;
+  /** The comparison that draws both sides. */
+  diff_id?: string;
 }
 
 export interface Verification {
@@ -243,6 +267,15 @@ export interface MayHere {
   bundle: boolean;
 }
 
+/** A cause that was named here and was not it. */
+export interface WrongCause {
+  cause: string;
+  true_cause: string | null;
+  note: string;
+  pins: string[];
+  by: Named | null;
+}
+
 export interface IncidentCause {
   hypothesis: string;
   cause: string;
@@ -268,6 +301,7 @@ export interface Incident {
   leads_to: string[];
   next: NextProposal | null;
   causes: IncidentCause[];
+  wrong: WrongCause[];
   fixes: Fix[];
   pins: Pin[];
   runs: IncidentRun[];
@@ -306,7 +340,8 @@ export interface JournalEntry {
   id: string;
   version: number;
   kind: string;
-  params: Record<string, string | number>;
+  /** `reason` is a sentence of its own. */
+  params: Record<string, string | number> & { reason?: Sentence };
   note: string;
   by: Named | null;
   at: string;

@@ -4052,11 +4052,13 @@ export interface components {
         };
         /**
          * DiffRead
-         * @description A comparison without its tree.
+         * @description A comparison without its tree. `by_base`: names are without the marks of a build.
          */
         DiffRead: {
             a: components["schemas"]["DiffSideRead"];
             b: components["schemas"]["DiffSideRead"];
+            /** By Base */
+            by_base: boolean;
             /**
              * Created At
              * Format: date-time
@@ -4103,6 +4105,8 @@ export interface components {
         /**
          * DiffSideRead
          * @description One side, with what it is called; a profile that was deleted since has no label.
+         *
+         *     `profiles`: how many are added up in it, of which `profile_id` is the first.
          */
         DiffSideRead: {
             /** Filter */
@@ -4116,14 +4120,22 @@ export interface components {
              * Format: uuid
              */
             profile_id: string;
+            /** Profiles */
+            profiles: number;
             /** Run Id */
             run_id: string | null;
         };
         /**
          * DiffTreeRead
          * @description The tree of a comparison; nodes also hold a, b, delta (B - A), z and significant.
+         *
+         *     `merged`: base name → the names of functions that are drawn under it.
          */
         DiffTreeRead: {
+            /** Merged */
+            merged: {
+                [key: string]: string[];
+            };
             /** New */
             new: {
                 [key: string]: unknown;
@@ -4661,9 +4673,22 @@ export interface components {
         };
         /**
          * FrameRef
-         * @description A frame of a flame graph, by its stack from the root. `share` is ignored: the server looks it up.
+         * @description A frame of a flame graph, by its stack from the root, of the samples that were shown.
+         *
+         *     `share` is ignored: the server looks it up.
          */
         FrameRef: {
+            /**
+             * @default {
+             *       "comm": [],
+             *       "cpu": [],
+             *       "hide_idle": false,
+             *       "pid": [],
+             *       "thread": [],
+             *       "tid": []
+             *     }
+             */
+            filter: components["schemas"]["FilterParams"];
             /** Frames */
             frames: string[];
             /**
@@ -5364,6 +5389,8 @@ export interface components {
             /** Version */
             version: number;
             window: components["schemas"]["WindowRead"];
+            /** Wrong */
+            wrong: components["schemas"]["WrongRead"][];
         };
         /**
          * IncidentSummary
@@ -8044,8 +8071,15 @@ export interface components {
         /**
          * StepRun
          * @description Collect what a step needs on a host. `options` as in a capture; `confirm` where the tier asks for it.
+         *
+         *     `again`: with all that a triage collects, for after a fix: causes stack, and what was found before it is of then.
          */
         StepRun: {
+            /**
+             * Again
+             * @default false
+             */
+            again: boolean;
             /** Confirm */
             confirm?: string | null;
             /**
@@ -8958,6 +8992,21 @@ export interface components {
             true_cause?: string | null;
             /** Version */
             version: number;
+        };
+        /**
+         * WrongRead
+         * @description A cause that was named here and was not it: what it was instead, how one knows, and the pins that show it.
+         */
+        WrongRead: {
+            by: components["schemas"]["PersonRef"] | null;
+            /** Cause */
+            cause: string;
+            /** Note */
+            note: string;
+            /** Pins */
+            pins: string[];
+            /** True Cause */
+            true_cause: string | null;
         };
         /**
          * CollectorRead

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { branches, firstStep, isSplit, order } from "./chain";
+import { branches, firstStep, isSplit, order, symptomStep } from "./chain";
 
 const step = (key: string, about: string, verdicts: ("supports" | "refutes" | "not_collected")[] = []) => ({
   key: `book/${key}`,
@@ -35,5 +35,19 @@ describe("a chain", () => {
   it("is split where hosts say the opposite, and not where one was not asked", () => {
     expect(isSplit(step("a", "x", ["supports", "refutes"]).hosts)).toBe(true);
     expect(isSplit(step("a", "x", ["supports", "not_collected"]).hosts)).toBe(false);
+  });
+
+  it("looks at the symptom again by the step of the playbook that was right, else by any that collects", () => {
+    const asks = (playbook: string, about: string, finding: string) => ({
+      ...step(`${about}-${finding}`, about),
+      key: `${playbook}/${about}`,
+      playbook,
+      finding,
+    });
+    const all = [asks("a", "h1", "F-1"), asks("a", "symptom", "F-2"), asks("b", "symptom", "F-3")];
+    expect(symptomStep(all, "b")).toBe("b/symptom");
+    expect(symptomStep(all, "c")).toBe("a/symptom");
+    expect(symptomStep([asks("a", "symptom", ""), asks("a", "h1", "F-1")], "a")).toBe("a/h1");
+    expect(symptomStep([asks("a", "symptom", "")], "a")).toBeUndefined();
   });
 });

@@ -55,3 +55,13 @@ export const firstStep = (
   gaps: readonly string[],
   next: string | undefined,
 ): string | undefined => next ?? gaps[0] ?? steps.find((one) => one.on_path)?.key ?? steps[0]?.key;
+
+/** The step that tells whether it still hurts: of this playbook, else of any; without one, the first that collects. */
+export function symptomStep(
+  steps: readonly (StepLike & { readonly finding: string })[],
+  playbook = "",
+): string | undefined {
+  const collects = steps.filter((one) => one.finding);
+  const symptoms = collects.filter((one) => one.about === "symptom");
+  return (symptoms.find((one) => one.playbook === playbook) ?? symptoms[0] ?? collects[0])?.key;
+}

@@ -8,11 +8,13 @@ describe("what a pin showed", () => {
     [{ frame: "gcDrain", share: 0.382 }, "gcDrain · 38.2\u2009%"],
     [{ frame: "gcDrain", share: null }, "gcDrain"],
     [{ cells: [{ id: "rss_kb", unit: "kb", value: 2048 }] }, "rss kb 2\u2009MiB"],
+    [{ cells: [{ id: "port", unit: "", value: 38761 }] }, "port 38761"],
     [
       { lanes: [{ labels: { dev: "sda" }, axis: "", n: 3, min: 1, mean: 2, max: 4 }] },
       "sda min 1 · mean 2 · max 4 · n 3",
     ],
-    [{ left: { number: 4, plan: "cpu" }, right: { kind: "on_cpu", samples: 9 } }, "#4 cpu ↔ on_cpu 9"],
+    [{ left: { number: 4, plan: "cpu" }, right: { kind: "on_cpu", samples: 9 } }, "#4 cpu ↔ on_cpu n 9"],
+    [{ frame: "f", share: 0.382, samples: 1200 }, "f · 38.2\u2009% · n 1,200"],
     [{}, ""],
     [{ lines: "no list" }, ""],
   ])("is told in a few words: %j", (said, text) => expect(saidText(said)).toBe(text));

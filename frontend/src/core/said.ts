@@ -1,5 +1,5 @@
 /** What a pin showed when it was made, as text. The server read it; its form depends on the kind of the pin. */
-import { number, percent, quantity } from "./format";
+import { count, number, percent, quantity } from "./format";
 
 const MOST_LINES = 4;
 const MOST_CELLS = 6;
@@ -12,7 +12,11 @@ const records = (value: unknown): Said[] => (Array.isArray(value) ? value.filter
 export function saidText(said: Said): string {
   if (said.lines !== undefined) return linesText(records(said.lines));
   if (typeof said.frame === "string")
-    return [said.frame, typeof said.share === "number" ? percent(said.share) : ""]
+    return [
+      said.frame,
+      typeof said.share === "number" ? percent(said.share) : "",
+      typeof said.samples === "number" ? `n ${count(said.samples)}` : "",
+    ]
       .filter(Boolean)
       .join(" · ");
   if (said.cells !== undefined) return cellsText(records(said.cells));
@@ -26,8 +30,11 @@ function linesText(lines: readonly Said[]): string {
   return [...shown, ...(lines.length > MOST_LINES ? ["…"] : [])].join("\n");
 }
 
+/** A number without a unit is a name (a port, a process) and never shortened. */
 const valueText = (value: unknown, unit: unknown): string =>
-  typeof value === "number" ? quantity(value, typeof unit === "string" ? unit : "") : String(value ?? "–");
+  typeof value === "number" && typeof unit === "string" && unit !== ""
+    ? quantity(value, unit)
+    : String(value ?? "–");
 
 function cellsText(cells: readonly Said[]): string {
   const shown = cells
@@ -44,7 +51,11 @@ function laneText(lane: Said): string {
 
 const sideText = (side: unknown): string =>
   isRecord(side)
-    ? [side.number === undefined ? side.kind : `#${String(side.number)}`, side.plan, side.samples]
+    ? [
+        side.number === undefined ? side.kind : `#${String(side.number)}`,
+        side.plan,
+        typeof side.samples === "number" ? `n ${count(side.samples)}` : undefined,
+      ]
         .filter((one) => one !== undefined)
         .map(String)
         .join(" ")

@@ -65,14 +65,17 @@ export function useNames() {
       ),
     [t],
   );
-  /** A reason of the server with its collectors under their names. */
+  /** A reason of the server with its collectors and its rule under their names. */
   const reason = useCallback(
     (of: Sentence | null) => {
-      const { collector: ids } = of?.params ?? {};
-      if (!of || typeof ids !== "string") return of;
-      return { ...of, params: { ...of.params, collector: ids.split(" | ").map(collector).join(" / ") } };
+      if (!of) return of;
+      const params = { ...of.params };
+      if (typeof params.collector === "string")
+        params.collector = params.collector.split(" | ").map(collector).join(" / ");
+      if (typeof params.rule === "string") params.rule = rule(params.rule);
+      return { ...of, params };
     },
-    [collector],
+    [collector, rule],
   );
   return { rule, cause, collector, metric, measure, plan, subject, reason, ready };
 }

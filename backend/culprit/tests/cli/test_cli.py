@@ -25,6 +25,8 @@ from culprit.tests.support.runs import make_host
 from culprit.tests.support.sshd import Sshd, sshd
 from sqlalchemy import update
 
+pytestmark = pytest.mark.long
+
 DONE, USAGE, PARTIAL, FAILED, REFUSED, UNREACHABLE, CANCELLED, NOT_LOGGED_IN, TIMED_OUT = (
     0,
     2,

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from culprit.core.diff import Diff, diff
+from culprit.core.diff import MERGED_CHARS, Diff, diff, pooled
 from culprit.core.stacks import Filter, Profile
 from culprit.tests.core.test_stacks import ROWS, conserved, profile_of
 from hypothesis import given, settings
@@ -72,6 +72,35 @@ def test_a_and_b_add_up_in_the_drawing():
     assert [c.path for c in found.new()] == [["m", "fresh"]]
     pruned = kids["pruned"]
     assert drawn.value[pruned] == 1 and drawn.more["a"][pruned] == 7 and drawn.more["b"][pruned] == 1
+
+
+def test_several_of_a_side_are_added_up_and_builds_compared(tmp_path):
+    before = [
+        profile_of([(["m", "f.isra.0", "x"], 30), (["m", "g"], 10)]).view(),
+        profile_of([(["m", "f"], 20), (["m", "f.constprop.1", "x"], 10)]).view(),
+    ]
+    after = [profile_of([(["m", "f.isra.1", "x"], 20), (["m", "h"], 5)]).view()]
+    plain, found = pooled(before, after), pooled(before, after, by_base=True)
+    assert ("m", "f.isra.0") in by_path(plain) and not plain.merged
+    places = by_path(found)
+    assert (found.a[places["m", "f"]], found.b[places["m", "f"]]) == (60, 20)
+    assert (found.a[places["m", "f", "x"]], found.own_a[places["m", "f"]]) == (40, 20)
+    assert (found.total_a, found.samples_a, found.total_b) == (70, 70, 25)
+    assert dict(found.merged) == {"f": ("f", "f.constprop.1", "f.isra.0", "f.isra.1")}
+    found.save(tmp_path / "d")
+    loaded = Diff.load(tmp_path / "d")
+    assert loaded.merged == found.merged and loaded.tree().json() == found.tree().json()
+    conserved(found.tree())
+
+
+def test_a_file_keeps_no_more_names_than_its_header_has_room_for(tmp_path):
+    long = "n" * 4000
+    rows = [([f"{long}{at}.isra.0"], 1) for at in range(200)]
+    found = pooled([profile_of(rows).view()], [profile_of(rows).view()], by_base=True)
+    found.save(tmp_path / "d")
+    kept = Diff.load(tmp_path / "d").merged
+    assert len(found.merged) == 200 and 0 < len(kept) < 200
+    assert sum(len(base) + sum(map(len, names)) for base, names in kept.items()) <= MERGED_CHARS
 
 
 def test_significance_needs_samples():

@@ -145,6 +145,38 @@ def test_an_illness_of_which_nothing_is_left_is_nought() -> None:
     assert primary.seen(View(), "dep.reply_wait_ms", ()).missing is not None, "not taken is not nought"
 
 
+def crowd(wait_s: float, *others: float) -> View:
+    """A group of eight threads, and others that wait for so long."""
+    rows = [
+        {"pid": 7 + at, "comm": "api", "cgroup": f"/app{at}", "run_s": 0.5, "wait_s": one, "switches": 1000}
+        for at, one in enumerate((wait_s, *others))
+    ]
+    cite = Citation("run", "proc_schedstat", "artifact", "stdout")
+    return view(*log(100.0, 0.0), tables={"sched_delay": [Row(one, cite) for one in rows]})
+
+
+def test_whoever_became_well_is_still_told_beside_others_that_are_not() -> None:
+    read = "sched.delay_ms_per_turn"
+    subject = primary.subject_of([crowd(400.0, 9.0), crowd(420.0, 8.0)], read, "lower")
+    assert subject == (("cgroup", "/app0"),)
+    found = primary.seen(crowd(0.1, 9.0), read, subject)
+    assert found.missing is None and found.window.values.tolist() == [pytest.approx(0.1)]
+
+
+def test_the_writes_of_a_device_are_told_when_another_became_the_busiest() -> None:
+    def disks(log_disk: float, other: float) -> View:
+        lanes = (
+            lane("disk.w_iops", [rate] * 15, "iostat", {"dev": name})
+            for name, rate in (("loop0", log_disk), ("vda", other))
+        )
+        return view(*lanes, *log(100.0, 0.0))
+
+    read, subject = "disk.writes_per_request", (("dev", "loop0"),)
+    assert primary.subject_of([disks(300.0, 40.0)], read, "lower") == subject
+    assert primary.seen(disks(300.0, 40.0), read, subject).window.values.tolist() == [3.0]
+    assert primary.seen(disks(0.0, 40.0), read, subject).window.values.tolist() == [0.0]
+
+
 def test_every_primary_of_the_playbooks_can_be_read() -> None:
     for playbook in library().values():
         for one in playbook.hypotheses:

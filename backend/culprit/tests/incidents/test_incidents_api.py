@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from culprit.incidents import books
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, CauseOutcome, IncidentPlaybook
+from culprit.models import AuditEntry, Capture, CauseOutcome, IncidentPlaybook
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened, verified
 from sqlalchemy import event, select
+
+from collectors.plans import PLANS
 
 SEARCH = f"{BOOK}/search"
 
@@ -191,6 +195,8 @@ def test_a_cause_that_was_not_it(as_, db, host):
     assert desk.refused("POST", "wrong", cause="slow-dependency", true_cause="slow-dependency") == (
         409, "incident.same_cause",
     )  # fmt: skip
+    instead = {"cause": "slow-dependency", "true_cause": "timewait-port-search"}
+    assert desk.refused("POST", "wrong", **instead) == (422, "incident.wrong_needs_pin")
     for _ in range(2):
         desk.post(
             "wrong", cause="slow-dependency", true_cause="timewait-port-search", pins=[pin], note="seen"
@@ -204,6 +210,22 @@ def test_a_cause_that_was_not_it(as_, db, host):
     }
     with db.sessions() as session:
         assert session.scalars(select(CauseOutcome)).one().pins == [pin]
+    [said] = desk.look()["wrong"]
+    assert (said["cause"], said["true_cause"], said["pins"]) == (*instead.values(), [pin])
+    assert (said["note"], said["by"]["name"]) == ("seen", "oncall")
+    assert desk.client.get(f"{desk.url}/journal").json()[-1]["kind"] == "wrong_instead"
+
+
+def test_after_a_fix_a_step_is_taken_with_all_that_a_triage_collects(as_, db, host):
+    desk = opened(as_("investigator"), host)
+
+    def collected(**more):
+        made = desk.post("step", step=f"{BOOK}/time-wait", host_id=str(host), **more)["made"]
+        with unit_of_work(db.sessions) as session:
+            return {one["id"] for one in session.get_one(Capture, UUID(made)).collectors}
+
+    alone, again = collected(), collected(again=True)
+    assert alone < again and {one.id for one in PLANS["triage"].collectors} <= again
 
 
 def test_what_one_thinks_oneself_is_a_hypothesis_with_a_step(as_, db, host):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -13,7 +14,7 @@ from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Diagnosis, IncidentParticipant
 from culprit.tests.support import runs
-from culprit.tests.support.incidents import API, BOOK, LINES, Desk, evaluated, opened
+from culprit.tests.support.incidents import API, BOOK, Desk, evaluated, opened
 
 CAUSE = "timewait-port-search"
 
@@ -87,16 +88,24 @@ def test_the_stream_tells_version_presence_and_runs(as_, db, people):
 def test_a_bundle_has_what_is_cited_and_no_names(as_, db):
     host = runs.make_host(db, "secret-host")
     desk = opened(as_("oncall"), host)
-    run, idle = evaluated(db, host, {"port-search": "fired"}), evaluated(db, host, {})
+    told = b"# hostname : secret-host\nLinux 6.1.0 (vm) 11/22/26\ndb on secret-host:80, secret-hosts\n"
+    run, idle = evaluated(db, host, {"port-search": "fired"}, lines=told), evaluated(db, host, {})
+    recording = evaluated(db, host, {"port-search": "quiet"}, t0_ns=1, lines=b"PERFILE2\0secret-host")
+    desk.post("runs", run_ids=[str(recording.run_id)])
+    desk.pin(recording)
     desk.post("runs", run_ids=[str(run.run_id), str(idle.run_id)])
-    desk.post("wrong", cause="slow-dependency", true_cause=CAUSE)
+    pin = desk.pin(run)
+    desk.post("wrong", cause="slow-dependency", true_cause=CAUSE, pins=[pin])
     assert as_("viewer").get(f"{desk.url}/bundle").status_code == 403
     answer = desk.client.get(f"{desk.url}/bundle")
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         manifest = json.loads(archive.read("manifest.json"))
-        [one] = manifest["artifacts"]
-        assert archive.read(one["file"]) == LINES
+        files = {one["run"]: one for one in manifest["artifacts"]}
+        text = archive.read(files["run-1"]["file"])
+        assert hashlib.sha256(text).hexdigest() == files["run-1"]["sha256"]
+        assert text == b"# hostname : host\nLinux 6.1.0 (host) 11/22/26\ndb on host-1:80, secret-hosts\n"
+        assert [one["file"] for one in files.values()].count(None) == 1, "a recording stays here"
     assert manifest["expected"] == {"causes": [CAUSE], "wrong": ["slow-dependency"]}
     assert [run["host"] for run in manifest["runs"]] == ["host-1"]
     assert "secret-host" not in json.dumps(manifest) and "oncall" not in json.dumps(manifest)

@@ -11,7 +11,7 @@ from culprit.core.chunks import encode_raw
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import FindingMute, Profile, SeriesChunk
+from culprit.models import Artifact, FindingMute, Profile, SeriesChunk
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened
 from culprit.workflows.build_profile import build_profile
@@ -103,6 +103,10 @@ def test_a_frame_has_the_share_of_its_stack(as_, session, desk):
     assert build_profile(profile.id) == "ready"
     said = pinned(desk, "frame", ref)["said"]
     assert (said["share"], said["weight"], said["total"], said["frame"]) == (0.6, 60, 100, "parse")
+    other = pinned(desk, "frame", {**ref, "filter": {"comm": "nobody"}})["said"]
+    assert (other["weight"], other["total"], other["collected"]) == (0, 0, False), (
+        "of the samples that are shown"
+    )
     wrong = {**ref, "frames": ["main", "parse"]}
     assert desk.refused("POST", "pins", kind="frame", view="/", ref=wrong) == (422, "incident.pin_not_there")
 
@@ -138,6 +142,32 @@ def test_bytes_that_were_altered_or_are_gone_are_told(db, desk, host):
     stored.unlink()
     assert desk.client.get(asked).json()["state"] == "gone"
     assert desk.client.get(f"{desk.url}/pins/{NOBODY}").status_code == 404
+
+
+def test_what_rests_on_several_artifacts_is_as_good_as_the_worst(db, desk, host):
+    left, right = evaluated(db, host, {}), evaluated(db, host, {}, lines=b"other bytes\n")
+    series(db, left, [1.0, 2.0, 3.0])
+    time = {"run_id": str(left.run_id), "host_id": str(host), "from_ns": 0, "to_ns": 10**10}
+    both = {"left": str(left.run_id), "right": str(right.run_id), "what": "runs"}
+    pins = {kind: pinned(desk, kind, ref) for kind, ref in (("range", time), ("comparison", both))}
+    assert pins["range"]["said"]["metrics"] == 1 and pins["range"]["artifact"]
+    assert pins["comparison"]["artifact"] is None and len(pins["comparison"]["said"]["artifacts"]) == 2
+
+    def states() -> dict[str, str]:
+        return {
+            kind: desk.client.get(f"{desk.url}/pins/{one['id']}").json()["state"]
+            for kind, one in pins.items()
+        }
+
+    assert states() == {"range": "intact", "comparison": "intact"}
+    with db.sessions() as session:
+        digests = {one.run_id: one.sha256 for one in session.scalars(select(Artifact))}
+    artifact_store().path(digests[right.run_id]).unlink()
+    assert states() == {"range": "intact", "comparison": "gone"}
+    stored = artifact_store().path(digests[left.run_id])
+    stored.chmod(0o600)
+    stored.write_bytes(b"other")
+    assert states() == {"range": "altered", "comparison": "altered"}
 
 
 def test_a_verdict_without_evidence_does_not_exist(as_, db, desk, host):
@@ -218,6 +248,8 @@ def test_a_muted_finding_is_shown_and_does_not_count(as_, db, desk, host):
         assert (answer.status_code, answer.json()["key"]) == (422, key)
     made = oncall.post(f"{API}/mutes", json=wanted).json()
     assert made["active"] and made["host"] == "web1" and made["by"]["name"] == "oncall"
+    again = oncall.post(f"{API}/mutes", json={**wanted, "reason": "load test, on Fridays"}).json()
+    assert [one["id"] for one in oncall.get(f"{API}/mutes?over=true").json()] == [again["id"]], "not twice"
     desk.look()
     one = desk.answer("port-search")
     assert (one["verdict"], one["reason"]["key"], len(one["muted"])) == ("inconclusive", "playbook.muted", 1)
@@ -227,10 +259,19 @@ def test_a_muted_finding_is_shown_and_does_not_count(as_, db, desk, host):
     desk.look()
     assert desk.answer("port-search")["verdict"] == "supports"
     assert oncall.get(f"{API}/mutes").json() == [] and len(oncall.get(f"{API}/mutes?over=true").json()) == 1
-    assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 204
-    assert oncall.delete(f"{API}/mutes/{made['id']}").status_code == 404
+    assert oncall.delete(f"{API}/mutes/{again['id']}").status_code == 204, (
+        "of one that is over, nobody is told"
+    )
+    assert oncall.delete(f"{API}/mutes/{again['id']}").status_code == 404
+    last = oncall.post(f"{API}/mutes", json=wanted).json()
+    assert oncall.delete(f"{API}/mutes/{last['id']}").status_code == 204
     told = [one for one in oncall.get(f"{desk.url}/journal").json() if one["kind"].endswith("muted")]
-    assert [(one["kind"], one["note"]) for one in told] == [("muted", "load test"), ("unmuted", "")]
+    assert [(one["kind"], one["note"]) for one in told] == [
+        ("muted", "load test"),
+        ("muted", "load test, on Fridays"),
+        ("muted", "load test"),
+        ("unmuted", ""),
+    ]
 
 
 def test_the_newest_run_that_answers_counts_and_a_fixes_runs_do_not(db, desk, host):

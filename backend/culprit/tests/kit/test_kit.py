@@ -15,8 +15,8 @@ import pytest
 from culprit.config import REPOSITORY, Settings
 from culprit.kit import sentences
 from culprit.kit.clock import to_ns
-from culprit.kit.cursor import decode, encode
 from culprit.kit.errors import CulpritError
+from culprit.kit.sort_key import decode, encode
 from culprit.kit.uuid7 import uuid7
 from hypothesis import given
 from hypothesis import strategies as st

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(not LINT.exists(), reason="./culprit test instal
         ("collectors/zz.py", "from culprit.core import stacks", "culprit.core"),
         ("collectors/zz.py", "import subprocess", "subprocess"),
         ("backend/culprit/launch/zz.py", "from culprit import config", "culprit.config"),
+        ("backend/culprit/cli/zz.py", "from culprit.kit import cursor", "fastapi"),
         ("backend/culprit/infra/zz.py", "from culprit.launch import engines", "culprit.launch"),
     ],
 )

@@ -72,10 +72,11 @@ def evaluated(
     t0_ns: int | None = None,
     collectors: Iterable[str] = ("ss",),
     ranking: Mapping[str, Any] | None = None,
+    lines: bytes = LINES,
 ) -> Evaluated:
-    """A run on a host. `states` are by step of BOOK, or by rule."""
+    """A run on a host. `states` are by step of BOOK, or by rule; its artifact holds `lines`."""
     found = [finding(RULE_OF.get(name, name), state) for name, state in states.items()]
-    stored = artifact_store().put([LINES], 1000)
+    stored = artifact_store().put([lines], 1000)
     begin = t0_ns if t0_ns is not None else time.time_ns()
     with unit_of_work(db.sessions) as session:
         capture = Capture(plan="triage", state="done")
@@ -92,8 +93,8 @@ def evaluated(
             run_collector_id=rows[0].id,
             part="stdout",
             sha256=stored.sha256,
-            size=len(LINES),
-            stored_size=len(LINES),
+            size=len(lines),
+            stored_size=len(lines),
         )
         session.add(artifact)
         session.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from culprit.core.rules.registry import CAUSES
 from culprit.diagnoses import service
 from culprit.diagnoses.schemas import DiagnosisCreate
@@ -9,6 +10,8 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Diagnosis
 from culprit.tests.support.sshd import make_key, public_key
 from sqlalchemy import select
+
+pytestmark = pytest.mark.long
 
 
 def ask(lab, host, **more):

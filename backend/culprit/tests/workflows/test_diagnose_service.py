@@ -22,6 +22,8 @@ from sqlalchemy import select
 
 from collectors.tests.host.test_scope import IDLE, group, started
 
+pytestmark = pytest.mark.long
+
 LABELS = {"role": "feed"}
 LISTEN = "import socket, time; server = socket.create_server(('127.0.0.1', {port})); time.sleep(600)"
 

@@ -69,7 +69,7 @@ def test_it_goes_on_by_itself_until_a_person_is_needed(as_, db, host):
         taken.append(pilot["capture_id"])
         assert advance_incident(UUID(desk.now["id"])) == "running" and len(desk.look()["runs"]) == len(taken)
         finish(db, pilot["capture_id"])
-    assert pilot["reason"]["key"] in {"autopilot.person", "autopilot.tier", "capture.option_required"}
+    assert pilot["reason"]["key"] in {"autopilot.person", "autopilot.tier"}
     assert pilot["taken"] == len(taken) > 0
     assert len(entries(desk, "step")) == len(taken) and len(entries(desk, "autopilot_stopped")) == 1
     with db.sessions() as session:
@@ -94,3 +94,38 @@ def test_nobody_goes_further_by_itself_than_by_hand(as_, host):
     assert desk.refused("POST", "autopilot", tier="deep")[0] == 403
     assert desk.refused("POST", "autopilot", tier="ptrace")[0] == 422
     assert as_("investigator").get(f"{API}/incidents").json()["items"][0]["version"] == 1
+
+
+def test_it_leaves_questions_for_the_end_and_stops_with_the_first(as_, db, host):
+    """Where no peer is known the probe waits for a word, and all else is collected before."""
+    desk = opened(as_("investigator"), host, playbooks=["intermittent-packet-loss"])
+    desk.post("autopilot", tier="standard")
+    for _ in range(40):
+        if advance_incident(UUID(desk.now["id"])) == "stopped":
+            break
+        finish(db, desk.look()["autopilot"]["capture_id"])
+    pilot = desk.look()["autopilot"]
+    assert (pilot["reason"]["key"], pilot["reason"]["params"]["step"]) == (
+        "incident.asks_peer",
+        "intermittent-packet-loss/probe",
+    )
+    assert pilot["taken"] > 3
+    assert "intermittent-packet-loss/probe" not in {one["params"]["step"] for one in entries(desk, "step")}
+
+
+def test_what_the_evidence_knows_it_asks_nobody(as_, db, host):
+    run = evaluated(db, host, {"F-DEP-SLOW-REPLY": "fired"})
+    with unit_of_work(db.sessions) as session:
+        told = session.scalars(select(Finding).where(Finding.run_id == run.run_id)).one()
+        told.subject = {"dst": "10.0.0.2:6379", "pid": "9"}
+    desk = opened(as_("investigator"), host, playbooks=["intermittent-packet-loss"])
+    desk.post("runs", run_ids=[str(run.run_id)])
+    desk.post("autopilot", tier="standard")
+    for _ in range(40):
+        if advance_incident(UUID(desk.now["id"])) == "stopped":
+            break
+        finish(db, desk.look()["autopilot"]["capture_id"])
+    assert desk.look()["autopilot"]["reason"]["key"] != "incident.asks_peer"
+    [address, port] = entries(desk, "filled_finding")
+    assert (address["params"]["value"], port["params"]["value"]) == ("10.0.0.2", "6379")
+    assert address["params"]["source"] == "F-DEP-SLOW-REPLY"

@@ -14,6 +14,8 @@ from culprit.tests.support.sshd import make_key, public_key
 from redis import Redis
 from sqlalchemy import func, update
 
+pytestmark = pytest.mark.long
+
 LONG = 40
 NORMAL_END = ("ingesting", "done")
 

@@ -15,6 +15,8 @@ from culprit.workflows.crew import SESSION
 from culprit.workflows.session import pack_hop
 from culprit.workflows.supervise import Died, Lost, Wishes, supervise
 
+pytestmark = pytest.mark.long
+
 SILENCE_S = 3.0
 HANG = "culprit.tests.support.programs:hang"
 RIGHT_KIND = {

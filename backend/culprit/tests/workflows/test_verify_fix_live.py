@@ -47,6 +47,7 @@ def evidence(lab, incident, host, log) -> None:
     lab.until_runs(made.id, "done", seconds=60)
 
 
+@pytest.mark.slow  # three minutes; journeys through the browser verify fixes in every round
 def test_a_fix_is_verified_by_captures_of_its_own(lab, access_log):
     host = lab.enrol(lab.sshd())
     for one in (("ssh",), ("parse",)):

@@ -20,6 +20,7 @@ import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
 import { HostFindings } from "./HostFindings";
+import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
 import { PreflightPanel } from "./PreflightPanel";
 import { TracingPanel } from "./TracingPanel";
@@ -139,6 +140,7 @@ function Known({ host }: { host: Host }) {
       {host.state === "active" && <PreflightPanel host={host} />}
       {host.state === "active" && <TracingPanel host={host} />}
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
+      <HostMutes hostId={host.id} />
       <WhereAmI hostId={host.id} />
       <Panel
         flush

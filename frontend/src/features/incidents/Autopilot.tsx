@@ -6,14 +6,12 @@ import { Mark } from "../../components/Mark";
 import { ErrorLine } from "../../components/States";
 import { useWrite } from "../../lib/incidents";
 import { Conflict } from "./Conflict";
-import { useWords } from "./useWords";
 
 const TIERS = ["light", "standard", "deep"] as const;
 
 /** Lets Culprit take the next steps by itself, up to a tier; or says that it does, and stops it. */
 export function Autopilot({ incident }: { incident: Incident }) {
   const { t } = useTranslation();
-  const words = useWords(incident);
   const write = useWrite(incident);
   const { autopilot, may } = incident;
   const error = (
@@ -45,7 +43,6 @@ export function Autopilot({ incident }: { incident: Incident }) {
   if (!may.autopilot || incident.state === "resolved") return null;
   return (
     <>
-      {autopilot?.reason && <span className="dim">{words(autopilot.reason)}</span>}
       <Menu position="bottom-end" withinPortal>
         <Menu.Target>
           <Button

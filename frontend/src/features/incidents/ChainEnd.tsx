@@ -1,12 +1,17 @@
 import { useTranslation } from "react-i18next";
-import type { Fix, Incident } from "../../client/incidents";
+import type { Fix, Incident, WrongCause } from "../../client/incidents";
 import { Mark, type Tone } from "../../components/Mark";
+import { ErrorLine } from "../../components/States";
 import { type Look, Verdict } from "../../components/Verdict";
+import { symptomStep } from "../../core/chain";
 import { cx } from "../../core/cx";
 import { percent } from "../../core/format";
-import { useOutcomes } from "../../lib/incidents";
+import { useOutcomes, useWrite } from "../../lib/incidents";
+import { isActive } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
+import { useNames } from "../../lib/useNames";
 import classes from "./Chain.module.css";
+import { Conflict } from "./Conflict";
 import { type IncidentView, useCauseName } from "./view";
 
 interface Props {
@@ -36,6 +41,17 @@ export function ChainEnd({ incident, view }: Props) {
       ) : (
         <Gap title={t("incidents.chain.noCause")} />
       )}
+      {incident.wrong
+        .filter((one) => !causes.some((each) => each.cause === one.cause))
+        .map((one) => (
+          <li key={one.cause} className={classes.link} data-kind="cause">
+            <span className={classes.node} aria-hidden>
+              <Verdict look="refutes" />
+            </span>
+            <CauseTitle incident={incident} cause={one.cause} wrong />
+            <NotIt incident={incident} wrong={one} />
+          </li>
+        ))}
       {fixes.length > 0 ? (
         fixes.map((one) => <FixLink key={one.id} fix={one} view={view} />)
       ) : (
@@ -64,16 +80,43 @@ export function ChainEnd({ incident, view }: Props) {
           )}
         </Gap>
       )}
-      {incident.again && incident.state !== "resolved" && (
-        <li className={cx(classes.link, classes.again)}>
-          <span className={classes.node} aria-hidden>
-            <Verdict look="inconclusive" />
-          </span>
-          <p className={classes.title}>{t("incidents.chain.again")}</p>
-          <p className={classes.stand}>{t("incidents.chain.againText")}</p>
-        </li>
-      )}
+      {incident.again && incident.state !== "resolved" && <Again incident={incident} view={view} />}
     </>
+  );
+}
+
+/** Causes stack: after each fix that worked, the symptom is looked at anew. */
+function Again({ incident, view }: Props) {
+  const { t } = useTranslation();
+  const write = useWrite(incident);
+  const fix = incident.fixes.findLast((one) => one.state === "verified");
+  const fixed = incident.hypotheses.find((one) => one.id === fix?.hypothesis_id);
+  const step = symptomStep(incident.steps, fixed?.key.split("/")[0]);
+  const host = fix?.hosts[0] ?? incident.hosts[0]?.id;
+  const running = incident.runs.some((one) => one.step && isActive(one.state));
+  return (
+    <li className={cx(classes.link, classes.again)}>
+      <span className={classes.node} aria-hidden>
+        <Verdict look="inconclusive" />
+      </span>
+      <p className={classes.title}>{t("incidents.chain.again")}</p>
+      <p className={classes.stand}>{t("incidents.chain.againText")}</p>
+      {incident.may.capture && step && host && (
+        <button
+          type="button"
+          className={classes.act}
+          disabled={running || write.pending}
+          onClick={() => {
+            view.set({ step, host, pane: "evidence" });
+            write.send({ method: "POST", path: "/step", body: { step, host_id: host, again: true } });
+          }}
+        >
+          {t("incidents.chain.lookAgain")}
+        </button>
+      )}
+      <ErrorLine error={write.error} />
+      <Conflict incident={incident} write={write} />
+    </li>
   );
 }
 
@@ -93,23 +136,22 @@ const SURE: Record<"likely" | "confirmed", Look> = { likely: "weak", confirmed: 
 
 function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][number] }) {
   const { t } = useTranslation();
-  const name = useCauseName(incident);
-  const counted = useOutcomes().data?.get(cause.cause);
+  const wrong = incident.wrong.find((one) => one.cause === cause.cause);
   return (
     <li className={classes.link} data-kind="cause">
       <span className={classes.node} aria-hidden>
-        <Verdict look={SURE[cause.confidence]} />
+        <Verdict look={wrong ? "refutes" : SURE[cause.confidence]} />
       </span>
-      <h3 className={classes.title}>
-        {t("incidents.chain.cause")}: {name(cause.cause, cause.hypothesis)}
-      </h3>
+      <CauseTitle
+        incident={incident}
+        cause={cause.cause}
+        hypothesis={cause.hypothesis}
+        wrong={wrong !== undefined}
+      />
+      {wrong && <NotIt incident={incident} wrong={wrong} />}
       <p className={classes.stand}>
         <strong>{t(`findings.confidence.${cause.confidence}`)}</strong>
-        {counted && (
-          <span>
-            {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
-          </span>
-        )}
+        <Counted cause={cause.cause} />
         {incident.may.edit && (
           <>
             <button
@@ -125,13 +167,68 @@ function Cause({ incident, view, cause }: Props & { cause: Incident["causes"][nu
                 className={classes.act}
                 onClick={() => view.set({ act: "wrong", what: cause.cause })}
               >
-                {t("incidents.wrong.button")}
+                {t(wrong ? "incidents.wrong.change" : "incidents.wrong.button")}
               </button>
             )}
           </>
         )}
       </p>
     </li>
+  );
+}
+
+interface CauseTitleProps {
+  incident: Incident;
+  cause: string;
+  hypothesis?: string;
+  wrong: boolean;
+}
+
+function CauseTitle({ incident, cause, hypothesis = "", wrong }: CauseTitleProps) {
+  const { t } = useTranslation();
+  const name = useCauseName(incident)(cause, hypothesis);
+  return (
+    <h3 className={classes.title}>
+      {t("incidents.chain.cause")}: {wrong ? <s className={classes.struck}>{name}</s> : name}
+    </h3>
+  );
+}
+
+/** How often this cause was it, of all the times that it was named and told. */
+function Counted({ cause }: { cause: string }) {
+  const { t } = useTranslation();
+  const names = useNames();
+  const counted = useOutcomes().data?.get(cause);
+  if (!counted) return null;
+  const instead = Object.entries(counted.instead)
+    .map(([one, count]) => `${names.cause(one)}: ${count}`)
+    .join("\n");
+  return (
+    <span title={instead ? `${t("incidents.wrong.truth")}\n${instead}` : undefined}>
+      {t("incidents.chain.right", { right: counted.right, all: counted.right + counted.wrong })}
+    </span>
+  );
+}
+
+/** It was named and was not it: what it was, who says so, and the case to test rules with. */
+function NotIt({ incident, wrong }: { incident: Incident; wrong: WrongCause }) {
+  const { t } = useTranslation();
+  const names = useNames();
+  return (
+    <p className={classes.stand}>
+      <Mark tone="bad">{t("incidents.wrong.notIt")}</Mark>
+      <span>
+        {wrong.true_cause ? t("incidents.wrong.wasIt", { cause: names.cause(wrong.true_cause) }) : ""}
+      </span>
+      {wrong.note && <q>{wrong.note}</q>}
+      {wrong.by && <span>{wrong.by.name}</span>}
+      {wrong.pins.length > 0 && <span>{t("incidents.wrong.pins", { count: wrong.pins.length })}</span>}
+      {incident.may.bundle && (
+        <a className={classes.act} href={`/api/v1/incidents/${incident.id}/bundle`} download>
+          {t("incidents.bundle")}
+        </a>
+      )}
+    </p>
   );
 }
 

@@ -173,7 +173,7 @@ function StepPins({ incident, step }: { incident: Incident; step: IncidentStep }
       <h3 className={classes.sub}>{t("incidents.pane.pins")}</h3>
       <ul className={classes.list}>
         {pins.map((one) => (
-          <PinItem key={one.id} incidentId={incident.id} pin={one} />
+          <PinItem key={one.id} incident={incident} pin={one} />
         ))}
       </ul>
     </>

@@ -25,8 +25,10 @@ export function FixDialog({ incident, view, onClose }: ActProps) {
     true,
   );
   const playbooks = usePlaybooksOf(incident.playbooks.map((one) => one.id));
+  // A confirmed cause has its fix already.
+  const unproven = incident.causes.find((one) => one.confidence === "likely") ?? incident.causes[0];
   const [hypothesis, setHypothesis] = useState(
-    incident.hypotheses.find((one) => one.key === view.what)?.key ?? incident.causes[0]?.hypothesis ?? null,
+    incident.hypotheses.find((one) => one.key === view.what)?.key ?? unproven?.hypothesis ?? null,
   );
   const cause = incident.hypotheses.find((one) => one.key === hypothesis)?.cause ?? "";
   const cards = playbooks.flatMap((one) => one.cards.map((card) => ({ key: `${one.id}/${card.id}`, card })));

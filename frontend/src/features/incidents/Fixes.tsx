@@ -47,7 +47,7 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
   const act = (name: "applied" | "verify") => view.set({ act: name, what: fix.id });
   const live = fix.state !== "planned" && fix.state !== "reverted";
   const busy = fix.verifications.some((one) => OPEN.includes(one.state));
-  const asked = fix.verifications.length > 0;
+  const measured = fix.verifications.some((one) => one.state === "waiting");
   return (
     <article className={cx(classes.fix, view.what === fix.id && classes.chosen)} id={`fix-${fix.id}`}>
       <header className={classes.head}>
@@ -67,7 +67,11 @@ function One({ incident, view, fix }: { incident: Incident; view: IncidentView; 
               </Button>
             )}
             {fix.state === "planned" && (
-              <Button size="compact-sm" variant={asked ? "filled" : "default"} onClick={() => act("applied")}>
+              <Button
+                size="compact-sm"
+                variant={measured ? "filled" : "default"}
+                onClick={() => act("applied")}
+              >
                 {t("incidents.fix.wasApplied")}
               </Button>
             )}

@@ -80,9 +80,10 @@ function Known({ incident, link, pollMs }: Props) {
     () => rememberIncident({ incident: incident.id, step: step?.key ?? "" }),
     [incident.id, step?.key],
   );
+  const seen = incident.runs.some((one) => one.host_id === host?.id && one.to !== null);
   useIncidentKeys(incident, view, () => setAsked((n) => n + 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is measured meanwhile must not move what one looks at
-  const initial = useMemo(() => measured(incident, host?.id), [incident.id, host?.id]);
+  const initial = useMemo(() => measured(incident, host?.id), [incident.id, host?.id, seen]);
   return (
     <Page
       title={<Title incident={incident} />}

@@ -34,6 +34,7 @@ export function Journal({ incident, pollMs }: { incident: Incident; pollMs: numb
                     <span className={classes.who}>{one.by?.name ?? "Culprit"}</span>
                     <span className={classes.text}>
                       {words(entrySentence(one))}
+                      {one.params.reason && ` · ${words(one.params.reason)}`}
                       {one.note && <q className={classes.note}>{one.note}</q>}
                     </span>
                   </li>

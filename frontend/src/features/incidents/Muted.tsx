@@ -17,7 +17,7 @@ export function Muted({ incident, answer }: { incident: Incident; answer: HostAn
   const unmute = useAction((id: string) => remove(`/mutes/${id}`), [incidentKeys.all]);
   if (answer.muted.length === 0) return null;
   return (
-    <Fold id="muted" title={t("incidents.mute.muted")} count={answer.muted.length}>
+    <Fold id="muted" open title={t("incidents.mute.muted")} count={answer.muted.length}>
       {answer.muted.map((one, i) => {
         const mute = mutes.find((each) => each.rule === one.rule);
         return (

@@ -1,5 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Bot } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Incident, NextProposal } from "../../client/incidents";
@@ -15,8 +16,13 @@ import { useNames } from "../../lib/useNames";
 import { Conflict } from "./Conflict";
 import classes from "./Next.module.css";
 import { Progress } from "./Progress";
+import { Question, asked as questionOf, type Told, withAnswer } from "./Question";
 import { StepResult } from "./StepResult";
+import { useWords } from "./useWords";
 import { hypothesisOf, type IncidentView, numberOf } from "./view";
+
+const BY_HAND = "autopilot.by_hand";
+const NOTHING_LEFT = "autopilot.nothing_left";
 
 interface Props {
   incident: Incident;
@@ -51,6 +57,7 @@ export function NextStep({ incident, view, asked }: Props) {
       data-running={running ? "" : undefined}
     >
       {running && <Progress incident={incident} view={view} run={running} />}
+      {!running && <PilotStopped incident={incident} />}
       {!running && last && <StepResult incident={incident} view={view} {...last} />}
       {!running && next && <Proposed incident={incident} view={view} next={next} asked={asked} />}
       {!running && resolved && (
@@ -76,6 +83,22 @@ export function NextStep({ incident, view, asked }: Props) {
   );
 }
 
+/** Why the autopilot stopped, for as long as that is what it still waits for. */
+function PilotStopped({ incident }: { incident: Incident }) {
+  const { t } = useTranslation();
+  const words = useWords(incident);
+  const { autopilot, next, state } = incident;
+  const reason = autopilot?.state === "stopped" ? autopilot.reason : null;
+  if (!reason || state === "resolved" || reason.key === BY_HAND) return null;
+  const about = reason.params.step;
+  if (about === undefined ? reason.key === NOTHING_LEFT && next : about !== next?.step) return null;
+  return (
+    <p className={classes.stopped} role="status">
+      <Bot size={14} aria-hidden /> <strong>{t("incidents.autopilot.stopped")}</strong> {words(reason)}
+    </p>
+  );
+}
+
 function Proposed({ incident, view, next, asked }: Props & { next: NextProposal }) {
   const { t } = useTranslation();
   const pick = usePick();
@@ -85,6 +108,9 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
   const [confirm, setConfirm] = useState("");
+  const [told, setTold] = useState<Told>({});
+  const [reply, setReply] = useState("");
+  const question = questionOf(write.error, next.collectors);
   const step = incident.steps.find((one) => one.key === next.step);
   const host = incident.hosts.find((one) => one.id === next.host_id);
   const about = step && hypothesisOf(incident, step);
@@ -109,10 +135,21 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
   };
   const run = () => {
     view.set({ step: next.step, host: next.host_id, pane: "evidence" });
+    const answered = question && reply.trim() ? withAnswer(told, question, reply) : told;
+    const options = Object.fromEntries(
+      Object.entries(answered).filter(([collector]) => next.collectors.includes(collector)),
+    );
+    setTold(options);
+    setReply("");
     write.send({
       method: "POST",
       path: "/step",
-      body: { step: next.step, host_id: next.host_id, ...(stops ? { confirm } : {}) },
+      body: {
+        step: next.step,
+        host_id: next.host_id,
+        ...(stops ? { confirm } : {}),
+        ...(Object.keys(options).length > 0 ? { options } : {}),
+      },
     });
   };
   return (
@@ -193,6 +230,7 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
         </>
       )}
       <ErrorLine error={write.error} />
+      {question && allowed && <Question of={question} value={reply} onChange={setReply} onAnswer={run} />}
       <Conflict incident={incident} write={write} />
     </>
   );

@@ -42,7 +42,7 @@ export function PersonSaid(props: { incident: Incident; answer: HostAnswer; pers
       {person.note && <p className={classes.note}>{person.note}</p>}
       <ul className={classes.list}>
         {pins.map((one) => (
-          <PinItem key={one.id} incidentId={incident.id} pin={one} />
+          <PinItem key={one.id} incident={incident} pin={one} />
         ))}
       </ul>
       <ErrorLine error={write.error} />

@@ -5,7 +5,7 @@ import type { Incident } from "../../client/incidents";
 import { Mark } from "../../components/Mark";
 import { ErrorLine } from "../../components/States";
 import { isoToNs } from "../../core/clock";
-import { formatRange, type Range } from "../../core/range";
+import { formatRange, padded, type Range } from "../../core/range";
 import { formatSearch } from "../../core/search";
 import { useTimeState } from "../../lib/urlState";
 import { type PinDraft, usePin } from "../../lib/usePin";
@@ -22,16 +22,14 @@ export function shownOf(
 ): PinDraft | undefined {
   const { host, answer } = view;
   if (brush && host) {
-    const run = incident.runs.find((one) => {
-      const [from, to] = [isoToNs(one.from), isoToNs(one.to)];
-      return (
-        one.host_id === host.id &&
-        from !== undefined &&
-        to !== undefined &&
-        from <= brush.to &&
-        to >= brush.from
-      );
-    });
+    const run = incident.runs
+      .flatMap((one) => {
+        const [from, to] = [isoToNs(one.from), isoToNs(one.to)];
+        if (one.host_id !== host.id || from === undefined || to === undefined) return [];
+        return { ...one, shared: Math.min(to, brush.to) - Math.max(from, brush.from) };
+      })
+      .filter((one) => one.shared > 0)
+      .sort((a, b) => b.shared - a.shared)[0];
     if (run)
       return {
         kind: "range",
@@ -41,7 +39,7 @@ export function shownOf(
           from_ns: Math.round(brush.from),
           to_ns: Math.round(brush.to),
         },
-        view: `/hosts/${host.id}?b=${formatRange(brush)}`,
+        view: `/hosts/${host.id}${formatSearch({ b: formatRange(brush), t: formatRange(padded(brush, 0.5)) })}`,
       };
   }
   const place = answer?.findings

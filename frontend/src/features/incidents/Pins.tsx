@@ -21,7 +21,7 @@ export function Pins({ incident, view }: { incident: Incident; view: IncidentVie
           return (
             <PinItem
               key={one.id}
-              incidentId={incident.id}
+              incident={incident}
               pin={one}
               action={
                 step && (

@@ -72,7 +72,7 @@ export function VerdictDialog({ incident, view, onClose }: ActProps) {
           {[...own, ...others].map((one) => (
             <PinItem
               key={one.id}
-              incidentId={incident.id}
+              incident={incident}
               pin={one}
               check={false}
               action={

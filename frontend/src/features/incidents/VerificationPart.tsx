@@ -9,6 +9,7 @@ import { incidentKeys } from "../../lib/incidents";
 import { isActive, keys, post, useAction, useMay } from "../../lib/queries";
 import { useNumberName } from "../../lib/useNumberName";
 import classes from "./Fixes.module.css";
+import { InCode } from "./InCode";
 import { useWords } from "./useWords";
 import { IntervalChart, WindowsChart } from "./VerifyCharts";
 import { VerifyWindows } from "./VerifyWindows";
@@ -93,6 +94,7 @@ export function VerificationPart({ incident, verification: one }: Props) {
             <IntervalChart result={result} />
           </div>
           <VerifyWindows id={one.id} result={result} />
+          <InCode id={one.id} result={result} />
         </>
       )}
       <Running incident={incident} verification={one} />

@@ -1,4 +1,4 @@
-import { NumberInput, SegmentedControl, Select } from "@mantine/core";
+import { Button, NumberInput, SegmentedControl, Select } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useWrite } from "../../lib/incidents";
@@ -9,6 +9,8 @@ import classes from "./Incidents.module.css";
 
 const KINDS = ["plain", "control", "cohort"] as const;
 const BAR_PCT = 10;
+/** Hosts below which a cohort says nothing. */
+const COHORT_LEAST = 3;
 
 /** How a fix is judged: by which number, against what bar, with a host that was left alone or without; and what runs. */
 export function VerifyDialog({ incident, view, onClose }: ActProps) {
@@ -20,9 +22,13 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
   const controls = incident.hosts
     .filter((one) => one.role === "control" && !changed.has(one.id))
     .map((one) => one.id);
-  const [kind, setKind] = useState<(typeof KINDS)[number]>(controls.length > 0 ? "control" : "plain");
+  const [kind, setKind] = useState<(typeof KINDS)[number]>(
+    changed.size >= COHORT_LEAST ? "cohort" : controls.length > 0 ? "control" : "plain",
+  );
   const [control, setControl] = useState<string | null>(controls[0] ?? null);
   const [bar, setBar] = useState<number | string>(BAR_PCT);
+  const others = incident.hosts.filter((one) => !changed.has(one.id));
+  const few = kind === "cohort" && changed.size < COHORT_LEAST;
   const primary = incident.hypotheses.find((one) => one.id === fix?.hypothesis_id)?.primary;
   return (
     <ActForm
@@ -31,7 +37,7 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
       title={t(fix?.state === "planned" ? "incidents.verify.measure" : "incidents.verify.title")}
       submit={t("incidents.verify.start")}
       size="44rem"
-      ready={fix !== undefined && (kind !== "control" || control !== null) && Number(bar) > 0}
+      ready={fix !== undefined && !few && (kind !== "control" || control !== null) && Number(bar) > 0}
       onSubmit={() =>
         write.send({
           method: "POST",
@@ -54,6 +60,19 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
         data={KINDS.map((one) => ({ value: one, label: t(`incidents.verify.kind.${one}`) }))}
       />
       <p className={classes.hint}>{t(`incidents.verify.kindText.${kind}`)}</p>
+      {kind === "control" && others.length === 0 && (
+        <p className={classes.hint}>
+          {t("incidents.verify.noOther")}{" "}
+          <Button size="compact-xs" variant="default" onClick={() => view.set({ act: "hosts" })}>
+            {t("incidents.hosts.addBoth")}
+          </Button>
+        </p>
+      )}
+      {few && (
+        <p className={classes.hint}>
+          {t("incidents.verify.fewHosts", { count: COHORT_LEAST, named: changed.size })}
+        </p>
+      )}
       <div className={classes.two}>
         <NumberInput
           label={t("incidents.verify.bar")}
@@ -67,9 +86,7 @@ export function VerifyDialog({ incident, view, onClose }: ActProps) {
         <Select
           label={t("incidents.verify.control")}
           description={t("incidents.verify.controlText")}
-          data={incident.hosts
-            .filter((one) => !changed.has(one.id))
-            .map((one) => ({ value: one.id, label: one.name }))}
+          data={others.map((one) => ({ value: one.id, label: one.name }))}
           value={control}
           onChange={setControl}
           disabled={kind !== "control"}

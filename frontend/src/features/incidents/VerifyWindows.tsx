@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import type { Judged } from "../../client/incidents";
+import type { Judged, VerificationWindow } from "../../client/incidents";
 import { Fold } from "../../components/Fold";
 import { Grid } from "../../components/Grid";
 import { Link } from "../../components/Link";
@@ -8,6 +8,12 @@ import { useSentence } from "../../lib/i18n";
 import { useNames } from "../../lib/useNames";
 import { useNumberName } from "../../lib/useNumberName";
 import { PlaceLink } from "../../renderers/findings/Place";
+
+/** The first run on the same host from before the fix, to be laid under one from after it. */
+const beforeOf = ({ windows }: Judged, { side, host }: VerificationWindow): string | undefined =>
+  side.endsWith("after")
+    ? windows.find((one) => one.host === host && one.side === side.replace("after", "before"))?.run
+    : undefined;
 
 /** Every window in numbers, each at its run and its lines; and for a cohort every host. */
 export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
@@ -59,7 +65,11 @@ export function VerifyWindows({ id, result }: { id: string; result: Judged }) {
               <tr key={`${one.side}${one.run}`}>
                 <td>{t(`incidents.verify.side.${one.side}`)}</td>
                 <td className="mono">
-                  <Link to="/runs/$runId" params={{ runId: one.run }}>
+                  <Link
+                    to="/runs/$runId"
+                    params={{ runId: one.run }}
+                    search={{ before: beforeOf(result, one) } as never}
+                  >
                     {one.host}
                   </Link>
                 </td>

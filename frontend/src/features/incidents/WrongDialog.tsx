@@ -19,6 +19,7 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
   const [truth, setTruth] = useState<string | null>(null);
   const [note, setNote] = useState("");
   const [pins, setPins] = useState<readonly string[]>([]);
+  const unproven = truth !== null && pins.length === 0;
   const flip = (id: string) => setPins(pins.includes(id) ? pins.filter((one) => one !== id) : [...pins, id]);
   return (
     <ActForm
@@ -26,6 +27,7 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
       write={write}
       title={t("incidents.wrong.title")}
       submit={t("incidents.wrong.send")}
+      ready={!unproven}
       onSubmit={() =>
         write.send({
           method: "POST",
@@ -56,6 +58,7 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
         minRows={2}
         data-autofocus
       />
+      {unproven && <p className={classes.hint}>{t("incidents.wrong.needsPin")}</p>}
       {incident.pins.length > 0 && (
         <fieldset className={evidence.cites}>
           <legend>{t("incidents.verdict.cites")}</legend>
@@ -63,7 +66,7 @@ export function WrongDialog({ incident, view, onClose }: ActProps) {
             {incident.pins.map((one) => (
               <PinItem
                 key={one.id}
-                incidentId={incident.id}
+                incident={incident}
                 pin={one}
                 check={false}
                 action={

@@ -48,7 +48,9 @@ export function useWords(incident: Incident) {
         was: whole,
         to: of.key === "journal.state" ? whole : state,
         cause: names.cause,
+        instead: names.cause,
         read: numberName,
+        rule: names.rule,
         tier: (value) => t(`tier.${value as "light"}.name`, { defaultValue: value }),
         how: (value) => t(`incidents.verify.kind.${value as "plain"}`, { defaultValue: value }),
         collectors: (list) => list.split(", ").map(names.collector).join(", "),
@@ -80,5 +82,7 @@ export function useWords(incident: Incident) {
 /** An entry of the journal as the sentence that it stands for. */
 export const entrySentence = ({ kind, params }: Pick<JournalEntry, "kind" | "params">): Sentence => ({
   key: `journal.${kind}`,
-  params,
+  params: Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (typeof value === "object" ? [] : [[name, value]])),
+  ),
 });

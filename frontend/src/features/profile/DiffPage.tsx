@@ -6,17 +6,20 @@ import { ButtonLink, Link } from "../../components/Link";
 import { StateMark } from "../../components/Mark";
 import { Page, Panel } from "../../components/Page";
 import { BlockSkeleton, Empty, ErrorState, Loaded } from "../../components/States";
+import { sharesOf } from "../../core/difference";
 import type { FlameNode } from "../../core/flame";
-import { count, duration, percent } from "../../core/format";
+import { count, duration } from "../../core/format";
 import { useSentence } from "../../lib/i18n";
 import { choiceField, textField, useUrlState } from "../../lib/urlState";
 import { useTimeFormat } from "../../lib/useFormat";
+import { DiffLegend } from "../../renderers/flame/DiffLegend";
 import { FlameGraph } from "../../renderers/flame/FlameGraph";
+import { MergedNames } from "../../renderers/flame/MergedNames";
 import { PinButton } from "../../renderers/incident/PinButton";
 import { ChangedPaths } from "./ChangedPaths";
 import { toSearch } from "./filter";
 import classes from "./Profile.module.css";
-import { type Diff, type Side, useDiff, useDiffTree, useProfile } from "./queries";
+import { type Diff, useDiff, useDiffTree, useProfile } from "./queries";
 
 const FIELDS = { root: textField, view: choiceField(["flame", "icicle"] as const, "flame") };
 
@@ -77,10 +80,8 @@ function DiffPanel({ diff }: { diff: Diff }) {
         <div className={classes.sides}>
           <SideLine name="A" side={diff.a} total={data?.total_a} />
           <SideLine name="B" side={diff.b} total={data?.total_b} />
-          <span className={classes.legend}>
-            <i className={`${classes.swatch} ${classes.grew}`} /> ▲ {t("compare.grew")}
-            <i className={`${classes.swatch} ${classes.same}`} /> {t("compare.same")}
-            <i className={`${classes.swatch} ${classes.shrank}`} /> ▼ {t("compare.shrank")}
+          <span className={classes.aside}>
+            <DiffLegend />
           </span>
         </div>
         <div ref={ref} className={classes.body}>
@@ -93,7 +94,7 @@ function DiffPanel({ diff }: { diff: Diff }) {
                   inverted={state.view === "icicle"}
                   differential
                   label={t("compare.drawing")}
-                  title={(node) => `${node.name}\n${figures(node, loaded.total_a, loaded.total_b)}`}
+                  title={(node) => `${node.name}\n${sharesOf(node, loaded.total_a, loaded.total_b)}`}
                   onZoom={(id) =>
                     set(
                       {
@@ -113,7 +114,7 @@ function DiffPanel({ diff }: { diff: Diff }) {
             <>
               <span className={classes.name}>{focus.name}</span>
               <span className={classes.figures}>
-                <span className="num">{figures(focus, data.total_a, data.total_b)}</span>
+                <span className="num">{sharesOf(focus, data.total_a, data.total_b)}</span>
               </span>
             </>
           ) : (
@@ -137,20 +138,12 @@ function DiffPanel({ diff }: { diff: Diff }) {
           />
         </div>
       )}
+      {data && <MergedNames id="merged" merged={data.merged} />}
     </>
   );
 }
 
-/** `A 12.1 % → B 40.2 %  ▲ +28.1 points`; shares, because the two sides seldom have as many samples. */
-export function figures(node: FlameNode, totalA: number, totalB: number): string {
-  const a = totalA > 0 ? (node.a ?? 0) / totalA : 0;
-  const b = totalB > 0 ? (node.b ?? node.value) / totalB : 0;
-  const delta = node.delta ?? b - a;
-  const sign = delta > 0 ? "▲ +" : delta < 0 ? "▼ " : "";
-  return `A ${percent(a)} → B ${percent(b)}  ${sign}${percent(delta)}`;
-}
-
-function SideLine({ name, side, total }: { name: string; side: Side; total: number | undefined }) {
+function SideLine({ name, side, total }: { name: string; side: Diff["a"]; total: number | undefined }) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   const profile = useProfile(side.profile_id).data;
@@ -166,6 +159,7 @@ function SideLine({ name, side, total }: { name: string; side: Side; total: numb
       >
         {profile?.host?.name ?? profile?.label ?? t("profile.imported")}
       </Link>{" "}
+      {side.profiles > 1 && <span>{t("compare.more", { count: side.profiles - 1 })} </span>}
       <span className="num dim">
         {time.instant(from_ns ?? profile?.t0_ns)}
         {from_ns != null && to_ns != null && ` + ${duration(to_ns - from_ns)}`}

@@ -131,7 +131,7 @@ export function ProfilePanel({ profile }: { profile: Profile }) {
             <PinButton
               small
               kind="frame"
-              of={{ profile_id: profile.id, frames: stackOf(tree.data) }}
+              of={{ profile_id: profile.id, frames: stackOf(tree.data), filter }}
               label={t("incidents.pin.frame")}
             />
           )

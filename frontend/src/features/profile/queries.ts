@@ -1,5 +1,6 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Profile } from "../../client/types";
+import { type DiffState, type DiffTree, isBuilt } from "../../core/difference";
 import type { FlameNode, PathStep } from "../../core/flame";
 import type { Heat } from "../../core/heat";
 import { get, post } from "../../lib/api";
@@ -29,21 +30,10 @@ export interface Side {
   profile_id: string;
   filter: Filter;
 }
-export interface Diff {
-  id: string;
-  state: Profile["state"];
-  a: Side;
-  b: Side;
+export interface Diff extends DiffState {
+  a: Side & DiffState["a"];
+  b: Side & DiffState["b"];
   normalise: "share" | "absolute";
-  failure: Profile["failure"];
-}
-export interface DiffTree {
-  tree: FlameNode;
-  path?: PathStep[];
-  vanished: { path: string[]; a: number }[];
-  new: { path: string[]; b: number }[];
-  total_a: number;
-  total_b: number;
 }
 
 const waiting = (state: string | undefined) => state === "queued" || state === "running";
@@ -149,7 +139,7 @@ export const useDiff = (id: string) =>
   useQuery({
     queryKey: ["diffs", id],
     queryFn: () => get<Diff>(`/diffs/${id}`),
-    refetchInterval: (query) => (waiting(query.state.data?.state) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
   });
 
 export const useDiffTree = (

@@ -15,6 +15,7 @@ import { useTimeFormat } from "../../lib/useFormat";
 import { useNames } from "../../lib/useNames";
 import { Visuals } from "../../renderers/visuals/Visuals";
 import { Artifacts } from "./Artifacts";
+import { BeforeChoice } from "./BeforeChoice";
 import { Collectors } from "./Collectors";
 import { Findings } from "./Findings";
 import { Profiles } from "./Profiles";
@@ -67,7 +68,7 @@ function Parts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const sentence = useSentence();
   const time = useTimeFormat();
-  const [{ before }] = useUrlState(FIELDS);
+  const [{ before }, set] = useUrlState(FIELDS);
   const clock = run.clock;
   const timing = (name: string) => milliseconds(run.timings?.[name]);
   return (
@@ -96,7 +97,21 @@ function Parts({ run }: { run: Run }) {
       </Panel>
       {!isActive(run.state) && <Findings run={run} />}
       {!isActive(run.state) && (
-        <Panel title={t("visuals.title")} flush id="visuals">
+        <Panel
+          title={t("visuals.title")}
+          flush
+          id="visuals"
+          aside={
+            run.host && (
+              <BeforeChoice
+                run={run}
+                hostId={run.host.id}
+                before={before}
+                onChange={(id) => set({ before: id })}
+              />
+            )
+          }
+        >
           <Visuals runId={run.id} baseline={before || undefined} />
         </Panel>
       )}

@@ -1,13 +1,15 @@
 import { FileText, Flame, GitCompareArrows, type LucideIcon, Rows3, UnfoldHorizontal } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Pin, PinKind } from "../../client/incidents";
+import type { Incident, Pin, PinKind } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
 import { Mark, type Tone } from "../../components/Mark";
+import { duration } from "../../core/format";
 import { saidText } from "../../core/said";
 import { parseSearch } from "../../core/search";
 import { usePinCheck } from "../../lib/incidents";
+import { useTimeFormat } from "../../lib/useFormat";
 import classes from "./Pin.module.css";
 
 const ICONS: Record<PinKind, LucideIcon> = {
@@ -31,7 +33,7 @@ export function ViewLink({ view, children }: { view: string; children: ReactNode
 }
 
 interface Props {
-  incidentId: string;
+  incident: Pick<Incident, "id" | "hosts">;
   pin: Pin;
   /** Stands right: what can be done with it. */
   action?: ReactNode;
@@ -40,25 +42,38 @@ interface Props {
 }
 
 /** One piece of evidence: what it is, what it showed, who pinned it, and whether it still is what it was. */
-export function PinItem({ incidentId, pin, action, check = true }: Props) {
+export function PinItem({ incident, pin, action, check = true }: Props) {
   const { t } = useTranslation();
   const Icon = ICONS[pin.kind] ?? FileText;
-  const said = saidText(pin.said);
+  const time = useTimeFormat();
+  const said = [pin.kind === "range" ? rangeText(pin.ref, time) : "", saidText(pin.said)]
+    .filter(Boolean)
+    .join("\n");
+  const host = incident.hosts.length > 1 && incident.hosts.find((one) => one.id === pin.said.host_id);
   return (
     <li className={classes.pin}>
       <Icon size={14} aria-hidden />
       <span className={classes.link}>
         <ViewLink view={pin.view}>{t(`incidents.pin.kind.${pin.kind}`)}</ViewLink>
+        {host && <span className="mono dim"> {host.name}</span>}
         {said && <code className={classes.said}>{said}</code>}
       </span>
       {action ?? <span />}
       <span className={classes.meta}>
         <span>{pin.by?.name ?? "Culprit"}</span>
         <Ago at={pin.created_at} />
-        {check && <Checked incidentId={incidentId} pinId={pin.id} />}
+        {check && <Checked incidentId={incident.id} pinId={pin.id} />}
       </span>
     </li>
   );
+}
+
+/** The time of a range: `02:14:03.2 – 02:14:05.0 · 1.8 s`. */
+function rangeText(ref: Pin["ref"], time: ReturnType<typeof useTimeFormat>): string {
+  const [from, to] = [Number(ref.from_ns), Number(ref.to_ns)];
+  if (!(to > from)) return "";
+  const step = (to - from) / 100;
+  return `${time.instant(from, step)} – ${time.time(to, step)} · ${duration(to - from)}`;
 }
 
 function Checked({ incidentId, pinId }: { incidentId: string; pinId: string }) {

@@ -1,4 +1,5 @@
 import { Button, CloseButton } from "@mantine/core";
+import { useLocation, useSearch } from "@tanstack/react-router";
 import { Flame, GitCompareArrows, ZoomIn } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
@@ -7,6 +8,7 @@ import { ButtonLink } from "../../components/Link";
 import { cx } from "../../core/cx";
 import { duration } from "../../core/format";
 import { formatRange, overlaps, type Range } from "../../core/range";
+import { formatSearch, type Search } from "../../core/search";
 import { useProfiles } from "../../lib/queries";
 import { useTimeFormat } from "../../lib/useFormat";
 import { PinButton } from "../incident/PinButton";
@@ -41,6 +43,8 @@ interface Props {
   hostId: string;
   brush: Range | undefined;
   baseline: Range | undefined;
+  /** What the lanes show: a pin opens the same again, whatever was captured since. */
+  shown: Range;
   /** Captures of the host: a range that is pinned belongs to the one that saw most of it. */
   runs: readonly CaptureBlock[];
   onClear: (which: "brush" | "baseline") => void;
@@ -48,9 +52,11 @@ interface Props {
 }
 
 /** What can be done with the brushed ranges. */
-export function BrushBar({ hostId, brush, baseline, runs, onClear, onZoomTo }: Props) {
+export function BrushBar({ hostId, brush, baseline, shown, runs, onClear, onZoomTo }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
+  const here = useLocation();
+  const search = useSearch({ strict: false }) as Search;
   const profiles = useProfiles({ host: hostId });
   const b = useMemo(() => brush && bestProfile(profiles.data ?? [], brush), [profiles.data, brush]);
   const a = useMemo(() => baseline && bestProfile(profiles.data ?? [], baseline), [profiles.data, baseline]);
@@ -91,13 +97,14 @@ export function BrushBar({ hostId, brush, baseline, runs, onClear, onZoomTo }: P
               from_ns: Math.round(brush.from),
               to_ns: Math.round(brush.to),
             }}
+            view={`${here.pathname}${formatSearch({ ...search, t: formatRange(shown) })}`}
             label={t("incidents.pin.range", { range: text(brush) })}
           />
         )}
         {brush && baseline && a && b ? (
           <ButtonLink
             to="/compare"
-            search={{ a: a.id, at: formatRange(baseline), b: b.id, bt: formatRange(brush) } as never}
+            search={{ ap: a.id, a: formatRange(baseline), bp: b.id, b: formatRange(brush) } as never}
             leftSection={<GitCompareArrows size={14} />}
           >
             {t("timeline.compare")}

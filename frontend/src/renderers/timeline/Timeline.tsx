@@ -203,11 +203,12 @@ function Drawn({ hostId, overview, metrics, initial, marks }: DrawnProps) {
           onReset={resetLanes}
         />
       </div>
-      {(brush || baseline) && (
+      {(brush || baseline) && view && (
         <BrushBar
           hostId={hostId}
           brush={brush}
           baseline={baseline}
+          shown={view}
           runs={overview.runs}
           onClear={(which) => (which === "brush" ? setBrush(undefined) : setBaseline(undefined))}
           onZoomTo={(range) => go(padded(range, 0.02))}

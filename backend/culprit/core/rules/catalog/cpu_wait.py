@@ -6,10 +6,16 @@ from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Guard, Limit, Over, Rule
 from culprit.core.rules.measures import app_requests as requests
 from culprit.core.rules.measures import cpu_wait as wait
+from culprit.core.rules.measures.cpu_crowds import LEAST_WAITING
 
 #: Four times the two to four threads for each CPU that the case study allows small containers. Controls of the lab: a
 #: handful of threads and a pool of workers under a third of a CPU make 6 to 12; oversubscribed services 90 to 400.
 CROWD = 16.0
+_SOME_WAIT = Condition(
+    wait.WAITING,
+    ">=",
+    Limit("waiting", LEAST_WAITING, "of fewer nobody is held up, whatever a single turn took"),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -25,6 +31,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Limit("warn", 1.0, "case study: 0.1 ms after the fix, 3.6 ms before")),
             ("critical", Limit("critical", 3.0, "case study: 3.6 ms")),
         ),
+        also=(_SOME_WAIT,),
         grade=Grade.CONTEXT,
         refutes=(
             "thread-oversubscription",
@@ -119,6 +126,7 @@ RULES: tuple[Rule, ...] = (
                 ">",
                 Limit("delay_ms", 1.0, "longer than after the fix of the case study, ten times"),
             ),
+            _SOME_WAIT,
             Condition(
                 wait.RUNNABLE_PER_CPU, "<=", Limit("runnable", CROWD, "above, their number is the cause")
             ),

@@ -35,6 +35,29 @@ _WAITING = (
         source="/proc/diskstats, held in 60 % of the readings: bursts of background writing pass",
     ),
     Rule(
+        id="F-DISK-BULK-WRITES",
+        title=Text("Much is written in large pieces", "大块写入占满磁盘"),
+        says=Text(
+            "Writes of {value} KiB on average keep the disk full, and requests queue at it.",
+            "平均 {value} KiB 的写入占满磁盘，请求排队。",
+        ),
+        measure=Over("disk.wareq_kb", "mean"),
+        op=">=",
+        levels=(
+            ("warn", Limit("warn", 128.0, "KiB: a page or a few is a log or a database; pieces are bulk")),
+        ),
+        also=(
+            Condition(Over("disk.write_mb_s", "mean"), ">", Limit("rate", 20.0, "less fills no disk")),
+            Condition(of.QUEUE, ">", Limit("queue", 2.0, "as for a disk that is full")),
+            Condition(Over("disk.util_pct", "held"), ">", Limit("util", 95.0, "pmie 95, Netdata 98")),
+            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "as for a disk that is full")),
+        ),
+        grade=Grade.CORRELATIONAL,
+        causes=("disk-saturation",),
+        traps=Text("Backups and copies write so, and may be meant to.", "备份与拷贝本就如此。"),
+        source="/proc/diskstats: sectors for each write",
+    ),
+    Rule(
         id="F-DISK-UTIL",
         title=Text("A disk is always busy", "磁盘持续繁忙"),
         says=Text(

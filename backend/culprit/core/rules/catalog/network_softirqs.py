@@ -6,9 +6,13 @@ from collectors.contract import Text
 from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures.network_loss import NO_BUFFER, NO_ROOM, OVERLAY_PCT
 from culprit.core.rules.measures.network_sockets import NETFILTER_PCT
+from culprit.core.rules.measures.softirq_stacks import OTHER_HANDLER, PACKET_PATH, RECEIVING
 
 _SOFT = Over("cpu.soft_pct", "mean")
 _ALL_SOFT = Over("cpu.total_soft_pct", "mean")
+_BUSY_SOFT = Condition(
+    Over("cpu.soft_pct", "held"), ">", Limit("soft", 10.0, "as for a CPU busy in softirqs")
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -93,6 +97,53 @@ RULES: tuple[Rule, ...] = (
         grade=Grade.CONTEXT,
         traps=Text("The network may need it.", "网络可能必须使用它。"),
         source="ip -d link",
+    ),
+    Rule(
+        id="F-SOFTIRQ-VECTOR",
+        title=Text("Softirq time goes into received packets", "软中断时间主要用于收包"),
+        says=Text(
+            "{value} % of the time in softirqs is in receiving packets.", "软中断时间中 {value} % 用于收包。"
+        ),
+        measure=RECEIVING,
+        op=">",
+        levels=(("info", Limit("info", 50.0, "more than all other handlers")),),
+        also=(_BUSY_SOFT,),
+        grade=Grade.CONTEXT,
+        refutes=("netrx-softirq-saturation",),
+        traps=Text(
+            "Every host with much traffic does that: what was lost says whether it is too much.",
+            "高流量主机都是如此：是否过多要看丢包。",
+        ),
+        source="perf record, net_rx_action under the softirqs: counts of events are no time",
+    ),
+    Rule(
+        id="F-SOFTIRQ-HANDLER",
+        title=Text("Softirq time goes into another handler", "软中断时间用于其他处理"),
+        says=Text(
+            "{value} % of the time in softirqs is in {handler} ({frames}).",
+            "软中断时间中 {value} % 用于 {handler}（{frames}）。",
+        ),
+        measure=OTHER_HANDLER,
+        op=">",
+        levels=(("info", Limit("info", 50.0, "more than receiving and all others")),),
+        also=(_BUSY_SOFT,),
+        grade=Grade.CONTEXT,
+        source="perf record: the functions of the vectors",
+    ),
+    Rule(
+        id="F-FLAME-PACKET-PATH",
+        title=Text("Bridges and filters take much of receiving", "桥接与过滤占用大量收包时间"),
+        says=Text(
+            "{value} % of the time in receiving packets runs through {frames}.",
+            "收包时间中 {value} % 经过 {frames}。",
+        ),
+        measure=PACKET_PATH,
+        op=">",
+        levels=(("info", Limit("info", 30.0, "as for an overlay: a third is worth a direct way")),),
+        also=(_BUSY_SOFT,),
+        grade=Grade.CONTEXT,
+        traps=Text("Hosts of containers need some of it.", "容器主机多少都需要。"),
+        source="perf record: what lies above net_rx_action beside the driver and the protocol",
     ),
     Rule(
         id="F-FLAME-NETFILTER",

@@ -102,6 +102,39 @@ RULES: tuple[Rule, ...] = (
         source="/proc/PID/numa_maps against the nodes of Cpus_allowed",
     ),
     Rule(
+        id="F-NUMA-OWN-PINNING",
+        title=Text("Threads are kept to CPUs far from their memory", "线程被绑到远离内存的 CPU"),
+        says=Text(
+            "Threads of {name} may run on {sets} different sets of CPUs, and {value} % of its memory is far from"
+            " those that work.",
+            "{name} 的线程分属 {sets} 种 CPU 集合，工作线程有 {value}% 的内存在远端。",
+        ),
+        measure=of.OWN_PINNING,
+        op=">",
+        levels=(("warn", Limit("share", 60.0, "as for a process whose memory is far")),),
+        grade=Grade.MECHANISM,
+        causes=("numa-remote-memory",),
+        traps=Text(
+            "Somebody may have set them from outside, by taskset or an agent.",
+            "也可能由外部（taskset 或代理程序）设置。",
+        ),
+        source="Cpus_allowed of the threads by their CPU use, numa_maps, and the CPUs of each node",
+    ),
+    Rule(
+        id="F-NUMA-NODES",
+        title=Text("The host has several NUMA nodes", "主机有多个 NUMA 节点"),
+        says=Text("{value} nodes have CPUs.", "{value} 个节点有 CPU。"),
+        measure=of.NODES,
+        op=">=",
+        levels=(("info", Limit("nodes", 2.0, "with one, no memory is far")),),
+        grade=Grade.CONTEXT,
+        traps=Text(
+            "Many virtual machines show one node although the host below has several.",
+            "许多虚拟机只显示一个节点，而底层宿主机有多个。",
+        ),
+        source="/sys/devices/system/node",
+    ),
+    Rule(
         id="F-NUMA-REMOTE-PMU",
         title=Text("The processor counts remote memory", "处理器统计到远端访问"),
         says=Text("{value} remote accesses a second.", "每秒 {value} 次远端访问。"),

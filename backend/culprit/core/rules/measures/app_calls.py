@@ -16,6 +16,8 @@ Detail = dict[str, str | int | float]
 TINY_BYTES = 4096.0
 #: A server answers what it reads; a program that reads a file reads again and again before it says anything.
 READS_PER_WRITE = 10.0
+#: One seek for each read, but for the few that go on where the one before ended.
+SEEKS_PER_READ = 0.8
 #: Programs that read /proc or other people's logs for a living, or whose work is to copy lines to several files.
 COPIERS = re.compile(
     r"(rsyslogd|syslog-ng|journald?|systemd-journal|fluent|vector|filebeat|promtail|tee|auditd)"
@@ -138,6 +140,26 @@ def _archive_time(view: View) -> Iterator[Measured]:
         yield Measured(100.0 * ms / max(spent[tid], 1e-9), (("tid", tid),), cites, calls, (), {"file": what})
 
 
+def _seek_reads(view: View) -> Iterator[Measured]:
+    """Reads of a page or less in one file that never changes, each after a seek, by thread."""
+    calls: dict[tuple[str, str], dict[str, Row]] = defaultdict(dict)
+    for row in view.rows("strace_calls"):
+        if _FILE_CALLS.match(row.text("syscall")) and _IMMUTABLE.search(row.text("what")):
+            calls[row.text("tid"), row.text("what")][row.text("syscall")] = row
+    for (tid, what), rows in calls.items():
+        # pread64 brings its own place along: each of them is a seek and a read.
+        own = rows.get("pread64")
+        reading, seeking = rows.get("read", own), rows.get("lseek", own)
+        if reading is None:
+            continue
+        reads = reading.number("calls") or 0.0
+        seeks = (seeking.number("calls") or 0.0) if seeking else 0.0
+        size = reading.number("mode_bytes")
+        tiny = size is not None and size <= TINY_BYTES and seeks >= SEEKS_PER_READ * reads
+        detail: Detail = {"file": what, "bytes": round(size or 0.0), "seeks": int(seeks)}
+        yield Measured(reads if tiny else 0.0, (("tid", tid),), (reading.cite,), int(reads), (), detail)
+
+
 _STRACE = (("strace",),)
 TINY_READS = Measure("io.tiny_reads_per_s", "per_s", Text("Reads of a page or less", "不超过一页的读"),
                      (("proc_io",),), lambda view: list(_tiny_reads(view)))  # fmt: skip
@@ -166,3 +188,5 @@ BROKEN_PIPES = Measure("app.epipe_per_s", "per_s", Text("Broken pipes", "管道�
                        lambda view: list(_broken_pipes(view)))  # fmt: skip
 ARCHIVE_TIME = Measure("strace.fd_time_share_pct", "pct", Text("Time on one archive", "单个归档文件耗时"), _STRACE,
                        lambda view: list(_archive_time(view)))  # fmt: skip
+SEEK_READS = Measure("strace.seek_reads_count", "count", Text("Tiny reads, each after a seek", "先定位再读的极小读取"),
+                     _STRACE, lambda view: list(_seek_reads(view)))  # fmt: skip

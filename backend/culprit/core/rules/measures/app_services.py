@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured
+from culprit.core.rules.contract import Measure, Measured, Missing, Reading
 from culprit.core.rules.view import Row, View
 from culprit.core.stack_search import search
 from culprit.core.stacks import Filter
@@ -31,6 +31,20 @@ RECENT_S = 300.0
 
 def _pattern(view: View, name: str) -> Row | None:
     return next((row for row in view.rows("log_patterns") if row.text("pattern") == name), None)
+
+
+def _lines_of(pattern: str) -> Callable[[View], Reading]:
+    """How many lines of one kind the log has; none where it has none of it."""
+
+    def read(view: View) -> Reading:
+        row = _pattern(view, pattern)
+        if row is not None:
+            ago = row.number("last_ago") or 0.0
+            detail: Detail = {"ago": round(ago), "rate": round(row.number("rate") or 0.0, 2)}
+            return [Measured(row.number("count") or 0.0, (), (row.cite,), 0, (), detail)]
+        return [] if view.has("app_log") else Missing(view.why_not(("app_log",)))
+
+    return read
 
 
 def _timeout_mode(view: View) -> Iterator[Measured]:
@@ -157,6 +171,10 @@ TIMEOUT_MODE = Measure("log.duration_mode_pct", "pct", Text("Timeouts of one dur
                        lambda view: list(_timeout_mode(view)))  # fmt: skip
 TIMEOUTS = Measure("log.timeouts_count", "count", Text("Timeouts", "超时数"), _LOG,
                    lambda view: list(_timeouts(view)))  # fmt: skip
+WORKERS_FULL = Measure("log.workers_full_count", "count", Text("Lines about a full pool", "工作池已满的日志行"), _LOG,
+                       _lines_of("workers_full"))  # fmt: skip
+POOL_EXHAUSTED = Measure("log.pool_exhausted_count", "count", Text("Lines about an empty pool", "连接池耗尽的日志行"),
+                         _LOG, _lines_of("pool_exhausted"))  # fmt: skip
 COMPLAINTS = Measure("log.matches_per_min", "per_min", Text("Lines a minute", "每分钟行数"), _LOG,
                      lambda view: list(_complaints(view)))  # fmt: skip
 BAD_ANSWERS = Measure("app.non2xx_pct", "pct", Text("Answers that are errors", "错误应答"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured, Subject
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Measure, Measured, Missing, Reading, Subject
 from culprit.core.rules.view import Row, View
 
 Detail = dict[str, str | int | float]
@@ -76,6 +76,26 @@ def _behind_peer(view: View) -> Iterator[Measured]:
         if held > 0:
             share = min(100.0, 100.0 * (row.number("waiting") or 0.0) / held)
             yield Measured(share, subject, (row.cite, *(one.cite for one in mine[:3])), _looks(view))
+
+
+def _one_peer(view: View) -> Reading:
+    """Percent of all unanswered questions of a process that one peer owes; nothing where no question is unanswered."""
+    asking: dict[str, list[tuple[Row, Subject]]] = defaultdict(list)
+    for row, subject in _asking(view):
+        asking[_pid(row)].append((row, subject))
+    found = []
+    for rows in asking.values():
+        unanswered = total((row for row, _ in rows), "waiting")
+        row, subject = max(rows, key=lambda one: one[0].number("waiting") or 0.0)
+        if unanswered > 0:
+            name, peer = row.text("comm"), row.text("peer")
+            detail: Detail = {"name": name, "peer": peer, "waiting": round(unanswered, 1)}
+            share = 100.0 * (row.number("waiting") or 0.0) / unanswered
+            found.append(Measured(share, subject, (row.cite,), _looks(view), (), detail))
+    if found:
+        return found
+    seen = view.has("tcp_waits")
+    return Missing(Sentence("missing.nothing_unanswered") if seen else view.why_not(("tcp_waits",)))
 
 
 def _held(view: View) -> Iterator[Measured]:
@@ -211,6 +231,8 @@ UNANSWERED = Measure("dep.unanswered_count", "count", Text("Unanswered at once",
                      lambda view: list(_unanswered(view)))  # fmt: skip
 BEHIND_PEER = Measure("dep.requests_behind_pct", "pct", Text("Requests that wait for it", "因它等待的请求"), _WAITS,
                       lambda view: list(_behind_peer(view)))  # fmt: skip
+ONE_PEER = Measure("dep.one_peer_pct", "pct", Text("Waits for one and the same peer", "等待同一对端的占比"), _WAITS,
+                   _one_peer)  # fmt: skip
 HELD = Measure("app.requests_held_count", "count", Text("Requests in hand", "在手请求数"), _WAITS,
                lambda view: list(_held(view)))  # fmt: skip
 ELSEWHERE = Measure("app.unanswered_count", "count", Text("Questions of its own", "自身未获应答的请求"), _WAITS,

@@ -32,6 +32,8 @@ LOCKS = (
     r"|ObjectSynchronizer::enter|monitor_locking|sync\.\(\*(RW)?Mutex\)|take_gil"
 )
 OFF_CPU_SECONDS = 4.0
+#: Of three dumps, a second apart: what was seen twice lasts.
+SAME_DUMPS = 2
 
 
 def serving(view: View) -> dict[int, tuple[int, ...]]:
@@ -203,6 +205,26 @@ def _java_locks(view: View) -> Iterator[Measured]:
             yield Measured(row.number("waiters") or 0.0, subject, (row.cite,), detail=detail)
 
 
+#: Frames in which a thread of Java waits for bytes of a connection; it is RUNNABLE by its own word.
+SOCKET_READ = re.compile(
+    r"(java\.net\.SocketInputStream\.socketRead|sun\.nio\.ch\.(Net\.poll|SocketDispatcher\.read|NioSocketImpl\.park))"
+)
+
+
+def _owners(view: View) -> Iterator[Measured]:
+    """Threads that wait for a monitor whose owner waits for a connection in all dumps but the first, by monitor."""
+    threads = {row.text("name"): row for row in view.rows("java_threads")}
+    for row in view.rows("java_locks"):
+        owner = threads.get(row.text("owner"))
+        if owner is not None:
+            stays = (owner.number("same_top") or 0) >= SAME_DUMPS
+            reads = stays and SOCKET_READ.search(owner.text("top_frame")) is not None
+            lock, name = row.text("lock_class"), row.text("owner")
+            detail = {"lock": lock, "owner": name, "frame": owner.text("top_frame")}
+            waiters = (row.number("waiters") or 0.0) if reads else 0.0
+            yield Measured(waiters, (("lock", row.text("lock")),), (owner.cite, row.cite), detail=detail)
+
+
 SERVING_CPU = Measure(
     id="proc.serving_cpu_pct",
     unit="pct",
@@ -272,4 +294,11 @@ JAVA_LOCKS = Measure(
     title=Text("Java threads that wait for one monitor", "等待同一监视器的 Java 线程数"),
     needs=(("jstack",),),
     read=lambda view: list(_java_locks(view)),
+)
+OWNER_READS = Measure(
+    id="lock.waiting_for_a_reader",
+    unit="count",
+    title=Text("Java threads behind an owner that waits for a reply", "锁持有者在等应答时的等待线程数"),
+    needs=(("jstack",),),
+    read=lambda view: list(_owners(view)),
 )

@@ -9,7 +9,6 @@ from collectors.parse import id_list
 from culprit.core.rules.contract import Citation, Measure, Measured
 from culprit.core.rules.measures.cpu_crowds import (
     CAPTURE,
-    LEAST_WAITING,
     MAX_LINES,
     Crowd,
     allowed_cpus,
@@ -44,15 +43,22 @@ def _runnable(view: View) -> Iterator[Measured]:
 
 
 def _delay(view: View) -> Iterator[Measured]:
-    """Mean wait of a crowd before a turn, where any of it waits worth speaking of."""
-    span = seconds(view)
+    """Mean wait of each crowd before a turn: of those that are well too, else nobody could see one become well."""
     for crowd in crowds(view):
-        if span > 0 and crowd.turns and crowd.wait_s / span >= LEAST_WAITING:
+        if crowd.turns:
             yield _measured(crowd, crowd.delay_ms, crowd.cites)
 
 
+def _waiting(view: View) -> Iterator[Measured]:
+    """How many threads of a crowd wait for a CPU at a moment."""
+    span = seconds(view)
+    for crowd in crowds(view):
+        if span > 0:
+            yield _measured(crowd, crowd.wait_s / span, crowd.cites)
+
+
 def _serving_delay(view: View) -> Iterator[Measured]:
-    """The same of the programs that serve alone: what a request waits before its program can even look at a clock."""
+    """The wait of the programs that serve alone: what a request waits before its program can even look at a clock."""
     asked = {pid for family in serving(view).values() for pid in family}
     for crowd in crowds(view):
         mine = crowd.pids & asked
@@ -178,6 +184,13 @@ DELAY = Measure(
     title=Text("Mean wait before a turn on a CPU", "每次上 CPU 前的平均等待"),
     needs=(SCHEDSTAT,),
     read=lambda view: list(_delay(view)),
+)
+WAITING = Measure(
+    id="sched.waiting_threads",
+    unit="count",
+    title=Text("Threads waiting for a CPU at a moment", "同一时刻等待 CPU 的线程数"),
+    needs=(SCHEDSTAT,),
+    read=lambda view: list(_waiting(view)),
 )
 SERVING_DELAY = Measure(
     id="sched.serving_delay_ms_per_turn",

@@ -181,3 +181,9 @@ def test_what_the_capture_took_is_told() -> None:
 def test_causes_that_no_fault_has_proven_are_only_possible() -> None:
     unproven = {"cpu-frequency-limited", "hypervisor-steal"}
     assert all(not CAUSES[one].proven_by for one in unproven)
+
+
+def test_a_long_turn_of_few_is_no_queue_and_is_known_all_the_same() -> None:
+    rare, queue = (waiting(f"10\t9\t100000000\t{ms}000000\t10\t/app\titems") for ms in (900, 9000))
+    assert cpu_wait.DELAY.read(rare)[0].value == 90.0
+    assert not fired(rare, "F-SCHED-DELAY") and fired(queue, "F-SCHED-DELAY")

@@ -23,6 +23,8 @@ from pydantic_core import to_json
 from collectors.metrics import CATALOGUE
 from collectors.registry import COLLECTORS
 
+pytestmark = pytest.mark.long
+
 CITE = Citation("r", "c", "a", "p", (3,))
 MAX_BYTES = 256 << 10
 EVERY = pytest.mark.parametrize("builder", BUILDERS)

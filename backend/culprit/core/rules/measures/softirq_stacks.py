@@ -1,0 +1,63 @@
+"""What the kernel does in softirqs, by time: counts of events say nothing of how long each of them took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from collectors.contract import Sentence, Text
+from culprit.core.rules.contract import Measure, Measured, Missing, Reading
+from culprit.core.rules.view import View
+from culprit.core.stack_search import search
+from culprit.core.stacks import Filter
+
+#: Where the kernel runs softirqs, whatever the version calls it, at the end of an interrupt and in ksoftirqd alike.
+SOFTIRQ = r"^(handle_softirqs|__do_softirq|__softirqentry_text_start|do_softirq)"
+RECEIVE = r"^net_rx_action"
+#: Function of a vector → its name in /proc/softirqs. https://docs.kernel.org/core-api/kernel-api.html
+HANDLERS = {
+    r"^run_timer_softirq": "TIMER",
+    r"^hrtimer_run_softirq": "HRTIMER",
+    r"^net_tx_action": "NET_TX",
+    r"^(blk_done_softirq|blk_complete_reqs)": "BLOCK",
+    r"^irq_poll_softirq": "IRQ_POLL",
+    r"^(tasklet_(hi_)?action|workqueue_softirq_action)": "TASKLET",
+    r"^rcu_core_si": "RCU",
+    r"^(sched_balance_softirq|run_rebalance_domains)": "SCHED",
+}
+#: What a packet passes beside its driver and its protocol: bridges, filters, forwarding and tunnels.
+PATH = r"^(br_handle_frame|nf_hook_slow|nft_do_chain|ipt_do_table|ip6?_forward|vxlan_rcv|ipip_rcv|gre_rcv|geneve_)"
+
+
+def _within(view: View, outer: str, inner: dict[str, str]) -> Reading:
+    """Percent of the samples through `outer` that run through the greatest of `inner` (pattern → name)."""
+    stacks = view.stacks.get("on_cpu")
+    if stacks is None:
+        return Missing(view.why_not(("perf_record",)))
+    seen = stacks.profile.view(Filter(hide_idle=True))
+    whole = search(seen, outer, regex=True)
+    if not whole.weight:
+        return Missing(Sentence("missing.no_softirqs"))
+    parts = {pattern: search(seen, pattern, regex=True) for pattern in inner}
+    most = max(parts, key=lambda pattern: parts[pattern].weight)
+    share = min(1.0, parts[most].weight / whole.weight)
+    samples = round(seen.samples * whole.share)
+    low, high, why = replace(stacks, unknown_share=0.0).between(share, samples)
+    detail: dict[str, str | int | float] = {
+        "handler": inner[most], "frames": ", ".join(parts[most].frames[:4]), "samples": samples,
+    }  # fmt: skip
+    cite = replace(stacks.cite, frame=most)
+    return [Measured(100.0 * share, (), (cite,), samples, stacks.doubts(), detail, (low, high, why))]
+
+
+def _of(outer: str, inner: dict[str, str]) -> Callable[[View], Reading]:
+    return lambda view: _within(view, outer, inner)
+
+
+_PERF = (("perf_record",),)
+RECEIVING = Measure("stacks.softirq_receive_pct", "pct", Text("Softirq time in receiving", "收包占软中断时间"), _PERF,
+                    _of(SOFTIRQ, {RECEIVE: "NET_RX"}))  # fmt: skip
+OTHER_HANDLER = Measure("stacks.softirq_other_pct", "pct", Text("Softirq time in other handlers", "其他软中断"), _PERF,
+                        _of(SOFTIRQ, HANDLERS))  # fmt: skip
+PACKET_PATH = Measure("stacks.packet_path_pct", "pct", Text("Receiving on bridges and filters", "桥接过滤占比"), _PERF,
+                      _of(RECEIVE, {PATH: "NET_RX"}))  # fmt: skip

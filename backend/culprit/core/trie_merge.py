@@ -1,0 +1,55 @@
+"""Several tries of stacks laid over each other: nodes are the same where the names on the way from the root are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from collectors.trie import I32, I64, StackTrie, trie_of
+
+
+class Side:
+    """One trie with its nodes by level and the shared name of each node."""
+
+    def __init__(self, trie: StackTrie, names: I64) -> None:
+        self.trie = trie
+        self.name = names[trie.frame]
+        self.by_level = np.argsort(trie.depth, kind="stable")
+        self.starts = np.searchsorted(trie.depth[self.by_level], np.arange(int(trie.depth.max()) + 2))
+        self.into = np.zeros(len(trie), np.int64)
+
+    def level(self, depth: int) -> I64:
+        """The nodes of one level."""
+        if depth + 1 >= len(self.starts):
+            return np.zeros(0, np.int64)
+        return self.by_level[self.starts[depth] : self.starts[depth + 1]]
+
+
+def merge(sides: Sequence[Side]) -> tuple[StackTrie, list[I64]]:
+    """One trie of all, and for each side the map from its nodes to the nodes of that trie."""
+    root_name = int(sides[0].name[0])
+    parents, names = [np.full(1, -1, np.int64)], [np.full(1, root_name, np.int64)]
+    depths = [np.zeros(1, np.int32)]
+    count, depth = 1, 1
+    while True:
+        here = [side.level(depth) for side in sides]
+        if not any(len(nodes) for nodes in here):
+            break
+        keys = np.concatenate(
+            [s.into[s.trie.parent[nodes]] << 32 | s.name[nodes] for s, nodes in zip(sides, here, strict=True)]
+        )
+        distinct, group = np.unique(keys, return_inverse=True)
+        ends = np.cumsum([len(nodes) for nodes in here])
+        for side, nodes, end in zip(sides, here, ends.tolist(), strict=True):
+            side.into[nodes] = count + group[end - len(nodes) : end]
+        parents.append(distinct >> 32)
+        names.append(distinct & 0xFFFFFFFF)
+        depths.append(np.full(len(distinct), depth, np.int32))
+        count, depth = count + len(distinct), depth + 1
+    trie, position = trie_of(_int32(parents), _int32(names), np.concatenate(depths))
+    return trie, [position[side.into].astype(np.int64) for side in sides]
+
+
+def _int32(parts: list[I64]) -> I32:
+    return np.concatenate(parts).astype(np.int32)

@@ -1,0 +1,114 @@
+import { useElementSize } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link } from "../../components/Link";
+import { StateMark } from "../../components/Mark";
+import { BlockSkeleton, ErrorLine, Loaded } from "../../components/States";
+import { type DiffState, type DiffTree, isBuilt, sharesOf } from "../../core/difference";
+import type { FlameNode } from "../../core/flame";
+import { useSentence } from "../../lib/i18n";
+import { get } from "../../lib/queries";
+import { PinButton } from "../incident/PinButton";
+import classes from "./Difference.module.css";
+import { DiffLegend } from "./DiffLegend";
+import { FlameGraph } from "./FlameGraph";
+import flame from "./FlameGraph.module.css";
+import { MergedNames } from "./MergedNames";
+
+const POLL_MS = 1000;
+
+/** A differential flame graph at a glance, as soon as it is built; a click opens it whole at that frame. */
+export function DiffGlance({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const query = useQuery({
+    queryKey: ["diffs", id],
+    queryFn: () => get<DiffState>(`/diffs/${id}`),
+    refetchInterval: ({ state }) => (state.data && !isBuilt(state.data) ? POLL_MS : false),
+  });
+  const diff = query.data;
+  return (
+    <section aria-label={t("compare.inCode")}>
+      <div className={classes.head}>
+        <h4 className={classes.title}>{t("compare.inCode")}</h4>
+        <DiffLegend />
+        {diff && (
+          <PinButton
+            small
+            kind="comparison"
+            of={{ left: diff.a.profile_id, right: diff.b.profile_id, what: "profiles" }}
+            view={`/diffs/${id}`}
+            label={t("incidents.pin.comparison")}
+          />
+        )}
+      </div>
+      <ErrorLine error={query.error} />
+      {!diff && !query.error && <BlockSkeleton height={240} />}
+      {diff?.state === "failed" && (
+        <p className={classes.says}>
+          {t("compare.failed")}: {sentence(diff.failure)}
+        </p>
+      )}
+      {diff && !isBuilt(diff) && <StateMark state={diff.state} />}
+      {diff?.state === "ready" && <Drawn diff={diff} />}
+    </section>
+  );
+}
+
+function Drawn({ diff }: { diff: DiffState }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const { ref, width } = useElementSize<HTMLElement>();
+  const [focus, setFocus] = useState<FlameNode | null>(null);
+  const wide = Math.round(width / 50) * 50;
+  const query = useQuery({
+    queryKey: ["diffs", diff.id, "tree", { width: wide, root: undefined }],
+    queryFn: ({ signal }) => get<DiffTree>(`/diffs/${diff.id}/tree`, { width: wide }, signal),
+    enabled: wide > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+  });
+  const data = query.data;
+  return (
+    <>
+      <p className={classes.says}>
+        {t("compare.sidesText", { before: diff.a.profiles, after: diff.b.profiles })}
+      </p>
+      <figure ref={ref} className={flame.glance}>
+        <Loaded query={query} skeleton={<BlockSkeleton height={240} />}>
+          {(loaded) => (
+            <FlameGraph
+              tree={loaded.tree}
+              path={[]}
+              inverted={false}
+              differential
+              label={t("compare.drawing")}
+              title={(node) => `${node.name}\n${sharesOf(node, loaded.total_a, loaded.total_b)}`}
+              onZoom={(root) =>
+                void navigate({
+                  to: "/diffs/$diffId",
+                  params: { diffId: diff.id },
+                  search: { root: String(root) } as never,
+                })
+              }
+              onFocus={setFocus}
+            />
+          )}
+        </Loaded>
+        <figcaption className={flame.glanceLine}>
+          <span className={flame.glanceName}>
+            {focus && data
+              ? `${focus.name} · ${sharesOf(focus, data.total_a, data.total_b)}`
+              : t("compare.hint")}
+          </span>
+          <Link to="/diffs/$diffId" params={{ diffId: diff.id }}>
+            {t("compare.open")}
+          </Link>
+        </figcaption>
+      </figure>
+      {data && <MergedNames id={`merged-${diff.id}`} merged={data.merged} />}
+    </>
+  );
+}

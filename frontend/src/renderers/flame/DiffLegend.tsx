@@ -1,0 +1,15 @@
+import { useTranslation } from "react-i18next";
+import { cx } from "../../core/cx";
+import classes from "./Difference.module.css";
+
+/** What the colours of a differential flame graph mean, with signs for those who do not see them. */
+export function DiffLegend() {
+  const { t } = useTranslation();
+  return (
+    <span className={classes.legend}>
+      <i className={cx(classes.swatch, classes.grew)} /> ▲ {t("compare.grew")}
+      <i className={cx(classes.swatch, classes.same)} /> {t("compare.same")}
+      <i className={cx(classes.swatch, classes.shrank)} /> ▼ {t("compare.shrank")}
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+import { useTranslation } from "react-i18next";
+import { Fold } from "../../components/Fold";
+import { Grid } from "../../components/Grid";
+import classes from "./Difference.module.css";
+
+/** Which names of functions are drawn under which: marks of a build are taken off, so that builds can be compared. */
+export function MergedNames({
+  id,
+  merged,
+}: {
+  id: string;
+  merged: Readonly<Record<string, readonly string[]>>;
+}) {
+  const { t } = useTranslation();
+  const rows = Object.entries(merged);
+  if (rows.length === 0) return null;
+  return (
+    <Fold id={id} title={t("compare.merged")} count={rows.length} hint={t("compare.mergedHint")}>
+      <Grid label={t("compare.merged")} maxHeight={320}>
+        <thead>
+          <tr>
+            <th>{t("compare.drawnAs")}</th>
+            <th>{t("compare.mergedNames")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([base, names]) => (
+            <tr key={base}>
+              <td className={classes.name}>{base}</td>
+              <td className={classes.name}>{names.join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </Grid>
+    </Fold>
+  );
+}
