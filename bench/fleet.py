@@ -1,10 +1,11 @@
-"""The fleet screen for 50 and for 500 hosts: time, queries and bytes of each call, side by side.
+"""The fleet screen for 50 and for 500 hosts: time, queries and bytes of each call, side by side, packed and unchanged.
 
     python -m bench.fleet [--looks 6] [--pairs 5] [--json FILE]
 
 500 hosts with some looks each (two thirds of the rules answered, every tenth host sick, every twentieth never looked
 at) in a PostgreSQL of its own; 50 of them carry a label, so that both sizes are asked of the same database, A B A B.
-Each answer is what the API sends, encoded.
+Each answer is what the API sends, encoded; then packed as the API packs it, and then asked for once more by somebody
+who has it already.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ import json
 import statistics
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from culprit.auth.actor import Actor
 from culprit.config import REPOSITORY
-from culprit.fleet import peers, service
+from culprit.fleet import peers, read, service
 from culprit.infra.db import Database
 from culprit.kit.answers import fast_json
+from culprit.kit.compression import LEVEL
 from culprit.kit.uuid7 import uuid7
 from culprit.launch.engines import Postgres
 from culprit.tests.support.fleet import add_hosts, add_looks, crowd
@@ -55,20 +60,35 @@ def seed(session: Session, looks: int) -> None:
 def questions(session: Session) -> dict[str, Callable[[Labels], object]]:
     """What the screen asks."""
     day = timedelta(days=1)
+
+    def glance(labels: Labels) -> read.Glance:
+        return read.glance(session, ACTOR, labels)
+
     return {
-        "GET /fleet/use": lambda labels: service.use(session, ACTOR, labels),
+        "GET /fleet/use": lambda labels: service.use(session, glance(labels)),
         "GET /fleet/peers": lambda labels: peers.peers(
-            session, ACTOR, label="role", measure="", within=day, labels=labels
+            session, glance(labels), label="role", measure="", within=day
         ),
-        "GET /fleet/findings": lambda labels: service.findings(session, ACTOR, labels),
+        "GET /fleet/findings": lambda labels: service.findings(session, glance(labels)),
     }
 
 
-def asked(ask: Callable[[Labels], object], labels: Labels) -> tuple[float, float, int]:
-    """Milliseconds, milliseconds of this process's CPU, and bytes of one answer."""
+def clocked(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Milliseconds, milliseconds of this process's CPU, and what came of it."""
     began, cpu = time.perf_counter(), time.process_time()
-    body = fast_json(ask(labels)).body
-    return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, len(body)
+    made = work()
+    return (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3, made
+
+
+def answered(ask: Callable[[Labels], object], labels: Labels) -> bytes:
+    """The answer as it is sent."""
+    return bytes(fast_json(ask(labels)).body)
+
+
+def packed(body: bytes) -> bytes:
+    """As the API packs it."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    return packer.compress(body) + packer.flush()
 
 
 def compare(session: Session, pairs: int) -> list[dict[str, object]]:
@@ -83,15 +103,24 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
     for name, ask in questions(session).items():
         taken: dict[int, list[float]] = {size: [] for size in SIZES}
         cpu: dict[int, list[float]] = {size: [] for size in SIZES}
+        packing: list[float] = []
+        same: dict[str, list[float]] = {"ms": [], "cpu": []}
         sizes: dict[int, int] = {}
+        small: dict[int, int] = {}
         counted: dict[int, int] = {}
         for _ in range(pairs):
             for size, labels in SIZES.items():
                 queries[0] = 0
-                took, busy, sizes[size] = asked(ask, labels)
+                took, busy, body = clocked(partial(answered, ask, labels))
                 taken[size].append(took)
                 cpu[size].append(busy)
                 counted[size] = queries[0]
+                _, pack_ms, less = clocked(partial(packed, body))
+                sizes[size], small[size] = len(body), len(less)
+            packing.append(pack_ms)
+            took, busy, _ = clocked(lambda: read.glance(session, ACTOR, SIZES[HOSTS]).tag("use"))
+            same["ms"].append(took)
+            same["cpu"].append(busy)
         ratios = [big / small for small, big in zip(taken[SOME], taken[HOSTS], strict=True)]
         rows.append(
             {
@@ -101,6 +130,10 @@ def compare(session: Session, pairs: int) -> list[dict[str, object]]:
                 "cpu_ms_50": round(statistics.median(cpu[SOME]), 1),
                 "cpu_ms_500": round(statistics.median(cpu[HOSTS]), 1),
                 "kb_50": round(sizes[SOME] / 1024, 1), "kb_500": round(sizes[HOSTS] / 1024, 1),
+                "packed_kb_50": round(small[SOME] / 1024, 1), "packed_kb_500": round(small[HOSTS] / 1024, 1),
+                "pack_cpu_ms_500": round(statistics.median(packing), 1),
+                "same_ms_500": round(statistics.median(same["ms"]), 1),
+                "same_cpu_ms_500": round(statistics.median(same["cpu"]), 1),
                 "queries_50": counted[SOME], "queries_500": counted[HOSTS],
             }
         )  # fmt: skip

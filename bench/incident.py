@@ -1,10 +1,10 @@
 """An incident of 20 hosts with 10 captures each, beside a small one: time, queries and bytes of what its screen asks.
 
-    python -m bench.incident [--asks 40] [--json FILE]
+    python -m bench.incident [--asks 40] [--opens 10] [--json FILE]
 
 Every run was evaluated by all rules (one in twelve fired, most stayed quiet, some could not be said), in a PostgreSQL
 of its own; three playbooks lie on the incident. Both sizes are asked in turn, A B A B. Each answer is what the API
-sends, encoded.
+sends, encoded. With --opens a real browser then opens the large one that many times, over a platform of its own.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from culprit.models import Finding as FindingRow
 from sqlalchemy import event, text
 from sqlalchemy.orm import Session
 
+from bench import incident_screen
 from collectors.contract import Sentence
 
 SMALL, LARGE = (2, 1), (20, 10)
@@ -126,21 +127,24 @@ def compare(
     rows: list[dict[str, object]] = []
     for name, ask in calls(session, actor).items():
         taken: dict[str, list[float]] = {"small": [], "large": []}
+        busy: dict[str, list[float]] = {"small": [], "large": []}
         size: dict[str, int] = {}
         asked: dict[str, int] = {}
         for _ in range(asks):
             for which, incident in (("small", small), ("large", large)):
                 session.expire_all()
                 counted[0] = 0
-                began = time.perf_counter()
+                began, cpu = time.perf_counter(), time.process_time()
                 size[which] = len(fast_json(ask(incident)).body)
                 taken[which].append((time.perf_counter() - began) * 1e3)
+                busy[which].append((time.process_time() - cpu) * 1e3)
                 asked[which] = counted[0]
         ratio = statistics.median(b / a for a, b in zip(taken["small"], taken["large"], strict=True))
         p95 = {which: statistics.quantiles(times, n=20)[-1] for which, times in taken.items()}
         rows.append(
             {
                 "call": name, "p50_ms": [round(statistics.median(taken[one]), 1) for one in ("small", "large")],
+                "cpu_ms": [round(statistics.median(busy[one]), 1) for one in ("small", "large")],
                 "p95_ms": [round(p95[one], 1) for one in ("small", "large")], "ratio": round(ratio, 2),
                 "kb": [round(size[one] / 1024, 1) for one in ("small", "large")],
                 "queries": [asked["small"], asked["large"]],
@@ -154,6 +158,7 @@ def main() -> None:
     """Seed both, ask, print the rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--asks", type=int, default=40)
+    parser.add_argument("--opens", type=int, default=0, help="open its screen so often in a real browser")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     with (
@@ -178,8 +183,14 @@ def main() -> None:
                 rows = compare(session, actor, small, large, chosen.asks)
         finally:
             database.close()
+    seen = None
+    if chosen.opens:
+        seen = incident_screen.measured(
+            lambda session, actor: seed(session, actor, LARGE), chosen.opens, chosen.asks
+        )
+        print(incident_screen.table(seen))
     if chosen.json:
-        chosen.json.write_text(json.dumps(rows, indent=1))
+        chosen.json.write_text(json.dumps({"rows": rows, "screen": seen}, indent=1))
 
 
 if __name__ == "__main__":

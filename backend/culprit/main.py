@@ -14,11 +14,14 @@ from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
 from culprit.infra.db import Database
 from culprit.kit import logs, problem
+from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
+#: Where answers hold what lets somebody in; a test looks for those that are missing here.
+SECRETS = ("/api/v1/me", "/api/v1/session", "/api/v1/users", "/api/v1/tokens")
 DESCRIPTION = (
     "Log in with a session cookie (and its CSRF token in X-CSRF-Token), or send an API token as "
     "'Authorization: Bearer culprit_…'. Errors are application/problem+json; lists are pages by cursor; "
@@ -58,6 +61,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
     app.include_router(health.router)
     app.include_router(api_router())
     ui.install(app, config.ui_dir)
+    app.add_middleware(Compression, never=SECRETS)
     app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)

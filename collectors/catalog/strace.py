@@ -123,7 +123,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
 
     Times are the host's wall clock. `strace_calls`: by thread, call and descriptor; `strace_waits`: the 200
     longest; `strace_repeats`: the same bytes written to two descriptors within 5 ms; `strace_futex`: who waited
-    for whom.
+    for whom; `strace_requests`: what came in on connections that it serves, and how long it took to answer.
     """
     del context
     part = parts.get("stdout")

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from collectors.contract import Column, Table
+from collectors.parse import strace_requests
 from collectors.parse.fielded import Cell, Line
 
 _MAX_KEYS = 20_000
@@ -110,6 +111,7 @@ class Calls:
         self._writes: dict[tuple[str, str], int] = {}
         self._locks: dict[tuple[int, str], _Lock] = {}
         self._futexes: dict[str, _Address] = {}
+        self._requests = strace_requests.Requests()
 
     def add(self, line: Line) -> None:
         """One line of the script."""
@@ -153,6 +155,8 @@ class Calls:
             if _WRITES.match(name):
                 self._write(line.number, payload, t, (fd, what), count)
         self._wait(line.number, ms, (tid, self._comm.get(tid, ""), t, name, fd, what, ms, error))
+        end = t + ms / 1000
+        self._requests.add(strace_requests.Call(line.number, tid, name, t, end, fd, what, count), self._comm)
         if name == "futex":
             self._futex(line, tid, t, ms)
 
@@ -213,13 +217,14 @@ class Calls:
             wakers[waker] = wakers.get(waker, 0) + 1
 
     def tables(self) -> tuple[Table, ...]:
-        """The four tables, without those that have no row; rows by time lost."""
+        """The five tables, without those that have no row; rows by time lost."""
         waits = sorted(self._waits, reverse=True)
         built = (
             _table("strace_calls", _CALLS, self._call_rows()),
             _table("strace_waits", _WAITS, ((-number, row) for _, number, row in waits)),
             _table("strace_repeats", _REPEATS, self._repeat_rows()),
             _table("strace_futex", _FUTEX, self._futex_rows()),
+            _table("strace_requests", strace_requests.COLUMNS, self._requests.rows(self._comm)),
         )
         return tuple(one for one in built if one.rows)
 

@@ -23,10 +23,22 @@ write("PATCH", "", (one, { body }) => {
 });
 write("POST", "/waivers", (one, { body }) => {
   if (String(body.reason).length < 3) return problem(422, "incident.waiver_needs_reason", "reason");
-  one.gaps = one.gaps.filter((key) => key !== body.step);
+  const steps = body.steps as string[];
+  one.gaps = one.gaps.filter((key) => !steps.includes(key));
   for (const step of one.steps)
-    if (step.key === body.step) step.waived = { reason: String(body.reason), by: actor() };
-  enter(one, "waiver", { step: String(body.step) }, String(body.reason));
+    if (steps.includes(step.key)) step.waived = { reason: String(body.reason), by: actor() };
+  enter(one, "waivers", { steps: steps.join(", "), count: steps.length }, String(body.reason));
+  return undefined;
+});
+write("PATCH", "/playbooks/:id", (one, { body }, book) => {
+  const found = one.playbooks.find((each) => each.id === book);
+  if (!found) return problem(404, "playbook.not_found", "none");
+  const reason = String(body.reason ?? "");
+  const open = one.gaps.filter((key) => key.startsWith(`${book}/`));
+  found.play = body.aside ? "aside" : "asked";
+  found.aside = body.aside ? { reason, by: actor() } : null;
+  if (body.aside) one.gaps = one.gaps.filter((key) => !open.includes(key));
+  enter(one, body.aside ? "aside" : "taken_up", { playbook: found.id, count: open.length }, reason);
   return undefined;
 });
 write("POST", "/verdicts", (one, { body }) => {

@@ -47,7 +47,16 @@ export const RICH = incident(42, {
     host(WELL, "control", WHOLE),
     host(THIRD, "suspect", WHOLE),
   ],
-  playbooks: [{ id: CROWD.id, digest: "9f".padEnd(64, "2"), title: CROWD.title, current: true }],
+  playbooks: [
+    {
+      id: CROWD.id,
+      digest: "9f".padEnd(64, "2"),
+      title: CROWD.title,
+      current: true,
+      play: "asked",
+      aside: null,
+    },
+  ],
   hypotheses: [
     hypothesis("crowd", {
       state: "likely",
@@ -181,7 +190,19 @@ export const FAILED = incident(40, {
   ],
 });
 
-export const INCIDENTS: I.Incident[] = [RICH, BARE, FAILED];
+/** Nobody decided anything yet. */
+export const UNDECIDED = incident(39, {
+  ...RICH,
+  id: id("incident", 39),
+  number: 39,
+  title: "feed: slow once more",
+  hypotheses: RICH.hypotheses.slice(0, 2).map((one) => ({ ...one, state: "open" })),
+  causes: [],
+  fixes: [],
+  again: false,
+});
+
+export const INCIDENTS: I.Incident[] = [RICH, BARE, FAILED, UNDECIDED];
 
 const entry = (
   version: number,

@@ -24,7 +24,7 @@ from culprit.captures.schemas import (
     ScopeRead,
     UserRef,
 )
-from culprit.models import Capture, Host, Preflight, Run, UserAccount
+from culprit.models import Capture, Host, Preflight, Run, Service, UserAccount
 
 
 def captures(actor: Actor, host: UUID | None = None, state: str | None = None) -> Select[Capture]:
@@ -62,6 +62,12 @@ def hosts(session: Session, actor: Actor, ids: Sequence[UUID]) -> list[Host]:
     query = select(Host).where(Host.id.in_(ids), Host.state == "active", visible(actor))
     found = {host.id: host for host in session.scalars(query)}
     return [found[one] for one in dict.fromkeys(ids) if one in found]
+
+
+def measurable_services(session: Session) -> Sequence[Service]:
+    """The declared services that something on their hosts can measure."""
+    query = select(Service).where(Service.source_kind.in_(("access_log", "accepts")))
+    return session.scalars(query.order_by(Service.name)).all()
 
 
 def latest_preflights(session: Session, ids: Sequence[UUID]) -> dict[UUID, Preflight]:

@@ -31,7 +31,10 @@ OptionValues = Annotated[
 
 
 class CapturePreview(BaseModel):
-    """What one would like to capture, and where."""
+    """What one would like to capture, and where.
+
+    `service`: the requests of the service that is declared for these hosts are measured too, where that is light.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,6 +44,7 @@ class CapturePreview(BaseModel):
     collectors: Annotated[list[Annotated[str, Field(max_length=40)]] | None, Field(max_length=60)] = None
     scope: ScopeGiven = ScopeGiven()
     options: Annotated[dict[Annotated[str, Field(max_length=40)], OptionValues], Field(max_length=60)] = {}
+    service: bool = True
 
 
 class CaptureCreate(CapturePreview):
@@ -82,7 +86,7 @@ class PreviewCost(BaseModel):
 
 
 class PreviewCollector(BaseModel):
-    """What one collector would run, and on which hosts it will work."""
+    """What one collector would run, and on which hosts it will work. `why`: it is taken beside the plan, for this."""
 
     id: str
     tier: str
@@ -90,16 +94,21 @@ class PreviewCollector(BaseModel):
     commands: list[str]
     cost: PreviewCost
     hosts: list[PreviewHost]
+    why: Sentence | None = None
 
 
 class PreviewRead(BaseModel):
-    """All that is shown before anything is sent. `refusal` says why not, where it is not allowed."""
+    """All that is shown before anything is sent. `refusal` says why not, where it is not allowed.
+
+    `service` says why declared services are not measured along.
+    """
 
     tier: str
     allowed: bool
     refusal: Sentence | None
     total_seconds: int
     collectors: list[PreviewCollector]
+    service: Sentence | None = None
 
 
 class CollectorProgress(BaseModel):

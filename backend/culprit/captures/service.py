@@ -10,7 +10,7 @@ from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
 from collectors.bundle import options_of
-from collectors.contract import Way
+from collectors.contract import Sentence, Way
 from collectors.plans import PLANS, Plan, PlannedCollector, custom, scaled
 from collectors.registry import COLLECTORS
 from collectors.scope import Scope
@@ -19,7 +19,7 @@ from culprit.auth.actor import Actor
 from culprit.auth.automation import permit_automatic
 from culprit.auth.kill_switch import permit_start
 from culprit.auth.policy import policy
-from culprit.captures import queries
+from culprit.captures import beside, queries
 from culprit.captures.calling_off import call_off
 from culprit.captures.consent import confirmed, permit_ptrace
 from culprit.captures.schemas import (
@@ -62,12 +62,12 @@ def scope_of(wanted: CapturePreview) -> Scope:
         raise Invalid("capture.scope_invalid", kind=kind, value=value) from error
 
 
-def _check_options(wanted: CapturePreview, plan: Plan) -> None:
+def _check_options(options: beside.Options, plan: Plan) -> None:
     """Raises Invalid for an option that no collector of the plan has, for a value that it does not take, and for a
     collector that cannot run without an option that nobody gave.
     """
     planned = {one.id for one in plan.collectors}
-    for name, values in wanted.options.items():
+    for name, values in options.items():
         if name not in planned:
             raise Invalid("capture.option_without_collector", collector=name)
         known = {one.name: one for one in COLLECTORS[name].options}
@@ -83,7 +83,7 @@ def _check_options(wanted: CapturePreview, plan: Plan) -> None:
                     "capture.option_invalid", collector=name, option=option, pattern=pattern
                 ) from error
     for name in sorted(planned):
-        given = wanted.options.get(name, {})
+        given = options.get(name, {})
         lacking = [one.name for one in COLLECTORS[name].options if one.required and not given.get(one.name)]
         if lacking:
             raise Invalid("capture.option_required", collector=name, option=lacking[0])
@@ -98,10 +98,13 @@ def _hosts(session: Session, actor: Actor, wanted: CapturePreview) -> list[Host]
 
 def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: CapturePreview) -> PreviewRead:
     """What `create` would do, and on which hosts it will work."""
-    plan = plan_of(wanted)
+    named = plan_of(wanted)
     scope = scope_of(wanted)
-    _check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
+    more, differ = beside.of_hosts(session, hosts) if wanted.service else (None, None)
+    plan, options = beside.with_it(named, wanted.options, more)
+    _check_options(options, plan)
+    why = {more.collector: more.why} if more and more.collector not in wanted.options else {}
     checks = queries.latest_preflights(session, [host.id for host in hosts])
     refusal = None
     try:
@@ -115,8 +118,14 @@ def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: Captur
         allowed=refusal is None,
         refusal=refusal,
         total_seconds=plan.total_seconds,
-        collectors=[_preview_collector(one.id, one.seconds, hosts, checks) for one in plan.collectors],
+        collectors=[_preview_collector(one, hosts, checks, why.get(one.id)) for one in plan.collectors],
+        service=form(differ),
     )
+
+
+def form(one: Sentence | None) -> dict[str, Any] | None:
+    """A sentence as it is sent."""
+    return {"key": one.key, "params": dict(one.params)} if one else None
 
 
 def _permit(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
@@ -127,8 +136,9 @@ def _permit(actor: Actor, store: ArtifactStore, plan: Plan) -> None:
 
 
 def _preview_collector(
-    name: str, seconds: int, hosts: Sequence[Host], checks: dict[UUID, Preflight]
+    planned: PlannedCollector, hosts: Sequence[Host], checks: dict[UUID, Preflight], why: Sentence | None
 ) -> PreviewCollector:
+    name, seconds = planned.id, planned.seconds
     collector = COLLECTORS[name]
     ways = {way.name: way for way in collector.ways}
     rows: list[PreviewHost] = []
@@ -159,7 +169,13 @@ def _preview_collector(
         note={"en": collector.cost.note.en, "zh": collector.cost.note.zh},
     )
     return PreviewCollector(
-        id=name, tier=collector.tier, seconds=seconds, commands=commands, cost=cost, hosts=rows
+        id=name,
+        tier=collector.tier,
+        seconds=seconds,
+        commands=commands,
+        cost=cost,
+        hosts=rows,
+        why=form(why),
     )
 
 
@@ -167,10 +183,12 @@ def create(
     session: Session, actor: Actor, store: ArtifactStore, wanted: CaptureCreate, *, source: str = "manual"
 ) -> Capture:
     """Stores a capture with one queued run per host, and rings for them."""
-    plan = plan_of(wanted)
+    named = plan_of(wanted)
     scope = scope_of(wanted)
-    _check_options(wanted, plan)
     hosts = _hosts(session, actor, wanted)
+    more = beside.of_hosts(session, hosts)[0] if wanted.service else None
+    plan, options = beside.with_it(named, wanted.options, more)
+    _check_options(options, plan)
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)
@@ -180,7 +198,7 @@ def create(
     confirmed(plan.tier, hosts, wanted.confirm)
     capture = Capture(
         plan=plan.id,
-        collectors=[_item(one, wanted.options.get(one.id)) for one in plan.collectors],
+        collectors=[_item(one, options.get(one.id)) for one in plan.collectors],
         seconds=plan.seconds,
         scope=scope.to_json(),
         reason=wanted.reason.strip(),

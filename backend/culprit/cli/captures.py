@@ -37,6 +37,7 @@ def capture(  # noqa: PLR0917
     option: Annotated[
         list[str] | None, typer.Option(help="COLLECTOR.NAME=VALUE; may be repeated", metavar="OPTION")
     ] = None,
+    service: Annotated[bool, typer.Option(help="Measure the declared service of the hosts too")] = True,
     reason: Annotated[str, typer.Option(help="Why; kept with the capture")] = "",
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended")] = False,
     timeout: Annotated[float | None, typer.Option(help="With --wait: seconds, then exit status 9")] = None,
@@ -50,6 +51,7 @@ def capture(  # noqa: PLR0917
         "reason": reason,
         "scope": _scope(scope),
         "options": options_of(option or []),
+        "service": service,
     }
     if seconds is not None:
         body["seconds"] = seconds

@@ -19,7 +19,7 @@ from culprit.core.outcomes import CAPTURE_FINAL, RUN_FINAL
 Json = dict[str, Any]
 POLL_S = 0.5
 WAIT_S, JUDGED_S = 180.0, 400.0
-#: Steps that the demo lets a capture answer; the rest of the chain is waived with a reason.
+#: Steps that the demo lets a capture answer; the rest of the chain is left with a reason.
 MAX_STEPS = 4
 FAULTS = {
     "listen-overflow": "connections find the accept queue full",
@@ -217,11 +217,22 @@ class _Walk:
 
     def _close(self, hypothesis: Json) -> None:
         self._decide(hypothesis, "confirmed", "the fix was verified")
-        for step in list(self.incident["gaps"]):
-            reason = "the verified fix answers it: the same load is well again"
-            self._change("post", "/waivers", {"step": step, "reason": reason})
+        self._leave(hypothesis)
         self._change("patch", "", {"state": "resolved"})
         _tell(f"INC-{self.incident['number']} is resolved: {self.cause}, confirmed by the fix.")
+
+    def _leave(self, hypothesis: Json) -> None:
+        """What is still asked: of the cause's own playbook waived by name, of any other set aside with it."""
+        reason = "the verified fix answers it: the same load is well again"
+        own = hypothesis["key"].partition("/")[0]
+        for book in dict.fromkeys(one.partition("/")[0] for one in self.incident["gaps"]):
+            steps = [one for one in self.incident["gaps"] if one.startswith(f"{book}/")]
+            if book in {own, "own"}:
+                self._change("post", "/waivers", {"steps": steps, "reason": reason})
+                _tell(f"Left unanswered, with the reason: {', '.join(steps)}")
+            else:
+                self._change("patch", f"/playbooks/{book}", {"aside": True, "reason": reason})
+                _tell(f"Set aside, with the reason: {book}, which still asked {len(steps)} steps.")
 
     # -- speaking to the server -----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""culprit incident list|new|show|step|verdict|fix|verify"""
+"""culprit incident list|new|show|step|verdict|fix|verify|waive|aside|state"""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from culprit.kit.sort_key import encode
 
 app = typer.Typer(no_args_is_help=True)
 MARKS = {"supports": "+", "refutes": "-", "inconclusive": "?", "not_collected": " "}
+PLAYS = {"refuted": "ruled out", "aside": "set aside"}
 Json = dict[str, Any]
 Which = Annotated[str, typer.Argument(help="Number or id of the incident")]
 
@@ -149,6 +150,48 @@ def verify(
     _tell(_post(server, now, f"fixes/{fix_id}/verify", **wanted), as_json=as_json)
 
 
+@app.command()
+def waive(
+    incident: Which,
+    steps: Annotated[list[str], typer.Argument(help="playbook/step; several of one playbook")],
+    reason: Annotated[str, typer.Option(help="Why they need not be answered")],
+    as_json: AsJson = False,
+) -> None:
+    """Leave steps of one playbook unanswered, for one reason."""
+    server = Server(find_target())
+    now = _find(server, incident)
+    _tell(_post(server, now, "waivers", steps=steps, reason=reason), as_json=as_json)
+
+
+@app.command()
+def aside(
+    incident: Which,
+    playbook: Annotated[str, typer.Argument(help="Id of a playbook of the incident")],
+    reason: Annotated[str, typer.Option(help="Why it is of no use here")] = "",
+    back: Annotated[bool, typer.Option(help="Take it up again")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set a playbook aside with all that it still asks, or take it up again."""
+    server = Server(find_target())
+    now = _find(server, incident)
+    body = {"version": now["version"], "aside": not back, "reason": reason}
+    _tell(server.patch(f"/incidents/{now['id']}/playbooks/{playbook}", body), as_json=as_json)
+
+
+@app.command()
+def state(
+    incident: Which,
+    to: Annotated[str, typer.Argument(help="open, investigating, identified, mitigated or resolved")],
+    reason: Annotated[str, typer.Option(help="Why it goes back")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take an incident one state on, or back to an earlier one with a reason."""
+    server = Server(find_target())
+    now = _find(server, incident)
+    body = {"version": now["version"], "state": to, "reason": reason}
+    _tell(server.patch(f"/incidents/{now['id']}", body), as_json=as_json)
+
+
 def _find(server: Server, wanted: str) -> Json:
     """An incident by number or id. Raises Stop."""
     number = wanted.removeprefix("#")
@@ -175,6 +218,10 @@ def _tell(now: Json, *, as_json: bool) -> None:
         return
     say_to(sys.stdout, f"#{now['number']} {now['title']}: {now['state']}, severity {now['severity']}")
     names = {one["id"]: one["name"] for one in now["hosts"]}
+    for one in now["playbooks"]:
+        if one["play"] != "asked":
+            why = f": {one['aside']['reason']}" if one["play"] == "aside" else ""
+            say_to(sys.stdout, f"{one['id']} is {PLAYS[one['play']]}{why}")
     for one in now["hypotheses"]:
         say_to(sys.stdout, f"{one['key']}: {one['says']['en']}  {one['standing']}, {one['state']}")
     for one in now["steps"]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from culprit.auth.dependencies import CurrentActor
-from culprit.fleet import peers, service
+from culprit.fleet import peers, read, service
 from culprit.fleet.schemas import FindingsMatrixRead, PeersRead, UseRead
 from culprit.infra.db import Db
-from culprit.kit.answers import fast_json
+from culprit.kit.answers import unless_known
 from culprit.kit.errors import Invalid
 
 router = APIRouter(tags=["fleet"])
@@ -20,19 +20,27 @@ GroupBy = Annotated[
     str, Query(max_length=63, description="The label that makes hosts peers; empty: the usual one")
 ]
 MeasureId = Annotated[str, Query(max_length=200, description="One measure, for every host of each group")]
+#: The fleet is polled: who sends the ETag of the last answer in If-None-Match is told only what is new.
+SAME: dict[int | str, dict[str, Any]] = {
+    304: {"description": "Nothing changed since the answer with that ETag."}
+}
 Within = Annotated[
     int, Query(ge=60, le=90 * 86_400, description="Looks older than this are left out, seconds")
 ]
 
 
-@router.get("/fleet/use", response_model=UseRead, summary="USE grid")
-def get_use(db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
+@router.get("/fleet/use", response_model=UseRead, summary="USE grid", responses=SAME)
+def get_use(request: Request, db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Host × resource × (utilisation, saturation, errors): the worst that rules last said, for up to 500 hosts."""
-    return fast_json(service.use(db, actor, _labels(has)))
+    glance = read.glance(db, actor, _labels(has))
+    return unless_known(request, glance.tag("use"), lambda: service.use(db, glance))
 
 
-@router.get("/fleet/peers", response_model=PeersRead, summary="Which host is unlike the others")
+@router.get(
+    "/fleet/peers", response_model=PeersRead, summary="Which host is unlike the others", responses=SAME
+)
 def get_peers(  # noqa: PLR0917
+    request: Request,
     db: Db,
     actor: CurrentActor,
     label: GroupBy = "",
@@ -42,13 +50,18 @@ def get_peers(  # noqa: PLR0917
 ) -> Response:
     """Groups of hosts with the same label, and the measures in which one of them is unlike the others."""
     within = timedelta(seconds=within_s)
-    return fast_json(peers.peers(db, actor, label=label, measure=measure, within=within, labels=_labels(has)))
+    glance = read.glance(db, actor, _labels(has))
+    tag = glance.tag("peers", label, measure, within_s, peers.fresh_looks(glance, within))
+    return unless_known(
+        request, tag, lambda: peers.peers(db, glance, label=label, measure=measure, within=within)
+    )
 
 
-@router.get("/fleet/findings", response_model=FindingsMatrixRead, summary="What fired where")
-def get_findings(db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
+@router.get("/fleet/findings", response_model=FindingsMatrixRead, summary="What fired where", responses=SAME)
+def get_findings(request: Request, db: Db, actor: CurrentActor, has: LabelFilter = []) -> Response:  # noqa: B006
     """Host × rule, for every rule that fired somewhere."""
-    return fast_json(service.findings(db, actor, _labels(has)))
+    glance = read.glance(db, actor, _labels(has))
+    return unless_known(request, glance.tag("findings"), lambda: service.findings(db, glance))
 
 
 def _labels(texts: list[str]) -> list[tuple[str, str]]:

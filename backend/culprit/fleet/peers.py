@@ -15,8 +15,6 @@ from sqlalchemy.orm import Session
 
 from collectors.contract import Text
 from collectors.metrics import CATALOGUE
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
 from culprit.core.fleet import Word
 from culprit.core.peers import LEAST_PEERS, OUTLIER_Z, Compared, compare, most_unusual
 from culprit.core.rules.contract import Measure
@@ -58,12 +56,9 @@ LEAST: Mapping[str, float] = {
 }
 
 
-def peers(
-    session: Session, actor: Actor, *, label: str, measure: str, within: timedelta, labels: read.Labels
-) -> PeersRead:
+def peers(session: Session, glance: read.Glance, *, label: str, measure: str, within: timedelta) -> PeersRead:
     """Groups by `label` (the usual one where it is empty) and how their hosts compare in `measure` (in all)."""
-    policy(actor, "finding.read")
-    seen, left_out = read.fleet(session, actor, labels)
+    seen, left_out = read.fleet(session, glance)
     known = _labels(seen)
     label = label or _usual(seen, known)
     groups: dict[str, list[Seen]] = {}
@@ -80,6 +75,12 @@ def peers(
         left_out=left_out,
         groups=[_group(value, hosts, measure, at - within) for value, hosts in ordered],
     )
+
+
+def fresh_looks(glance: read.Glance, within: timedelta) -> int:
+    """How many looks are new enough to be compared: as time goes by they become fewer, and the answer another one."""
+    since = now() - within
+    return sum(read.at(look) >= since for look in glance.looks)
 
 
 def _labels(seen: Sequence[Seen]) -> list[FleetLabelRead]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -38,12 +39,13 @@ class HostRow:
 
 @dataclass(frozen=True, slots=True)
 class LookRow:
-    """One evaluated run."""
+    """One evaluated run; `said_at` is when the rules last spoke of it."""
 
     host_id: UUID
     run_id: UUID
     t1_ns: int
     plan: str
+    said_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def hosts(
 def looks(session: Session, host_ids: Sequence[UUID]) -> list[LookRow]:
     """The newest evaluated runs of each host by when they measured, the newest first."""
     look = (
-        select(Run.id, Run.t0_ns, Run.t1_ns, Run.capture_id)
+        select(Run.id, Run.t0_ns, Run.t1_ns, Run.capture_id, Evaluation.at)
         .join(Evaluation, Evaluation.run_id == Run.id)
         .where(Run.host_id == Host.id, Run.t0_ns.is_not(None))
         .order_by(Run.t0_ns.desc())
@@ -99,7 +101,7 @@ def looks(session: Session, host_ids: Sequence[UUID]) -> list[LookRow]:
         .lateral()
     )
     query = (
-        select(Host.id, look.c.id, look.c.t1_ns, Capture.plan)
+        select(Host.id, look.c.id, look.c.t1_ns, Capture.plan, look.c.at)
         .select_from(Host)
         .join(look, true())
         .join(Capture, Capture.id == look.c.capture_id)

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
+from culprit.auth.policy import policy
 from culprit.core.fleet import Word, worst
 from culprit.core.rules.read import unit_of
 from culprit.core.rules.registry import RULES
@@ -17,6 +18,8 @@ from culprit.core.rules.use import PLACES
 from culprit.fleet import queries
 from culprit.fleet.queries import FiredRow, HostRow, LookRow, Quiet
 from culprit.fleet.schemas import FleetLookRead, FleetRuleRead, FleetWordRead, TextRead
+from culprit.kit.answers import tag_of
+from culprit.kit.version import VERSION
 
 NOTHING = Quiet([], [], [])
 Labels = Sequence[tuple[str, str]]
@@ -47,19 +50,41 @@ def at(look: LookRow) -> datetime:
     return datetime.fromtimestamp(look.t1_ns / 1e9, UTC)
 
 
-def fleet(session: Session, actor: Actor, labels: Labels) -> tuple[list[Seen], int]:
-    """What is known of the visible hosts with these labels, and how many more there are; four SELECTs."""
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Which hosts there are and when rules last spoke of each: cheap, and all that the fleet says follows from it."""
+
+    rows: Sequence[HostRow]
+    total: int
+    looks: Sequence[LookRow]
+
+    def tag(self, *asked: object) -> str:
+        """The same while an answer to `asked` would be the same, for whoever may see these hosts."""
+        looks = [(one.run_id.hex, one.said_at.timestamp()) for one in self.looks]
+        hosts = [(one.id.hex, one.name, one.labels, one.state) for one in self.rows]
+        return tag_of(VERSION, sorted(RULES), asked, hosts, self.total, looks)
+
+
+def glance(session: Session, actor: Actor, labels: Labels) -> Glance:
+    """The visible hosts with these labels and their newest looks; two SELECTs."""
+    policy(actor, "finding.read")
     rows, total = queries.hosts(session, actor, labels)
+    return Glance(rows, total, queries.looks(session, [row.id for row in rows]))
+
+
+def fleet(session: Session, seen: Glance) -> tuple[list[Seen], int]:
+    """What is known of these hosts, and how many more there are; two SELECTs more."""
+    rows, total = seen.rows, seen.total
     looks: dict[UUID, list[LookRow]] = {}
-    for look in queries.looks(session, [row.id for row in rows]):
+    for look in seen.looks:
         looks.setdefault(look.host_id, []).append(look)
     run_ids = [look.run_id for each in looks.values() for look in each]
     fired: dict[UUID, list[FiredRow]] = {}
     for one in queries.fired(session, run_ids):
         fired.setdefault(one.run_id, []).append(one)
     quiet = queries.quiet(session, run_ids)
-    seen = [Seen(row, looks.get(row.id, ()), _words(looks.get(row.id, ()), fired, quiet)) for row in rows]
-    return seen, total - len(rows)
+    found = [Seen(row, looks.get(row.id, ()), _words(looks.get(row.id, ()), fired, quiet)) for row in rows]
+    return found, total - len(rows)
 
 
 def _words(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
 from culprit.core.fleet import Cell, cells
 from culprit.core.rules.use import PLACES, Place
 from culprit.fleet import read
@@ -19,10 +17,9 @@ from culprit.fleet.schemas import (
 from culprit.kit.clock import now
 
 
-def use(session: Session, actor: Actor, labels: read.Labels) -> UseRead:
-    """The USE grid of the visible hosts with these labels."""
-    policy(actor, "finding.read")
-    seen, left_out = read.fleet(session, actor, labels)
+def use(session: Session, known: read.Glance) -> UseRead:
+    """The USE grid of these hosts."""
+    seen, left_out = read.fleet(session, known)
     hosts = [
         UseHostRead(
             **one.short(), cells={_column(place): _cell(cell) for place, cell in cells(one.words).items()}
@@ -40,10 +37,9 @@ def _cell(cell: Cell) -> FleetCellRead:
     return FleetCellRead(**read.word_values(cell.word), said=cell.said, fired=cell.fired)
 
 
-def findings(session: Session, actor: Actor, labels: read.Labels) -> FindingsMatrixRead:
-    """What fired where, of the visible hosts with these labels."""
-    policy(actor, "finding.read")
-    seen, left_out = read.fleet(session, actor, labels)
+def findings(session: Session, known: read.Glance) -> FindingsMatrixRead:
+    """What fired where, of these hosts."""
+    seen, left_out = read.fleet(session, known)
     fired = {word.rule for one in seen for word in one.words.values() if word.state == "fired"}
     hosts = []
     for one in seen:

@@ -19,6 +19,9 @@ Json = dict[str, Any]
 #: The playbook of what people thought of themselves: one step for each of their hypotheses.
 OWN = "own"
 _READER = TypeAdapter(Playbook)
+#: Playbooks out of incidents that were read lately, by digest, the oldest first.
+_KEPT: dict[str, Playbook] = {}
+MOST_KEPT = 256
 _NOTHING = Text("", "")
 _LOOK = Text(
     "Pin what speaks for it or against it, and say which.", "请固定支持或反驳它的证据，并说明是哪一种。"
@@ -48,13 +51,14 @@ def shipped(playbook_id: str) -> tuple[Playbook, Json, str] | None:
 
 
 def kept(content: Json, digest: str) -> Playbook:
-    """A playbook out of an incident."""
-    return _kept(digest, json.dumps(content))
-
-
-@lru_cache(maxsize=256)
-def _kept(digest: str, text: str) -> Playbook:
-    return _READER.validate_json(text)
+    """A playbook out of an incident; its digest stands for its content."""
+    found = _KEPT.get(digest)
+    if found is None:
+        found = _READER.validate_json(json.dumps(content))
+        while len(_KEPT) >= MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
+        _KEPT[digest] = found
+    return found
 
 
 def own(rows: Sequence[HypothesisRow]) -> Playbook | None:

@@ -29,6 +29,7 @@ from culprit.incidents import (
     service,
     steps,
     verdicts,
+    waivers,
 )
 from culprit.incidents.given import (
     AutopilotStart,
@@ -37,9 +38,11 @@ from culprit.incidents.given import (
     HostsAdd,
     HypothesisAdd,
     HypothesisPatch,
+    Id,
     IncidentCreate,
     IncidentPatch,
     NoteAdd,
+    PlaybookPatch,
     PlaybooksAdd,
     RunsAdd,
     State,
@@ -54,6 +57,7 @@ from culprit.incidents.given_pins import PinAdd
 from culprit.incidents.live import watch
 from culprit.incidents.schemas import IncidentRead, IncidentSummary, JournalRead, PinChecked
 from culprit.infra.db import Database, Db
+from culprit.kit.answers import fast_json
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.models import Incident
 
@@ -106,10 +110,10 @@ def create_incident(body: IncidentCreate, db: Db, actor: CurrentActor, once: Onc
     return once(body, lambda: read.read(db, actor, service.create(db, actor, body)))
 
 
-@router.get("/incidents/{incident_id}")
-def get_incident(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRead:
+@router.get("/incidents/{incident_id}", response_model=IncidentRead)
+def get_incident(incident_id: UUID, db: Db, actor: CurrentActor) -> Response:
     """All of an incident: its chain with a verdict for each step and host, what is missing, and what to do next."""
-    return read.read(db, actor, journal.found(db, actor, incident_id))
+    return fast_json(read.read(db, actor, journal.found(db, actor, incident_id)))
 
 
 @router.patch("/incidents/{incident_id}")
@@ -128,6 +132,14 @@ def add_hosts(incident_id: UUID, body: HostsAdd, db: Db, actor: CurrentActor, on
 def add_playbooks(incident_id: UUID, body: PlaybooksAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
     """More playbooks, or their newest versions."""
     return _add(once, db, actor, service.add_playbooks, incident_id, body)
+
+
+@router.patch("/incidents/{incident_id}/playbooks/{playbook_id}")
+def change_playbook(
+    incident_id: UUID, playbook_id: Id, body: PlaybookPatch, db: Db, actor: CurrentActor
+) -> IncidentRead:
+    """Set aside as a whole, with one reason for all that it still asks; or taken up again."""
+    return read.read(db, actor, waivers.patch_playbook(db, actor, incident_id, playbook_id, body))
 
 
 @router.post("/incidents/{incident_id}/hypotheses", status_code=201, response_model=IncidentRead)
@@ -177,9 +189,9 @@ def check_pin(incident_id: UUID, pin_id: UUID, db: Db, actor: CurrentActor, stor
 
 
 @router.post("/incidents/{incident_id}/waivers", status_code=201, response_model=IncidentRead)
-def waive_step(incident_id: UUID, body: WaiverAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
-    """A step may stay unanswered, for a reason."""
-    return _add(once, db, actor, verdicts.waive, incident_id, body)
+def waive_steps(incident_id: UUID, body: WaiverAdd, db: Db, actor: CurrentActor, once: Once) -> Answer:
+    """Steps of one playbook may stay unanswered, for a reason."""
+    return _add(once, db, actor, waivers.waive, incident_id, body)
 
 
 @router.post("/incidents/{incident_id}/notes", status_code=201, response_model=IncidentRead)

@@ -22,6 +22,8 @@ from culprit.core.playbooks.contract import Better
 MAX_HOSTS = 50
 MAX_PLAYBOOKS = 20
 MAX_PINS = 50
+#: More than any playbook has.
+MAX_STEPS = 100
 
 Json = dict[str, Any]
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=300, strip_whitespace=True)]
@@ -138,6 +140,13 @@ class PlaybooksAdd(Seen):
     playbooks: Annotated[list[Id], Field(min_length=1, max_length=MAX_PLAYBOOKS)]
 
 
+class PlaybookPatch(Seen):
+    """A playbook is set aside as a whole, with one reason for all that it still asks; or taken up again."""
+
+    aside: bool
+    reason: Prose = ""
+
+
 class PrimaryGiven(Given):
     """The number by which a fix is judged, and which way it should go."""
 
@@ -177,9 +186,9 @@ class VerdictWithdraw(Seen):
 
 
 class WaiverAdd(Seen):
-    """A step that need not be answered, and why."""
+    """Steps of one playbook that need not be answered, and why."""
 
-    step: Key
+    steps: Annotated[list[Key], Field(min_length=1, max_length=MAX_STEPS)]
     reason: Prose
 
 

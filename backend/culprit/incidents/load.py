@@ -14,12 +14,13 @@ from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
 from culprit.core.playbooks.engine import Stand
-from culprit.core.playbooks.merge import Evidence, Heard, Next, Place, Spoken, Walked, gaps, next_step, over
+from culprit.core.playbooks.merge import Evidence, Next, Place, Spoken, Walked, gaps, next_step, over
+from culprit.core.playbooks.play import Play, play
 from culprit.core.playbooks.refusals import FixFact
-from culprit.core.rules.contract import Finding, Grade
-from culprit.core.rules.form import read_finding
+from culprit.core.rules.contract import Grade
 from culprit.core.rules.registry import RULES
 from culprit.incidents import books, queries
+from culprit.incidents.heard import heard
 from culprit.incidents.queries import Rows
 from culprit.kit.clock import now
 from culprit.models import (
@@ -36,7 +37,6 @@ from culprit.models import (
     Verification,
 )
 
-STORED = ("rule", "state", "severity", "grade", "subject", "numbers", "reason", "detail")
 #: Hosts that are well say nothing about what ails the others.
 COUNTED = ("suspect", "dependency")
 #: What an autopilot or a button may collect; what stops its target is asked for by hand.
@@ -89,9 +89,26 @@ class Loaded:
         }
 
     @cached_property
+    def plays(self) -> dict[str, Play]:
+        """Whether each playbook is still asked, by its id."""
+        decided = {one.key: one.state for one in self.hypotheses}
+        aside = {one.playbook_id for one in self.playbooks if one.aside_reason is not None}
+        return {one.playbook.id: play(one, decided, aside=one.playbook.id in aside) for one in self.walks}
+
+    @cached_property
+    def asked(self) -> list[Walked]:
+        """The walks of the playbooks that are in play."""
+        return [one for one in self.walks if self.plays[one.playbook.id] == "asked"]
+
+    @cached_property
     def gaps(self) -> list[str]:
-        """The unanswered steps of all paths."""
-        return [key for walked in self.walks for key in gaps(walked, self.waivers)]
+        """The unanswered steps of the paths that are in play: what a resolved incident must not have."""
+        return [key for walked in self.asked for key in gaps(walked, self.waivers)]
+
+    @cached_property
+    def unanswered(self) -> list[str]:
+        """The unanswered steps of all paths, in play or not, waived or not."""
+        return [key for walked in self.walks for key in gaps(walked, ())]
 
     @cached_property
     def tiers(self) -> list[Tier]:
@@ -123,7 +140,7 @@ class Loaded:
             if link.role in COUNTED
         ]
         decided = {one.key for one in self.hypotheses if one.state in {"refuted", "confirmed"}}
-        return next_step(self.walks, places, decided, {*self.waivers, *leave_out}, RULES)
+        return next_step(self.asked, places, decided, {*self.waivers, *leave_out}, RULES)
 
 
 def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:
@@ -162,25 +179,9 @@ def load(session: Session, actor: Actor | None, incident: Incident) -> Loaded:
         fixes=queries.fixes(session, incident.id),
         verifications=queries.verifications(session, incident.id),
         runs=runs,
-        evidence=Evidence(_heard(session, telling, rules), [_spoken(one) for one in verdicts], muted),
+        evidence=Evidence(heard(session, telling, rules), [_spoken(one) for one in verdicts], muted),
         tried=_tried(session, [one.run_id for one in telling]),
     )
-
-
-def _heard(session: Session, runs: Rows, rules: set[str]) -> dict[str, list[Heard]]:
-    """What the rules said about each run, by host, the newest run first."""
-    ids = [one.run_id for one in runs]
-    said: dict[UUID, dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
-    if ids and rules:
-        for row in queries.findings(session, ids, rules):
-            said[row.run_id][row.rule].append(read_finding({name: getattr(row, name) for name in STORED}))
-        for one in queries.silent(session, ids, rules):
-            said[one.run_id][one.said["rule"]].append(read_finding(one.said))
-    heard: dict[str, list[Heard]] = defaultdict(list)
-    for run in runs:
-        found = {rule: tuple(each) for rule, each in said[run.run_id].items()}
-        heard[str(run.host_id)].append(Heard(str(run.run_id), found))
-    return heard
 
 
 def _spoken(one: StepVerdict) -> Spoken:

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, and_, column, func, or_, select, true, union_all
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
@@ -17,7 +16,6 @@ from culprit.models import (
     Artifact,
     Capture,
     CauseOutcome,
-    Evaluation,
     Finding,
     FindingMute,
     Fix,
@@ -173,12 +171,6 @@ def runs(session: Session, incident_id: UUID) -> Rows:
     return session.execute(query).all()
 
 
-def findings(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Sequence[Finding]:
-    """What fired, or nearly did, on these runs by these rules."""
-    query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.rule.in_(rules)).order_by(Finding.id)
-    return session.scalars(query).all()
-
-
 def fired(session: Session, run_ids: Collection[UUID]) -> Sequence[Finding]:
     """Everything that fired on these runs, by whatever rule."""
     query = select(Finding).where(Finding.run_id.in_(run_ids), Finding.state == "fired").order_by(Finding.id)
@@ -189,20 +181,6 @@ def tables(session: Session, run_ids: Collection[UUID], kinds: Collection[str]) 
     """The tables of these kinds that these runs brought home."""
     query = select(ResultTable).where(ResultTable.run_id.in_(run_ids), ResultTable.kind.in_(kinds))
     return session.scalars(query.order_by(ResultTable.id)).all()
-
-
-def silent(session: Session, run_ids: Collection[UUID], rules: Collection[str]) -> Rows:
-    """(run_id, finding as JSON) of these rules where they were quiet or could not be asked."""
-    kept = []
-    for stored in (Evaluation.quiet, Evaluation.not_evaluated):
-        said = func.jsonb_array_elements(stored).table_valued(column("value", JSONB), name="said")
-        kept.append(
-            select(Evaluation.run_id, said.c.value.label("said"))
-            .select_from(Evaluation)
-            .join(said, true())
-            .where(Evaluation.run_id.in_(run_ids), said.c.value["rule"].astext.in_(list(rules)))
-        )
-    return session.execute(union_all(*kept)).all()
 
 
 def tried(session: Session, run_ids: Collection[UUID]) -> Rows:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from collectors.contract import Tier
 from culprit.auth.actor import Actor
 from culprit.auth.policy import allowed
+from culprit.captures import beside
 from culprit.incidents import books, queries, read_chain
 from culprit.incidents.given import Symptom
 from culprit.incidents.load import TIERS, Loaded, load
@@ -33,9 +34,9 @@ from culprit.incidents.schemas import (
     WindowRead,
     WrongRead,
 )
-from culprit.incidents.schemas_chain import CauseRead
+from culprit.incidents.schemas_chain import CauseRead, NextRead, WaivedRead
 from culprit.kit.clock import now
-from culprit.models import Fix, Incident, JournalEntry, Pin, Verification
+from culprit.models import Fix, Incident, IncidentPlaybook, JournalEntry, Pin, Verification
 
 #: Whoever looks on is heard of every few seconds.
 HERE = timedelta(seconds=20)
@@ -57,6 +58,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             *(one.by for one in loaded.verdicts),
             *(one.by for one in loaded.waivers.values()),
             *(one.by for one in loaded.outcomes),
+            *(one.aside_by for one in loaded.playbooks),
             *(one.created_by for one in loaded.pins),
             *(one.created_by for one in loaded.fixes),
             *(one.requested_by for one in loaded.verifications),
@@ -86,12 +88,12 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
             PersonHere(id=one.user_id, name=names[one.user_id], here=at - one.seen_at < HERE)
             for one in people
         ],
-        playbooks=[_playbook(one.playbook_id, one.digest, one.content["title"]) for one in loaded.playbooks],
+        playbooks=[_playbook(loaded, one, names) for one in loaded.playbooks],
         hypotheses=read_chain.hypotheses(loaded),
         steps=read_chain.steps(loaded, names),
         gaps=loaded.gaps,
         leads_to=sorted({one.chain.leads_to for one in loaded.walks if one.chain.leads_to}),
-        next=read_chain.following(loaded, loaded.next()),
+        next=_following(session, loaded),
         causes=read_chain.causes(loaded),
         wrong=_wrong(loaded, names),
         fixes=_fixes(loaded, names),
@@ -104,10 +106,24 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
     )
 
 
-def _playbook(playbook_id: str, digest: str, title: dict[str, str]) -> PlaybookRef:
-    shipped = books.shipped(playbook_id)
+def _following(session: Session, loaded: Loaded) -> NextRead | None:
+    found = loaded.next()
+    host = next((one for _, one in loaded.hosts if found is not None and str(one.id) == found.host), None)
+    return read_chain.following(loaded, found, beside.of_host(session, host) if host else None)
+
+
+def _playbook(loaded: Loaded, one: IncidentPlaybook, names: Names) -> PlaybookRef:
+    shipped = books.shipped(one.playbook_id)
+    aside = None
+    if one.aside_reason is not None:
+        aside = WaivedRead(reason=one.aside_reason, by=person(one.aside_by, names))
     return PlaybookRef(
-        id=playbook_id, digest=digest, title=title, current=shipped is not None and shipped[2] == digest
+        id=one.playbook_id,
+        digest=one.digest,
+        title=one.content["title"],
+        current=shipped is not None and shipped[2] == one.digest,
+        play=loaded.plays[one.playbook_id],
+        aside=aside,
     )
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from collectors.contract import Text
 from collectors.plans import tier_of
 from collectors.registry import COLLECTORS
+from culprit.captures.beside import Beside
 from culprit.core.playbooks.contract import GATES
 from culprit.core.playbooks.merge import HostAnswer, Next
 from culprit.core.rules import form
@@ -117,8 +118,8 @@ def _answer(loaded: Loaded, one: HostAnswer, names: Names) -> HostAnswerRead:
     )
 
 
-def following(loaded: Loaded, found: Next | None) -> NextRead | None:
-    """The step to take next: what will run, and what it costs."""
+def following(loaded: Loaded, found: Next | None, beside: Beside | None = None) -> NextRead | None:
+    """The step to take next: what will run (`beside` it too, where a capture is made at all), and what it costs."""
     if found is None:
         return None
     step = next(
@@ -131,6 +132,12 @@ def following(loaded: Loaded, found: Next | None) -> NextRead | None:
         if step.finding
         else []
     )
+    whys = (
+        {beside.collector: form.sentence(beside.why)}
+        if names and beside and beside.collector not in names
+        else {}
+    )
+    names = [*names, *whys]
     seconds = {name: seconds_of(name) for name in names}
     size = sum(COLLECTORS[name].cost.bytes_per_s * seconds[name] for name in names)
     return NextRead(
@@ -145,7 +152,9 @@ def following(loaded: Loaded, found: Next | None) -> NextRead | None:
         ),
         commands=[
             CommandRead(
-                collector=name, text=COLLECTORS[name].ways[0].shows.replace("{seconds}", str(seconds[name]))
+                collector=name,
+                text=COLLECTORS[name].ways[0].shows.replace("{seconds}", str(seconds[name])),
+                why=whys.get(name),
             )
             for name in names
         ],

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from culprit.core.playbooks.play import Play
 from culprit.incidents.given import Role, RunRole, State, Symptom
 from culprit.incidents.schemas_chain import (
     CauseRead,
@@ -17,6 +18,7 @@ from culprit.incidents.schemas_chain import (
     PrimaryRead,
     StepRead,
     TextRead,
+    WaivedRead,
 )
 
 Json = dict[str, Any]
@@ -51,12 +53,18 @@ class HostRead(BaseModel):
 
 
 class PlaybookRef(BaseModel):
-    """A playbook as it is used here; `current`: the catalogue still has it so."""
+    """A playbook as it is used here; `current`: the catalogue still has it so.
+
+    `play`: whether what it asks holds up the end; `refuted` where none of its hypotheses is left, `aside` where
+    somebody set it aside with a reason (which counts for nothing while a likely or confirmed cause comes from it).
+    """
 
     id: str
     digest: str
     title: TextRead
     current: bool
+    play: Play
+    aside: WaivedRead | None
 
 
 class VerificationRead(BaseModel):
@@ -171,8 +179,8 @@ class AutopilotRead(BaseModel):
 class IncidentRead(BaseModel):
     """All of an incident, as it stands. `made` is the id of what a write has just made.
 
-    `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
-    symptom still there?
+    `gaps` are the steps on the walked paths of playbooks in play that nothing settled and nobody waived.
+    `again`: a fix was verified, is the symptom still there?
     """
 
     id: UUID

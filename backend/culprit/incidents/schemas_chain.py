@@ -115,10 +115,11 @@ class CostRead(BaseModel):
 
 
 class CommandRead(BaseModel):
-    """What will run."""
+    """What will run. `why`: the step does not need it, and it is taken for this."""
 
     collector: str
     text: str
+    why: Sentence | None = None
 
 
 class NextRead(BaseModel):

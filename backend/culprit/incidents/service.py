@@ -141,7 +141,8 @@ def _move(session: Session, actor: Actor, incident: Incident, to: str, reason: s
     conflict(refusals.change(incident.state, to, reason, facts))
     was, incident.state = incident.state, to
     incident.resolved_at = now() if to == "resolved" else None
-    journal.enter(session, incident, actor, "state", note=reason, was=was, to=to)
+    more = {"unanswered": loaded.unanswered} if to == "resolved" else {}
+    journal.enter(session, incident, actor, "state", note=reason, more=more, was=was, to=to)
     audit.record(session, actor, "incident.state", RESOURCE, incident.id, was=was, to=to, reason=reason)
     _outcomes(session, actor, incident, was, loaded.hypotheses)
 
@@ -224,6 +225,8 @@ def attach(session: Session, incident: Incident, names: Sequence[str]) -> None:
             raise Invalid("incident.playbook_without_steps", playbook=name)
         if name in have:
             have[name].content, have[name].digest = content, digest
+            # Whoever asks for it again takes it up again.
+            have[name].aside_reason, have[name].aside_by, have[name].aside_at = None, None, None
         else:
             position += 1
             session.add(

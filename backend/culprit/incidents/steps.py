@@ -92,7 +92,7 @@ def take(
         step=wanted.step,
         host=host.name,
         host_id=str(host.id),
-        collectors=", ".join(names),
+        collectors=", ".join(one["id"] for one in capture.collectors),
         capture=capture.number,
     )
     for one in (*filled, *([chosen] if chosen else [])):

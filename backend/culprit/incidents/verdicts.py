@@ -1,4 +1,4 @@
-"""Evidence and what people say of it: pins, verdicts, waivers, causes that were not it."""
+"""Evidence and what people say of it: pins, verdicts, causes that were not it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from culprit.core.playbooks import refusals
 from culprit.core.playbooks.contract import GATES, Playbook
 from culprit.core.rules.registry import CAUSES
 from culprit.incidents import books, journal, queries, read
-from culprit.incidents.given import VerdictAdd, VerdictWithdraw, WaiverAdd, WrongAdd
+from culprit.incidents.given import VerdictAdd, VerdictWithdraw, WrongAdd
 from culprit.incidents.given_pins import PinAdd
 from culprit.incidents.schemas import PinChecked, PinState
 from culprit.incidents.service import RESOURCE, invalid
@@ -30,7 +30,6 @@ from culprit.models import (
     Incident,
     Pin,
     StepVerdict,
-    StepWaiver,
     VerdictPin,
 )
 
@@ -209,22 +208,6 @@ def _tell(
         host=name,
         host_id=host_id,
     )
-
-
-def waive(session: Session, actor: Actor, incident_id: UUID, wanted: WaiverAdd) -> Incident:
-    """A step may stay unanswered."""
-    incident = journal.claim(session, actor, incident_id, wanted.version)
-    step_about(session, incident, wanted.step)
-    invalid(refusals.waiver(wanted.reason))
-    values = {"reason": wanted.reason.strip(), "by": actor.id, "created_at": now()}
-    row = insert(StepWaiver).values(incident_id=incident.id, step=wanted.step, **values)
-    keys = [StepWaiver.incident_id, StepWaiver.step]
-    session.execute(row.on_conflict_do_update(index_elements=keys, set_=values))
-    journal.enter(session, incident, actor, "waiver", note=wanted.reason.strip(), step=wanted.step)
-    audit.record(
-        session, actor, "incident.waive", RESOURCE, incident.id, step=wanted.step, reason=wanted.reason
-    )
-    return incident
 
 
 def wrong(session: Session, actor: Actor, incident_id: UUID, wanted: WrongAdd) -> Incident:

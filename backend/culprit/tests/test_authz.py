@@ -184,7 +184,13 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/incidents/{incident_id}/pins/{pin_id}"): ("viewer", None, "", True),
     ("POST", "/incidents/{incident_id}/waivers"): (
         "investigator",
-        {"version": 1, "step": "own/1", "reason": "because"},
+        {"version": 1, "steps": ["own/1"], "reason": "because"},
+        "",
+        True,
+    ),
+    ("PATCH", "/incidents/{incident_id}/playbooks/{playbook_id}"): (
+        "investigator",
+        {"version": 1, "aside": True, "reason": "because"},
         "",
         True,
     ),

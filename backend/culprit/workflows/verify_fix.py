@@ -190,6 +190,7 @@ def _start(session: Session, store: ArtifactStore, actor: Actor, what: Asked, be
         scope=ScopeGiven.model_validate(model.scope or {}),
         options={one["id"]: one["options"] for one in collectors if one.get("options")},
         reason=f"verification of a fix, capture {len(verification.after) + 1}",
+        service=False,
     )
     capture = captures.create(session, actor, store, wanted, source="manual")
     capture.plan, capture.collectors, capture.seconds = model.plan, collectors, model.seconds

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
 import { meanwhile, resetIncidents } from "../../mock/incidents";
-import { FAILED, RICH } from "../../mock/investigations";
+import { FAILED, RICH, UNDECIDED } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
 import { problem } from "../../mock/routes";
 import { HOSTS } from "../../mock/world";
@@ -105,7 +105,7 @@ describe("what several people change", () => {
 });
 
 describe("the state of an incident", () => {
-  it("is refused with the open steps, each of which can be waived there", async () => {
+  it("is refused with the open steps, which can be waived there with one reason for a playbook", async () => {
     const user = userEvent.setup();
     open(`${AT}?act=state&what=resolved`);
     const dialog = within(await screen.findByRole("dialog"));
@@ -113,9 +113,13 @@ describe("the state of an incident", () => {
     expect(await dialog.findByText(/1 steps on the path are unanswered: 3 · Do they wait/)).toBeVisible();
     const steps = within(dialog.getByRole("list", { name: "Open steps" }));
     await user.type(steps.getByRole("textbox"), "nobody has a lock there");
-    await user.click(steps.getByRole("button", { name: "Waive" }));
-    expect(await dialog.findByText("They are waived or answered now. Try again.")).toBeVisible();
-    expect(posted("/waivers")[0]?.body).toMatchObject({ step: LOCK, reason: "nobody has a lock there" });
+    expect(steps.queryByRole("button", { name: "Set the playbook aside" }), "a cause is of it").toBeNull();
+    await user.click(steps.getByRole("checkbox", { name: /^Waive: Do they wait/ }));
+    expect(steps.getByRole("button", { name: "Waive 0 steps" })).toBeDisabled();
+    await user.click(steps.getByRole("checkbox", { name: /^Waive: Do they wait/ }));
+    await user.click(steps.getByRole("button", { name: "Waive 1 step" }));
+    expect(await dialog.findByText("They are waived, set aside or answered now. Try again.")).toBeVisible();
+    expect(posted("/waivers")[0]?.body).toMatchObject({ steps: [LOCK], reason: "nobody has a lock there" });
   });
 
   it("leads from a refusal to the open step", async () => {
@@ -127,6 +131,26 @@ describe("the state of an incident", () => {
     await user.click(steps.getByRole("button", { name: /Do they wait for one lock/ }));
     await waitFor(() => expect(router.state.location.search).toMatchObject({ step: LOCK }));
     expect(screen.queryByRole("dialog")).toBeNull();
+  });
+});
+
+describe("a playbook", () => {
+  it("is set aside as a whole with one reason, says so, and is taken up again", async () => {
+    const user = userEvent.setup();
+    open(`/incidents/${UNDECIDED.id}`);
+    const decided = () =>
+      screen.findAllByRole("button", { name: /^Decided:/ }).then((all) => all[0] as HTMLElement);
+    await user.click(await decided());
+    await user.click(await screen.findByRole("menuitem", { name: "Set its playbook aside" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(within(dialog.getByRole("list", { name: "Open steps" })).getByText(/Do they wait/)).toBeVisible();
+    await user.type(dialog.getByRole("textbox", { name: "Reason" }), "not our service");
+    await user.click(dialog.getByRole("button", { name: "Set the playbook aside" }));
+    expect((await screen.findAllByTitle(/Set aside by .*: not our service/))[0]).toBeVisible();
+    expect(posted(`/playbooks/${UNDECIDED.playbooks[0]?.id}`)[0]?.body).toMatchObject({ aside: true });
+    await user.click(await decided());
+    await user.click(await screen.findByRole("menuitem", { name: "Take its playbook up again" }));
+    await waitFor(() => expect(screen.queryByTitle(/Set aside by/)).toBeNull());
   });
 });
 

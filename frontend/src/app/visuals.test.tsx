@@ -1,4 +1,4 @@
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
@@ -25,7 +25,7 @@ function show(...visuals: Partial<Visual>[]) {
       ? { status: 200, body: { run_id: RUN, visuals: all } satisfies RunVisuals }
       : undefined,
   );
-  open(`/runs/${RUN}`);
+  return open(`/runs/${RUN}`);
 }
 
 afterEach(() => {
@@ -108,6 +108,62 @@ describe("the pictures of a run", () => {
     const region = await picture("Queues of listening sockets");
     expect(within(region).queryByRole("link")).toBeNull();
     expect(within(region).getByText(/✕ 6 \/ 5/)).toBeInTheDocument();
+  });
+});
+
+describe("the timeline of threads", () => {
+  const cite = {
+    run: "",
+    collector: "strace",
+    artifact: "a",
+    part: "stdout",
+    lines: [],
+    profile: "",
+    frame: "",
+  };
+  const span = (at_ms: number, label: string) => ({ at_ms, ms: 20, cls: "net", label, line: 7, mark: "" });
+  const body: Visual["body"] = {
+    kind: "gantt",
+    start_ms: 0,
+    span_ms: 1000,
+    classes: [["net", { en: "network", zh: "" }]],
+    lanes: [
+      {
+        id: "7",
+        label: "feed 7",
+        cite,
+        spans: [span(100, "recvfrom redis"), span(900, "write log")],
+        brackets: [
+          { at_ms: 80, ms: 200, label: "TCP:[8080]", line: 3, open: false },
+          { at_ms: 700, ms: 300, label: "TCP:[8081]", line: 9, open: true },
+        ],
+      },
+    ],
+  };
+  const zoomable = () => screen.findByRole("group", { name: /drag or Ctrl-wheel zooms/ });
+
+  it("brackets the requests that a thread served, each at the line that it began with", async () => {
+    const user = userEvent.setup();
+    show({ title: { en: "Threads", zh: "" }, body });
+    const region = await picture("Threads");
+    const bracket = within(region).getByText(/^TCP:\[8080\] · 200/);
+    expect(bracket.closest("a")).toHaveAttribute("href", expect.stringMatching(/\/artifacts\/a\?line=3/));
+    expect(within(region).getByText(/^TCP:\[8081\] · 300.* · still open at the end/)).toBeInTheDocument();
+    await user.click(within(region).getByRole("button", { name: "Threads: as a table" }));
+    expect(within(region).getAllByRole("cell", { name: "request" })).toHaveLength(2);
+  });
+
+  it("is zoomed and moved by keys while it has the focus; the address holds what is looked at", async () => {
+    const user = userEvent.setup();
+    const router = show({ title: { en: "Threads", zh: "" }, body });
+    const drawing = await zoomable();
+    drawing.focus();
+    await user.keyboard("{Shift>}W{/Shift}");
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ span: "379950~620050" }));
+    await user.keyboard("{ArrowLeft}");
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ span: "355940~596040" }));
+    await user.click(screen.getByRole("button", { name: "Show all of the time" }));
+    await waitFor(() => expect(router.state.location.search).not.toHaveProperty("span"));
   });
 });
 

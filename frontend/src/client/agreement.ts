@@ -66,6 +66,7 @@ export type Agreed = [
   None<Missing<Ours.VisualFigure, Theirs["Figure"]>>,
   None<Missing<Ours.GanttBody, Theirs["Gantt"]>>,
   None<Missing<Ours.GanttSpan, Theirs["Span"]>>,
+  None<Missing<Ours.GanttBracket, Theirs["Bracket"]>>,
   None<Missing<Ours.GaugesBody, Theirs["Gauges"]>>,
   None<Missing<Ours.GraphBody, Theirs["Graph"]>>,
   None<Missing<Ours.GraphNode, Theirs["Node"]>>,

@@ -89,6 +89,17 @@ export interface IncidentStep {
   hosts: HostAnswer[];
 }
 
+export interface IncidentPlaybook {
+  id: string;
+  digest: string;
+  title: Bilingual;
+  /** The catalogue still has it so. */
+  current: boolean;
+  /** Whether what it asks holds up the end. */
+  play: "asked" | "refuted" | "aside";
+  aside: { reason: string; by: Named | null } | null;
+}
+
 export interface IncidentHypothesis {
   id: string;
   key: string;
@@ -108,7 +119,7 @@ export interface NextProposal {
   collectors: string[];
   tier: Tier;
   cost: { cpu_pct: number; seconds: number; bytes: number | null };
-  commands: { collector: string; text: string }[];
+  commands: { collector: string; text: string; why?: Sentence | null }[];
   why: Sentence;
 }
 
@@ -293,10 +304,10 @@ export interface Incident {
   window: { from: string; to: string | null };
   hosts: IncidentHost[];
   people: Person[];
-  playbooks: { id: string; digest: string; title: Bilingual; current: boolean }[];
+  playbooks: IncidentPlaybook[];
   hypotheses: IncidentHypothesis[];
   steps: IncidentStep[];
-  /** Steps on the walked way that nothing settled and nobody waived. */
+  /** Steps on the walked ways of playbooks in play that nothing settled and nobody waived. */
   gaps: string[];
   leads_to: string[];
   next: NextProposal | null;

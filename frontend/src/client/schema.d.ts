@@ -1230,6 +1230,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/playbooks/{playbook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Playbook
+         * @description Set aside as a whole, with one reason for all that it still asks; or taken up again.
+         */
+        patch: operations["incidents_change_playbook"];
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/runs": {
         parameters: {
             query?: never;
@@ -1320,10 +1340,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Waive Step
-         * @description A step may stay unanswered, for a reason.
+         * Waive Steps
+         * @description Steps of one playbook may stay unanswered, for a reason.
          */
-        post: operations["incidents_waive_step"];
+        post: operations["incidents_waive_steps"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2784,6 +2804,27 @@ export interface components {
             name?: string | null;
         };
         /**
+         * Bracket
+         * @description What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
+         *
+         *     `open`: its end was not seen.
+         */
+        Bracket: {
+            /** At Ms */
+            at_ms: number;
+            /** Label */
+            label: string;
+            /** Line */
+            line: number;
+            /** Ms */
+            ms: number;
+            /**
+             * Open
+             * @default false
+             */
+            open: boolean;
+        };
+        /**
          * BuilderRead
          * @description One kind of picture.
          */
@@ -3130,10 +3171,17 @@ export interface components {
             scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
+            /**
+             * Service
+             * @default true
+             */
+            service: boolean;
         };
         /**
          * CapturePreview
          * @description What one would like to capture, and where.
+         *
+         *     `service`: the requests of the service that is declared for these hosts are measured too, where that is light.
          */
         CapturePreview: {
             /** Collectors */
@@ -3160,6 +3208,11 @@ export interface components {
             scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
+            /**
+             * Service
+             * @default true
+             */
+            service: boolean;
         };
         /**
          * CaptureRead
@@ -3586,13 +3639,17 @@ export interface components {
         };
         /**
          * CommandRead
-         * @description What will run.
+         * @description What will run. `why`: the step does not need it, and it is taken for this.
          */
         CommandRead: {
             /** Collector */
             collector: string;
             /** Text */
             text: string;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * ComparisonPin
@@ -5323,8 +5380,8 @@ export interface components {
          * IncidentRead
          * @description All of an incident, as it stands. `made` is the id of what a write has just made.
          *
-         *     `gaps` are the steps on the walked path that nothing settled and nobody waived. `again`: a fix was verified, is the
-         *     symptom still there?
+         *     `gaps` are the steps on the walked paths of playbooks in play that nothing settled and nobody waived.
+         *     `again`: a fix was verified, is the symptom still there?
          */
         IncidentRead: {
             /** Again */
@@ -5560,6 +5617,11 @@ export interface components {
          * @description One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have.
          */
         Lane: {
+            /**
+             * Brackets
+             * @default []
+             */
+            brackets: components["schemas"]["Bracket"][];
             cite: components["schemas"]["Citation"];
             /** Id */
             id: string;
@@ -6855,6 +6917,21 @@ export interface components {
             text: string;
         };
         /**
+         * PlaybookPatch
+         * @description A playbook is set aside as a whole, with one reason for all that it still asks; or taken up again.
+         */
+        PlaybookPatch: {
+            /** Aside */
+            aside: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Version */
+            version: number;
+        };
+        /**
          * PlaybookRead
          * @description A playbook in full.
          */
@@ -6887,14 +6964,23 @@ export interface components {
         /**
          * PlaybookRef
          * @description A playbook as it is used here; `current`: the catalogue still has it so.
+         *
+         *     `play`: whether what it asks holds up the end; `refuted` where none of its hypotheses is left, `aside` where
+         *     somebody set it aside with a reason (which counts for nothing while a likely or confirmed cause comes from it).
          */
         PlaybookRef: {
+            aside: components["schemas"]["WaivedRead"] | null;
             /** Current */
             current: boolean;
             /** Digest */
             digest: string;
             /** Id */
             id: string;
+            /**
+             * Play
+             * @enum {string}
+             */
+            play: "asked" | "refuted" | "aside";
             title: components["schemas"]["culprit__incidents__schemas_chain__TextRead"];
         };
         /**
@@ -6994,7 +7080,7 @@ export interface components {
         };
         /**
          * PreviewCollector
-         * @description What one collector would run, and on which hosts it will work.
+         * @description What one collector would run, and on which hosts it will work. `why`: it is taken beside the plan, for this.
          */
         PreviewCollector: {
             /** Commands */
@@ -7008,6 +7094,10 @@ export interface components {
             seconds: number;
             /** Tier */
             tier: string;
+            /** Why */
+            why?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * PreviewCost
@@ -7050,6 +7140,8 @@ export interface components {
         /**
          * PreviewRead
          * @description All that is shown before anything is sent. `refusal` says why not, where it is not allowed.
+         *
+         *     `service` says why declared services are not measured along.
          */
         PreviewRead: {
             /** Allowed */
@@ -7058,6 +7150,10 @@ export interface components {
             collectors: components["schemas"]["PreviewCollector"][];
             /** Refusal */
             refusal: {
+                [key: string]: unknown;
+            } | null;
+            /** Service */
+            service?: {
                 [key: string]: unknown;
             } | null;
             /** Tier */
@@ -8937,13 +9033,13 @@ export interface components {
         };
         /**
          * WaiverAdd
-         * @description A step that need not be answered, and why.
+         * @description Steps of one playbook that need not be answered, and why.
          */
         WaiverAdd: {
             /** Reason */
             reason: string;
-            /** Step */
-            step: string;
+            /** Steps */
+            steps: string[];
             /** Version */
             version: number;
         };
@@ -11781,6 +11877,13 @@ export interface operations {
                     "application/json": components["schemas"]["FindingsMatrixRead"];
                 };
             };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Refused */
             "4XX": {
                 headers: {
@@ -11852,6 +11955,13 @@ export interface operations {
                     "application/json": components["schemas"]["PeersRead"];
                 };
             };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Refused */
             "4XX": {
                 headers: {
@@ -11916,6 +12026,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UseRead"];
                 };
+            };
+            /** @description Nothing changed since the answer with that ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {
@@ -14313,6 +14430,75 @@ export interface operations {
             };
         };
     };
+    incidents_change_playbook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                playbook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaybookPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_add_runs: {
         parameters: {
             query?: never;
@@ -14592,7 +14778,7 @@ export interface operations {
             };
         };
     };
-    incidents_waive_step: {
+    incidents_waive_steps: {
         parameters: {
             query?: never;
             header?: {

@@ -252,12 +252,16 @@ export interface Preview {
   allowed: boolean;
   refusal: Sentence | null;
   total_seconds: number;
+  /** Why declared services are not measured along. */
+  service?: Sentence | null;
   collectors: {
     id: string;
     tier: Tier;
     seconds: number;
     commands: string[];
     cost: { cpu_pct: number; bytes_per_s: number; note: Bilingual };
+    /** It is not of the plan, and taken for this. */
+    why?: Sentence | null;
     hosts: {
       host_id: string;
       state: "works" | "degrades" | "does_not_work" | "unknown";

@@ -123,11 +123,21 @@ export interface GanttSpan {
   mark: string;
 }
 
+/** A request that spans of a lane were for; `open`: its end was not seen. */
+export interface GanttBracket {
+  at_ms: number;
+  ms: number;
+  label: string;
+  line: number;
+  open: boolean;
+}
+
 export interface GanttLane {
   id: string;
   label: VisualLabel;
   cite: VisualCite;
   spans: GanttSpan[];
+  brackets: GanttBracket[];
 }
 
 export interface GanttBody {

@@ -24,6 +24,9 @@ export const isSplit = (hosts: readonly AnswerLike[]): boolean =>
 export const isAbout = (step: StepLike, hypothesis: HypothesisLike): boolean =>
   hypothesis.key === step.about || hypothesis.key === `${step.playbook}/${step.about}`;
 
+/** The playbook that a step or hypothesis is of. */
+export const bookOf = (key: string): string => key.split("/", 1)[0] ?? "";
+
 export interface Branch<S, H> {
   /** undefined: the gates, which are about no hypothesis. */
   readonly hypothesis: H | undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countHeight, logScale, roundTicks, shortened, wideLength } from "./picture";
+import { countHeight, logScale, roundTicks, shortened, ticksWithin, wideLength } from "./picture";
 
 describe("names that fit", () => {
   it("are cut with an ellipsis, Chinese letters counting twice", () => {
@@ -26,6 +26,27 @@ describe("round ticks", () => {
         expect(ticks.length).toBeLessThanOrEqual(6);
       }),
     );
+  });
+});
+
+describe("ticks of a part", () => {
+  it("are round, and as exact as their distance", () => {
+    expect(ticksWithin(0, 2000, 4).map((one) => one.text)).toEqual([
+      "0 ms",
+      "500 ms",
+      "1000 ms",
+      "1500 ms",
+      "2000 ms",
+    ]);
+    expect(ticksWithin(1234, 1234.8, 4).map((one) => one.text)).toEqual([
+      "1234.0 ms",
+      "1234.2 ms",
+      "1234.4 ms",
+      "1234.6 ms",
+      "1234.8 ms",
+    ]);
+    expect(ticksWithin(0, 60_000, 4).map((one) => one.text)).toEqual(["0 s", "20 s", "40 s", "60 s"]);
+    expect(ticksWithin(5, 5, 4)).toHaveLength(1);
   });
 });
 

@@ -30,6 +30,20 @@ export function roundTicks(most: number, count: number): number[] {
   return out;
 }
 
+/** Round ticks of milliseconds between two of them, about `count`, as exact as their distance needs. */
+export function ticksWithin(from: number, to: number, count: number): { at: number; text: string }[] {
+  const step = roundTicks(to - from, count)[1] ?? 0;
+  if (!(step > 0)) return [{ at: from, text: "0 ms" }];
+  const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  const seconds = step >= 1000;
+  const out: { at: number; text: string }[] = [];
+  for (let n = Math.ceil(from / step - 1e-9); n * step <= to + step * 1e-9; n += 1) {
+    const at = n * step;
+    out.push({ at, text: seconds ? `${Number((at / 1000).toFixed(3))} s` : `${at.toFixed(digits)} ms` });
+  }
+  return out;
+}
+
 export interface LogScale {
   /** From 0 at the left edge to 1 at the right. */
   at: (value: number) => number;

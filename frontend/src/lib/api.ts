@@ -54,19 +54,50 @@ export interface Options {
   /** Makes the creation repeatable: the same key never creates twice. */
   once?: string;
   signal?: AbortSignal;
+  headers?: Record<string, string>;
+}
+
+type AnyPath = ApiPath<"get"> | ApiPath<"post"> | ApiPath<"put"> | ApiPath<"patch"> | ApiPath<"delete">;
+interface Answer {
+  data?: unknown;
+  error?: unknown;
+  response: Response;
 }
 
 /** One call to `/api/v1`; throws `ApiError` or `Unreachable`. */
-export async function call<T>(
-  method: Method,
-  path: ApiPath<"get"> | ApiPath<"post"> | ApiPath<"put"> | ApiPath<"patch"> | ApiPath<"delete">,
-  options: Options = {},
-): Promise<T> {
-  const headers: Record<string, string> = options.once ? { "Idempotency-Key": options.once } : {};
+export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
+  const answer = await ask(method, path, options);
+  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
+  return answer.data as T;
+}
+
+/** What is new of something that is polled: undefined where it is still what its tag stands for. */
+export async function getNew<T>(
+  path: ApiPath<"get">,
+  query: Record<string, unknown>,
+  tag: string | undefined,
+): Promise<{ data: T | undefined; tag: string | undefined; at: Date }> {
+  const answer = await ask("GET", path, { query, ...(tag ? { headers: { "If-None-Match": tag } } : {}) });
+  const { headers, status, ok } = answer.response;
+  if (!ok && status !== NOT_MODIFIED) throw toError(status, answer.error);
+  const said = Date.parse(headers.get("Date") ?? "");
+  return {
+    data: ok ? (answer.data as T) : undefined,
+    tag: headers.get("ETag") ?? undefined,
+    at: new Date(Number.isNaN(said) ? Date.now() : said),
+  };
+}
+
+const NOT_MODIFIED = 304;
+
+async function ask(method: Method, path: AnyPath, options: Options): Promise<Answer> {
+  const headers: Record<string, string> = {
+    ...options.headers,
+    ...(options.once ? { "Idempotency-Key": options.once } : {}),
+  };
   const isForm = options.body instanceof FormData;
-  let answer: { data?: unknown; error?: unknown; response: Response };
   try {
-    answer = await client.request(
+    return await client.request(
       method.toLowerCase() as "get",
       `/api/v1${path}` as never,
       {
@@ -81,8 +112,6 @@ export async function call<T>(
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Unreachable();
   }
-  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
-  return answer.data as T;
 }
 
 function toError(status: number, body: unknown): ApiError {

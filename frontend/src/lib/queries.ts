@@ -10,6 +10,7 @@ import type { ApiPath } from "../client/paths";
 import type * as T from "../client/types";
 import type { Range } from "../core/range";
 import { ApiError, call, get, patch, post, put, rememberCsrf, remove } from "./api";
+import { polled } from "./polled";
 
 /** Keys of everything that is cached: the noun first, so that a whole noun can be refreshed at once. */
 export const keys = {
@@ -258,14 +259,14 @@ export const useDiagnosis = (id: string) =>
     refetchInterval: (query) => (query.state.data?.state === "running" ? 1000 : false),
   });
 
-/** The fleet is looked at while captures come home: a quarter of a minute is as old as it gets. */
+/** The fleet is looked at while captures come home: a quarter of a minute is as old as it gets. Unchanged, it is not sent. */
 const FLEET_MS = 15_000;
 
 /** The USE grid of hosts with the label `has` (`name:value`; empty: of all). */
 export const useFleetUse = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "use", has],
-    queryFn: () => get<T.FleetUse>("/fleet/use", { has: has || undefined }),
+    queryFn: polled<T.FleetUse>("/fleet/use", { has: has || undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,
@@ -275,7 +276,7 @@ export const useFleetUse = (has: string, enabled = true) =>
 export const useFleetFindings = (has: string, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "findings", has],
-    queryFn: () => get<T.FleetFindings>("/fleet/findings", { has: has || undefined }),
+    queryFn: polled<T.FleetFindings>("/fleet/findings", { has: has || undefined }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,
@@ -292,13 +293,12 @@ export interface PeersAsked {
 export const useFleetPeers = ({ has, label, measure, within }: PeersAsked, enabled = true) =>
   useQuery({
     queryKey: [...keys.fleet, "peers", has, label, measure, within],
-    queryFn: () =>
-      get<T.FleetPeers>("/fleet/peers", {
-        has: has || undefined,
-        label: label || undefined,
-        measure: measure || undefined,
-        within_s: within,
-      }),
+    queryFn: polled<T.FleetPeers>("/fleet/peers", {
+      has: has || undefined,
+      label: label || undefined,
+      measure: measure || undefined,
+      within_s: within,
+    }),
     placeholderData: keepPreviousData,
     refetchInterval: FLEET_MS,
     enabled,

@@ -9,6 +9,7 @@ export interface PreviewBody {
   collectors?: readonly string[];
   scope?: CaptureScope;
   options?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  service?: boolean;
 }
 
 /** What a capture would run, and what it would cost, before anything is sent. */

@@ -42,9 +42,22 @@ def verdict(said: str, pins: Sequence[Cited]) -> Sentence | None:
     return None
 
 
-def waiver(reason: str) -> Sentence | None:
-    """Nobody leaves a question open without saying why."""
+def waiver(reason: str, steps: Sequence[str] = ()) -> Sentence | None:
+    """Nobody leaves a question open without saying why, and one reason cannot answer for several playbooks."""
+    if len({one.partition("/")[0] for one in steps}) > 1:
+        return Sentence("incident.waive_one_playbook")
     return Sentence("incident.waiver_needs_reason") if len(reason.strip()) < MIN_REASON else None
+
+
+def aside(hypotheses: Iterable[str]) -> Sentence | None:
+    """What a playbook still asks about a cause that somebody stands by is not set aside as a whole."""
+    named = next((one for one in hypotheses if one in {"likely", "confirmed"}), None)
+    return Sentence("incident.aside_of_cause") if named else None
+
+
+def aside_reason(reason: str) -> Sentence | None:
+    """Nobody sets a playbook aside without saying why."""
+    return Sentence("incident.aside_needs_reason") if len(reason.strip()) < MIN_REASON else None
 
 
 def decision(to: str, key: str, stand: Stand, fixes: Iterable[FixFact]) -> Sentence | None:

@@ -273,6 +273,13 @@ def test_incidents(cli: Cli, db: Database) -> None:
     assert "keep alive" in cli("incident", "verify", "1", made), "measured before it is applied"
     assert "applied" in cli("incident", "fix", now["id"], made, "--applied")
     cli("incident", "show", "7", status=REFUSED)
+    gaps = cli.json("incident", "show", "1")["gaps"]
+    assert "(waived)" in cli("incident", "waive", "1", *gaps[:2], "--reason", "nobody can look there")
+    assert "set aside: no use" in cli("incident", "aside", "1", book, "--reason", "no use here")
+    assert cli.json("incident", "show", "1")["gaps"] == []
+    assert "set aside" not in cli("incident", "aside", "1", book, "--back")
+    assert "investigating" in cli("incident", "state", "1", "investigating")
+    cli("incident", "state", "1", "resolved", status=REFUSED)
     cli("incident", "show", "seven", status=USAGE)
 
 

@@ -59,3 +59,23 @@ def test_the_proof_is_a_line():
     pin = demo._proof([{"numbers": numbers}], "book/step")
     assert pin is not None and json.loads(json.dumps(pin))["ref"]["lines"] == [7, 9]
     assert demo._proof([{"numbers": []}], "book/step") is None
+
+
+def test_what_the_cause_left_open_is_waived_by_name_and_other_playbooks_are_set_aside(monkeypatch, capsys):
+    walk = demo._Walk.__new__(demo._Walk)
+    walk.incident = {"gaps": ["ports/a", "ports/b", "osync/a", "own/1"]}
+    sent = []
+
+    def change(method, path, body):
+        sent.append((method, path, body.get("steps") or body["aside"]))
+        gone = body.get("steps") or [one for one in walk.incident["gaps"] if f"/playbooks/{one[:5]}" == path]
+        walk.incident = {"gaps": [one for one in walk.incident["gaps"] if one not in gone]}
+
+    monkeypatch.setattr(walk, "_change", change)
+    walk._leave({"key": "ports/search"})
+    assert sent == [
+        ("post", "/waivers", ["ports/a", "ports/b"]),
+        ("patch", "/playbooks/osync", True),
+        ("post", "/waivers", ["own/1"]),
+    ]
+    assert walk.incident["gaps"] == [] and "which still asked 1 steps" in capsys.readouterr().out

@@ -11,10 +11,12 @@ from culprit.core.rules.registry import RULES
 from culprit.fleet.peers import LEAST
 from culprit.fleet.queries import MOST_HOSTS
 from culprit.infra.db import Database
+from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import Evaluation, Host, Run
 from culprit.tests.support.fleet import add_hosts, add_look, add_looks, crowd
 from fastapi.testclient import TestClient
-from sqlalchemy import event
+from sqlalchemy import event, update
 from sqlalchemy.engine import Engine
 
 API = "/api/v1/fleet"
@@ -173,3 +175,67 @@ def test_five_hundred_hosts_take_as_many_queries_as_five(db: Database, as_: As) 
 @pytest.mark.parametrize("unit", sorted({unit_of(rule.measure) for rule in RULES.values()}))
 def test_every_unit_has_a_smallest_difference_that_means_anything(unit: str) -> None:
     assert LEAST[unit] > 0
+
+
+VIEWS = ("use", "findings", "peers?label=role")
+
+
+def again(client: TestClient, view: str, tag: str) -> int:
+    answer = client.get(f"{API}/{view}", headers={"If-None-Match": tag})
+    assert answer.headers["etag"] == tag or answer.status_code == 200
+    return answer.status_code
+
+
+def test_an_unchanged_fleet_is_not_sent_again(db: Database, as_: As) -> None:
+    with unit_of_work(db.sessions) as session:
+        [host, _] = add_hosts(session, ["a", "b"], [{"role": "feed"}] * 2)
+        add_look(session, host, fired={STEAL: 23.0})
+    viewer = as_("viewer")
+    tags = {view: viewer.get(f"{API}/{view}").headers["etag"] for view in VIEWS}
+    assert len(set(tags.values())) == len(VIEWS)
+    for view, tag in tags.items():
+        with counted() as asked:
+            answer = viewer.get(f"{API}/{view}", headers={"If-None-Match": f'"other", {tag}'})
+        assert (answer.status_code, answer.content) == (304, b"")
+        assert not [one for one in asked if "jsonb_array_elements" in one or "finding.rule" in one]
+        assert again(viewer, view, 'W/"older"') == 200
+
+
+@pytest.mark.parametrize("change", ["look", "spoken again", "host", "label", "retired"])
+def test_whatever_changes_it_is_sent(db: Database, as_: As, change: str) -> None:
+    with unit_of_work(db.sessions) as session:
+        [host, other] = add_hosts(session, ["a", "b"], [{"role": "feed"}] * 2)
+        run = add_look(session, host, fired={STEAL: 23.0}, minutes_ago=9)
+    viewer = as_("viewer")
+    tags = {view: viewer.get(f"{API}/{view}").headers["etag"] for view in VIEWS}
+    with unit_of_work(db.sessions) as session:
+        match change:
+            case "look":
+                add_look(session, other, quiet={STEAL: 0.0})
+            case "spoken again":
+                session.get_one(Evaluation, run).at = now()
+            case "host":
+                add_hosts(session, ["c"], [{"role": "feed"}])
+            case "label":
+                session.get_one(Host, host).labels = {"role": "ads"}
+            case "retired":
+                session.get_one(Host, other).state = "retired"
+    assert [again(viewer, view, tag) for view, tag in tags.items()] == [200] * len(VIEWS)
+
+
+def test_a_tag_says_nothing_to_who_may_see_other_hosts(db: Database, as_: As) -> None:
+    with unit_of_work(db.sessions) as session:
+        add_hosts(session, ["feed", "ads"], [{"role": "feed"}, {"role": "ads"}])
+    tag = as_("viewer").get(f"{API}/use").headers["etag"]
+    assert again(as_("scoped"), "use", tag) == 200
+
+
+def test_peers_are_compared_anew_once_a_look_is_too_old(db: Database, as_: As) -> None:
+    with unit_of_work(db.sessions) as session:
+        alike(session, [1.0] * 6, [10.0, 11.0, 10.5, 9.5, 10.2, 93.0])
+    viewer = as_("viewer")
+    tag = viewer.get(f"{API}/peers?within_s=3600").headers["etag"]
+    assert again(viewer, "peers?within_s=3600", tag) == 304
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Run).values(t1_ns=Run.t1_ns - 7200 * 10**9))
+    assert again(viewer, "peers?within_s=3600", tag) == 200

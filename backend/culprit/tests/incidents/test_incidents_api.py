@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from culprit.incidents import books
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, Capture, CauseOutcome, IncidentPlaybook
+from culprit.models import AuditEntry, Capture, CauseOutcome, IncidentPlaybook, Service
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened, verified
 from sqlalchemy import event, select
@@ -148,10 +148,10 @@ def test_from_open_to_resolved(as_, db, host):
     desk.patch(f"hypotheses/{search}", state="confirmed")
     status, key = desk.refused("PATCH", "", state="resolved")
     assert (status, key) == (409, "incident.steps_open")
-    assert desk.refused("POST", "waivers", step=f"{BOOK}/connect-slow", reason=" x ") == (
+    assert desk.refused("POST", "waivers", steps=[f"{BOOK}/connect-slow"], reason=" x ") == (
         422, "incident.waiver_needs_reason",
     )  # fmt: skip
-    desk.post("waivers", step=f"{BOOK}/connect-slow", reason="perf trace is not there")
+    desk.post("waivers", steps=[f"{BOOK}/connect-slow"], reason="perf trace is not there")
     assert desk.now["gaps"] == [] and desk.step("connect-slow")["waived"]["by"]["name"] == "oncall"
     desk.patch(state="resolved")
     assert desk.now["resolved_at"] and not desk.now["again"]
@@ -294,3 +294,25 @@ def test_the_same_questions_whatever_its_size(as_, db, config):
         counts.append(queries(desk))
         assert len(desk.now["runs"]) == hosts * captures and len(desk.step("cpu-busy")["hosts"]) == hosts
     assert counts[0] == counts[1] <= 25
+
+
+def test_the_next_step_measures_the_declared_service_along_and_says_so(as_, db, host):
+    with unit_of_work(db.sessions) as session:
+        session.add(
+            Service(
+                name="feed",
+                selector={"role": "feed"},
+                source_kind="accepts",
+                source={"port": 8080},
+            )
+        )
+    desk = opened(as_("oncall"), host)
+    step = desk.now["next"]
+    assert step["collectors"][-1] == "accepts"
+    [told] = [one for one in step["commands"] if one["why"]]
+    assert (told["collector"], told["why"]["params"]["service"]) == ("accepts", "feed")
+    desk.post("step", step=step["step"], host_id=str(host))
+    with db.sessions() as session:
+        [capture] = session.scalars(select(Capture))
+    assert [one["id"] for one in capture.collectors] == step["collectors"]
+    assert capture.collectors[-1]["options"] == {"port": "8080"}

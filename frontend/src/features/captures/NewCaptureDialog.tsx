@@ -1,4 +1,4 @@
-import { Button, MultiSelect, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, MultiSelect, NumberInput, Select, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
@@ -39,6 +39,7 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
     collectors: [...asked.with],
     scope: scopeOfText(asked.scope),
     options: {},
+    service: true,
     reason: "",
     confirm: "",
   }));
@@ -112,6 +113,15 @@ export function NewCaptureDialog({ onClose }: { onClose: () => void }) {
             onType={(confirm) => change({ confirm })}
           />
         )}
+        {(!draft.service || data?.collectors.some((one) => one.why)) && (
+          <Checkbox
+            size="xs"
+            label={t("newCapture.service")}
+            checked={draft.service}
+            onChange={(event) => change({ service: event.currentTarget.checked })}
+          />
+        )}
+        {data?.service && <p className={classes.hint}>{sentence(data.service)}</p>}
         <div className={cx(classes.preview, preview.isPlaceholderData && classes.stale)}>
           {lack ? (
             <p className={classes.hint}>{t(`newCapture.${lack}`)}</p>

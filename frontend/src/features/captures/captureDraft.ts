@@ -13,6 +13,8 @@ export interface CaptureDraft {
   collectors: readonly string[];
   scope: CaptureScope;
   options: OptionDraft;
+  /** The service that is declared for the hosts is measured too. */
+  service: boolean;
   reason: string;
   /** The name of the host, typed where a process is to be traced. */
   confirm: string;
@@ -33,6 +35,7 @@ export function previewOf(draft: CaptureDraft, chosen: readonly CollectorInfo[])
     ...(draft.plan === CUSTOM ? { collectors: draft.collectors } : {}),
     ...(draft.scope.kind === "host" ? {} : { scope: draft.scope }),
     ...(Object.keys(options).length > 0 ? { options } : {}),
+    ...(draft.service ? {} : { service: false }),
   };
 }
 

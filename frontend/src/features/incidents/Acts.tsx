@@ -1,4 +1,5 @@
 import type { Incident } from "../../client/incidents";
+import { AsideDialog } from "./Aside";
 import { EditDialog } from "./EditDialog";
 import { AppliedDialog, FixDialog } from "./FixDialog";
 import { HostsDialog } from "./HostsDialog";
@@ -20,6 +21,7 @@ export interface ActProps {
 const DIALOGS = {
   verdict: VerdictDialog,
   waive: WaiveDialog,
+  aside: AsideDialog,
   state: StateDialog,
   fix: FixDialog,
   applied: AppliedDialog,

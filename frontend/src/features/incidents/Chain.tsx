@@ -4,9 +4,11 @@ import { LOOKS, type Look, Verdict } from "../../components/Verdict";
 import { isSplit } from "../../core/chain";
 import { cx } from "../../core/cx";
 import { usePick } from "../../lib/i18n";
+import { PlayTag } from "./Aside";
 import classes from "./Chain.module.css";
 import { ChainEnd } from "./ChainEnd";
 import { HypothesisState } from "./HypothesisState";
+import { playbookOf } from "./play";
 import { SymptomFacts } from "./Symptom";
 import { branchesOf, type IncidentView, numberOf } from "./view";
 
@@ -90,7 +92,8 @@ function HypothesisHead({ incident, view, hypothesis }: Props & { hypothesis: In
         {hypothesis.refutes.length > 0 && (
           <span>{t("playbooks.against", { numbers: numbers(hypothesis.refutes) })}</span>
         )}
-        <HypothesisState incident={incident} hypothesis={hypothesis} />
+        <PlayTag playbook={playbookOf(incident, hypothesis.key)} />
+        <HypothesisState incident={incident} view={view} hypothesis={hypothesis} />
       </div>
     </div>
   );

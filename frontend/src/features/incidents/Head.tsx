@@ -6,6 +6,7 @@ import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
 import { Mark, Tag } from "../../components/Mark";
 import { cx } from "../../core/cx";
+import { PlayTag } from "./Aside";
 import { Autopilot } from "./Autopilot";
 import classes from "./Incidents.module.css";
 import { STATE_TONES } from "./states";
@@ -57,6 +58,7 @@ function PlaybookTag({ playbook }: { playbook: Incident["playbooks"][number] }) 
       <Link to="/playbooks" search={{ playbook: playbook.id } as never}>
         {title}
       </Link>
+      <PlayTag playbook={playbook} />
       {!playbook.current && (
         <Tag title={t("incidents.playbookChangedText")}>{t("incidents.playbookChanged")}</Tag>
       )}

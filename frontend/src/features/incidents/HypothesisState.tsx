@@ -6,14 +6,22 @@ import { ErrorLine } from "../../components/States";
 import { useWrite } from "../../lib/incidents";
 import classes from "./Chain.module.css";
 import { Conflict } from "./Conflict";
+import { mayBeSetAside, playbookOf } from "./play";
+import type { IncidentView } from "./view";
 
 const STATES = ["open", "refuted", "likely", "confirmed"] as const;
 
+interface Props {
+  incident: Incident;
+  view: IncidentView;
+  hypothesis: IncidentHypothesis;
+}
+
 /** What people decided about a hypothesis. The server refuses what the evidence does not carry, and says why. */
-export function HypothesisState(props: { incident: Incident; hypothesis: IncidentHypothesis }) {
-  const { incident, hypothesis } = props;
+export function HypothesisState({ incident, view, hypothesis }: Props) {
   const { t } = useTranslation();
   const write = useWrite(incident);
+  const book = playbookOf(incident, hypothesis.key);
   const word = t(`incidents.hypothesis.state.${hypothesis.state}`);
   if (!incident.may.edit) return <strong>{word}</strong>;
   return (
@@ -40,6 +48,20 @@ export function HypothesisState(props: { incident: Incident; hypothesis: Inciden
               {t(`incidents.hypothesis.to.${state}`)}
             </Menu.Item>
           ))}
+          {book && mayBeSetAside(incident, book.id) && (
+            <Menu.Item onClick={() => view.set({ act: "aside", what: book.id })}>
+              {t("incidents.aside.title")}
+            </Menu.Item>
+          )}
+          {book?.aside && (
+            <Menu.Item
+              onClick={() =>
+                write.send({ method: "PATCH", path: `/playbooks/${book.id}`, body: { aside: false } })
+              }
+            >
+              {t("incidents.aside.takeUp")}
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
       <ErrorLine error={write.error} />

@@ -221,7 +221,10 @@ function Proposed({ incident, view, next, asked }: Props & { next: NextProposal 
             <ul className={classes.commands} aria-label={t("newCapture.preview")}>
               {next.commands.map((one) => (
                 <li key={`${one.collector}${one.text}`}>
-                  <span className="dim">{names.collector(one.collector)}</span>
+                  <span className="dim">
+                    {names.collector(one.collector)}
+                    {one.why && `: ${sentence(one.why)}`}
+                  </span>
                   <CommandLine text={one.text} />
                 </li>
               ))}

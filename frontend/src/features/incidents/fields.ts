@@ -7,6 +7,7 @@ export const ACTS = [
   "",
   "verdict",
   "waive",
+  "aside",
   "state",
   "fix",
   "applied",

@@ -17,7 +17,7 @@ export function useWords(incident: Incident) {
   const pick = usePick();
   const names = useNames();
   const numberName = useNumberName();
-  const { steps, hypotheses } = incident;
+  const { steps, hypotheses, playbooks } = incident;
   return useCallback(
     (of: Sentence | null | undefined): string => {
       if (!of) return "";
@@ -44,6 +44,7 @@ export function useWords(incident: Incident) {
             })
             .join("; "),
         hypothesis: (key) => pick(hypotheses.find((one) => one.key === key)?.says) || key,
+        playbook: (id) => pick(playbooks.find((one) => one.id === id)?.title) || id,
         verdict,
         was: whole,
         to: of.key === "journal.state" ? whole : state,
@@ -75,7 +76,7 @@ export function useWords(incident: Incident) {
       );
       return sentence({ key: of.key, params }).trim();
     },
-    [steps, hypotheses, t, sentence, pick, names, numberName],
+    [steps, hypotheses, playbooks, t, sentence, pick, names, numberName],
   );
 }
 

@@ -48,6 +48,7 @@ export function PreviewTable({ preview, hosts }: { preview: Preview; hosts: read
             <tr key={one.id}>
               <td>
                 <span title={pick(info?.why)}>{pick(info?.title) || one.id}</span>
+                {one.why && <div className={classes.note}>{sentence(one.why)}</div>}
               </td>
               <td>
                 <TierTag tier={one.tier} />

@@ -2,22 +2,27 @@ import { useTranslation } from "react-i18next";
 import type { GanttBody, GanttLane, GanttSpan } from "../../client/visuals";
 import { Grid } from "../../components/Grid";
 import { milliseconds } from "../../core/format";
-import { roundTicks, shortened, wideLength } from "../../core/picture";
+import { shortened, ticksWithin, wideLength } from "../../core/picture";
+import { NS_PER_MS, toX } from "../../core/range";
 import { usePick } from "../../lib/i18n";
 import { Drawing } from "./Drawing";
 import { InkDefs, ink, Swatch, useInkId } from "./Inks";
 import { useWidth } from "./useWidth";
+import { useZoom } from "./useZoom";
 import { useSource } from "./Value";
 import classes from "./Visuals.module.css";
 
 const LANE = 24;
+/** What a lane is higher where brackets stand above its spans. */
+const ABOVE = 10;
 const BAR = 14;
 const TOP = 20;
 const LETTER = 6.7;
 
-/** One lane for each thread or CPU, its spans by class: full, hatched, dotted, striped. */
+/** One lane for each thread or CPU, its spans by class: full, hatched, dotted, striped; requests as brackets above. */
 export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   const { ref, width } = useWidth();
+  const { t } = useTranslation();
   const pick = usePick();
   const id = useInkId();
   const gutter = Math.min(
@@ -26,44 +31,69 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
   );
   const most = Math.floor((gutter - 12) / LETTER);
   const room = Math.max(60, width - gutter - 10);
-  const x = (ms: number) => gutter + (room * Math.max(0, ms)) / body.span_ms;
+  const { box, range, zoomed, all, hands, brush } = useZoom(
+    { from: 0, to: body.span_ms * NS_PER_MS },
+    { left: gutter, width: room },
+  );
+  const x = (ms: number) => gutter + toX(ms * NS_PER_MS, range, room);
+  const asks = body.lanes.some((lane) => lane.brackets.length > 0);
+  const lane = LANE + (asks ? ABOVE : 0);
+  const bottom = TOP + body.lanes.length * lane;
   const inks = new Map(body.classes.map(([name], n) => [name, n]));
-  const ticks = roundTicks(body.span_ms, width > 600 ? 8 : 4).filter((tick) => tick <= body.span_ms);
+  const ticks = ticksWithin(range.from / NS_PER_MS, range.to / NS_PER_MS, width > 600 ? 8 : 4);
   return (
     <>
       <div ref={ref} className={classes.drawing}>
-        <Drawing width={width} height={TOP + body.lanes.length * LANE + 4} label={label}>
-          <InkDefs id={id} />
-          {ticks.map((tick) => (
-            <g key={tick}>
-              <line
-                className={classes.gridline}
-                x1={x(tick)}
-                x2={x(tick)}
-                y1={TOP - 4}
-                y2={TOP + body.lanes.length * LANE}
-              />
-              <text
-                className={classes.axisText}
-                x={x(tick)}
-                y={11}
-                textAnchor={tick === 0 ? "start" : "middle"}
-              >
-                +{milliseconds(tick)}
-              </text>
+        {/* biome-ignore lint/a11y/useSemanticElements: a drawing with its own keys has no element of its own */}
+        <div ref={box} role="group" aria-label={t("visuals.zoom.hint")} className={classes.zooms} {...hands}>
+          <Drawing width={width} height={bottom + 4} label={label}>
+            <InkDefs id={id} />
+            <clipPath id={`${id}plot`}>
+              <rect x={gutter} y={0} width={room} height={bottom + 4} />
+            </clipPath>
+            {ticks.map((tick) => (
+              <g key={tick.at}>
+                <line className={classes.gridline} x1={x(tick.at)} x2={x(tick.at)} y1={TOP - 4} y2={bottom} />
+                <text
+                  className={classes.axisText}
+                  x={x(tick.at)}
+                  y={11}
+                  textAnchor={tick.at === 0 ? "start" : "middle"}
+                >
+                  +{tick.text}
+                </text>
+              </g>
+            ))}
+            {body.lanes.map((one, i) => (
+              <g key={one.id} transform={`translate(0 ${TOP + i * lane})`}>
+                <title>{pick(one.label)}</title>
+                <line className={classes.gridline} x1={gutter} x2={width} y1={lane} y2={lane} />
+                <text className={classes.name} x={gutter - 8} y={lane - 8} textAnchor="end">
+                  {shortened(pick(one.label), most)}
+                </text>
+              </g>
+            ))}
+            <g clipPath={`url(#${id}plot)`}>
+              {body.lanes.map((one, i) => (
+                <g key={one.id} transform={`translate(0 ${TOP + i * lane})`}>
+                  <Brackets lane={one} x={x} />
+                  <g transform={`translate(0 ${lane - LANE})`}>
+                    <Spans lane={one} x={x} fill={(cls) => ink(id, inks.get(cls) ?? 7)} />
+                  </g>
+                </g>
+              ))}
+              {brush && (
+                <rect
+                  className={classes.brush}
+                  x={x(brush.from / NS_PER_MS)}
+                  y={TOP - 4}
+                  width={Math.max(1, x(brush.to / NS_PER_MS) - x(brush.from / NS_PER_MS))}
+                  height={bottom - TOP + 4}
+                />
+              )}
             </g>
-          ))}
-          {body.lanes.map((lane, i) => (
-            <g key={lane.id} transform={`translate(0 ${TOP + i * LANE})`}>
-              <title>{pick(lane.label)}</title>
-              <line className={classes.gridline} x1={gutter} x2={width} y1={LANE} y2={LANE} />
-              <text className={classes.name} x={gutter - 8} y={16} textAnchor="end">
-                {shortened(pick(lane.label), most)}
-              </text>
-              <Spans lane={lane} x={x} fill={(cls) => ink(id, inks.get(cls) ?? 7)} />
-            </g>
-          ))}
-        </Drawing>
+          </Drawing>
+        </div>
       </div>
       <ul className={classes.legend}>
         {body.classes.map(([name, text], n) => (
@@ -72,14 +102,57 @@ export function GanttView({ body, label }: { body: GanttBody; label: string }) {
             {pick(text)}
           </li>
         ))}
+        <li className="dim">
+          {zoomed ? (
+            <button type="button" className={classes.zoomOut} onClick={all}>
+              {t("visuals.zoom.all")}
+            </button>
+          ) : (
+            t("visuals.zoom.hint")
+          )}
+        </li>
       </ul>
     </>
   );
 }
 
-interface SpansProps {
+interface LaneProps {
   lane: GanttLane;
   x: (ms: number) => number;
+}
+
+const BRACKET_TEXT = 46;
+
+/** Requests that a thread served, above what it did meanwhile; one whose end was not seen has no right end. */
+function Brackets({ lane, x }: LaneProps) {
+  const { t } = useTranslation();
+  const source = useSource();
+  return lane.brackets.map((one, i) => {
+    const from = x(one.at_ms);
+    const to = Math.max(from + 2, x(one.at_ms + one.ms));
+    const name = [one.label, milliseconds(one.ms), one.open ? t("visuals.stillOpen") : ""]
+      .filter(Boolean)
+      .join(" · ");
+    return (
+      <a key={i} {...source(lane.cite, one.line)} className={classes.mark}>
+        <title>{name}</title>
+        <rect className={classes.hit} x={from} y={0} width={to - from} height={ABOVE + 3} />
+        <path
+          className={classes.bracket}
+          data-open={one.open ? "" : undefined}
+          d={`M${from} ${ABOVE + 2}V3.5H${to}${one.open ? "" : `V${ABOVE + 2}`}`}
+        />
+        {to - from > BRACKET_TEXT && (
+          <text className={classes.axisText} x={from + 4} y={ABOVE + 1.5}>
+            {milliseconds(one.ms)}
+          </text>
+        )}
+      </a>
+    );
+  });
+}
+
+interface SpansProps extends LaneProps {
   fill: (cls: string) => string;
 }
 
@@ -109,7 +182,7 @@ function Spans({ lane, x, fill }: SpansProps) {
 const told = ({ label, ms, mark }: GanttSpan): string =>
   [label, milliseconds(ms), mark].filter(Boolean).join(" · ");
 
-/** The same as a table: every span with its beginning and its length. */
+/** The same as a table: every span and request with its beginning and its length. */
 export function GanttTable({ body, label }: { body: GanttBody; label: string }) {
   const { t } = useTranslation();
   const pick = usePick();
@@ -128,7 +201,14 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
       </thead>
       <tbody>
         {body.lanes.flatMap((lane) =>
-          lane.spans.map((span, i) => (
+          [
+            ...lane.brackets.map((one) => ({
+              ...one,
+              cls: "",
+              mark: one.open ? t("visuals.stillOpen") : "",
+            })),
+            ...lane.spans,
+          ].map((span, i) => (
             <tr key={`${lane.id}/${i}`}>
               <td className="mono">{pick(lane.label)}</td>
               <td className="right num">+{milliseconds(span.at_ms)}</td>
@@ -137,7 +217,7 @@ export function GanttTable({ body, label }: { body: GanttBody; label: string }) 
                   {milliseconds(span.ms)}
                 </a>
               </td>
-              <td>{kinds.get(span.cls) ?? span.cls}</td>
+              <td>{span.cls ? (kinds.get(span.cls) ?? span.cls) : t("visuals.request")}</td>
               <td className="mono">
                 {span.label} {span.mark}
               </td>

@@ -25,6 +25,20 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Bracket:
+    """What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
+
+    `open`: its end was not seen.
+    """
+
+    at_ms: float
+    ms: float
+    label: str
+    line: int
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have."""
 
@@ -32,6 +46,7 @@ class Lane:
     label: Label
     cite: Citation
     spans: tuple[Span, ...]
+    brackets: tuple[Bracket, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

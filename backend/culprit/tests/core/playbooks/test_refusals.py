@@ -7,7 +7,18 @@ from dataclasses import replace
 
 import pytest
 from culprit.core.playbooks.engine import Stand
-from culprit.core.playbooks.refusals import STATES, Cited, Facts, FixFact, change, decision, verdict, waiver
+from culprit.core.playbooks.refusals import (
+    STATES,
+    Cited,
+    Facts,
+    FixFact,
+    aside,
+    aside_reason,
+    change,
+    decision,
+    verdict,
+    waiver,
+)
 from culprit.core.rules.contract import Grade
 from culprit.kit.sentences import say
 from hypothesis import given
@@ -92,3 +103,16 @@ def test_no_way_forward_skips_a_state_and_no_way_back_is_without_a_reason(
 def test_every_pair_of_states_is_decided() -> None:
     for at, to in itertools.product(STATES, STATES):
         key(change(at, to, "because", NOTHING))
+
+
+def test_one_reason_waives_steps_of_one_playbook_only() -> None:
+    assert waiver("no tool", ["p/a", "p/b"]) is None
+    assert key(waiver("no tool", ["p/a", "q/a"])) == "incident.waive_one_playbook"
+    assert key(waiver(" ", ["p/a"])) == "incident.waiver_needs_reason"
+
+
+def test_a_playbook_of_a_cause_is_not_set_aside() -> None:
+    assert aside(["open", "refuted"]) is None and aside([]) is None
+    assert all(key(aside(["open", one])) == "incident.aside_of_cause" for one in ("likely", "confirmed"))
+    assert aside_reason("not ours") is None
+    assert key(aside_reason(" x ")) == "incident.aside_needs_reason"

@@ -44,7 +44,7 @@ CASES: dict[str, Case] = {
     "routes": {"app_metrics": "debian-12-three-routes"},
     "tcp-states": {"ss": "debian-12-faulty"},
     "thread-calls": {"perf_trace": "debian-12-threads-and-pipes"},
-    "thread-timeline": {"strace": "debian-12-threads-and-pipes"},
+    "thread-timeline": {"strace": "debian-12-http-server"},
     "wait-chain": {"strace": "debian-12-threads-and-pipes", "jstack": "debian-12-locks"},
 }
 

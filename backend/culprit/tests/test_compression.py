@@ -1,0 +1,150 @@
+"""Which answers are packed, and which are left alone."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from culprit.config import Settings
+from culprit.kit.compression import LEAST_BYTES, Compression
+from culprit.main import SECRETS
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.testclient import TestClient
+from sse_starlette import EventSourceResponse
+
+API = "/api/v1"
+#: Fields of answers that let somebody in, or that a forged request would need.
+LETS_IN = re.compile(r"csrf|token$|password|private|secret|passphrase")
+LARGE = b"0123456789abcdef" * 512
+
+
+@pytest.fixture
+def small_app(tmp_path: Path) -> TestClient:
+    """One route of each kind behind the middleware."""
+    app = FastAPI()
+    stored = tmp_path / "stored.gz"
+    stored.write_bytes(gzip.compress(LARGE * 50))
+    script = tmp_path / "app.js"
+    script.write_bytes(LARGE)
+
+    @app.get("/kind")
+    def kind(of: str, size: int = len(LARGE)) -> Response:
+        return Response(LARGE[:size], media_type=of, headers={"ETag": '"tag"'})
+
+    @app.get("/stored")
+    def download() -> FileResponse:
+        return FileResponse(stored, media_type="application/octet-stream")
+
+    @app.get("/script")
+    def asset() -> FileResponse:
+        return FileResponse(script)
+
+    @app.get("/pieces")
+    def pieces() -> StreamingResponse:
+        return StreamingResponse((LARGE for _ in range(3)), media_type="text/plain")
+
+    @app.get("/events")
+    def events() -> EventSourceResponse:
+        async def told():
+            yield {"data": "x" * 5000}
+
+        return EventSourceResponse(told())
+
+    @app.get("/packed")
+    def packed() -> Response:
+        return Response(gzip.compress(LARGE * 50), headers={"Content-Encoding": "gzip"})
+
+    @app.get("/secret/one")
+    def secret() -> Response:
+        return Response(LARGE, media_type="application/json")
+
+    app.add_middleware(Compression, never=("/secret",))
+    return TestClient(app)
+
+
+def how(answer: httpx2.Response) -> str | None:
+    return answer.headers.get("content-encoding")
+
+
+def test_large_answers_are_packed_and_say_so(small_app: TestClient) -> None:
+    answer = small_app.get("/kind", params={"of": "application/json"})
+    assert (how(answer), answer.content) == ("gzip", LARGE)
+    assert int(answer.headers["content-length"]) < len(LARGE) / 10
+    assert answer.headers["vary"] == "Accept-Encoding" and answer.headers["etag"] == 'W/"tag"'
+    pieces = small_app.get("/pieces")
+    assert (how(pieces), pieces.content) == ("gzip", LARGE * 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        (f"/kind?of=application/json&size={LEAST_BYTES - 1}", {}),
+        ("/kind?of=application/json", {"Accept-Encoding": "identity"}),
+        ("/kind?of=application/zip", {}),
+        ("/kind?of=application/octet-stream", {}),
+        ("/kind?of=text/event-stream", {}),
+        ("/kind?of=image/png", {}),
+        ("/events", {}),
+        ("/stored", {}),
+        ("/secret/one", {}),
+    ],
+)
+def test_what_is_left_as_it_is(small_app: TestClient, path: str, headers: dict[str, str]) -> None:
+    answer = small_app.get(path, headers=headers)
+    assert answer.status_code == 200 and how(answer) is None and answer.content
+
+
+def test_a_part_is_the_part_of_the_bytes_that_were_asked_for(small_app: TestClient) -> None:
+    whole = small_app.get("/script")
+    assert how(whole) == "gzip" and "accept-ranges" not in whole.headers
+    part = small_app.get("/script", headers={"Range": "bytes=4-7"})
+    assert (part.status_code, part.content, how(part)) == (206, LARGE[4:8], None)
+
+
+def test_what_was_packed_before_is_not_packed_twice(small_app: TestClient) -> None:
+    assert small_app.get("/packed").content == LARGE * 50
+
+
+def test_the_platform_packs_and_keeps_its_secrets_apart(client: TestClient, as_) -> None:
+    document = client.get("/openapi.json")
+    assert how(document) == "gzip"
+    admin = as_("admin")
+    assert how(admin.get(f"{API}/rules")) == how(admin.get(f"{API}/metric-catalogue")) == "gzip"
+    assert how(admin.get(f"{API}/me")) is None and "csrf" in admin.get(f"{API}/me").json()
+
+
+def test_no_answer_with_a_secret_is_packed(config: Settings, client: TestClient) -> None:
+    document: dict[str, Any] = client.get("/openapi.json").json()
+    shapes = document["components"]["schemas"]
+    telling = set()
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            for answer in operation["responses"].values():
+                for body in answer.get("content", {}).values():
+                    if any(LETS_IN.search(name) for name in fields(body.get("schema", {}), shapes, set())):
+                        telling.add(path)
+    assert telling, "sessions and tokens are among them"
+    assert not {path for path in telling if not any(f"{path}/".startswith(f"{one}/") for one in SECRETS)}
+
+
+def fields(schema: Any, shapes: dict[str, Any], seen: set[str]) -> set[str]:
+    """Names of all text fields of an answer, however deep."""
+    if isinstance(schema, list):
+        return {name for one in schema for name in fields(one, shapes, seen)}
+    if not isinstance(schema, dict):
+        return set()
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name:
+        if name in seen:
+            return set()
+        seen.add(name)
+        return fields(shapes[name], shapes, seen)
+    own = {
+        each for each, of in schema.get("properties", {}).items() if "boolean" not in str(of.get("type", ""))
+    }
+    return own | {each for one in schema.values() for each in fields(one, shapes, seen)}

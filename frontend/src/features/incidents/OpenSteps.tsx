@@ -1,0 +1,133 @@
+import { Button, Checkbox, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Incident } from "../../client/incidents";
+import { ErrorLine } from "../../components/States";
+import { bookOf } from "../../core/chain";
+import { usePick } from "../../lib/i18n";
+import { useWrite } from "../../lib/incidents";
+import { Conflict } from "./Conflict";
+import classes from "./Incidents.module.css";
+import { mayBeSetAside } from "./play";
+
+interface Props {
+  incident: Incident;
+  onStep?: (key: string) => void;
+}
+
+const REASON_LEAST = 3;
+
+/** What still holds up the end, by playbook: each step leads to itself; those that are ticked are waived with one reason. */
+export function OpenSteps({ incident, onStep }: Props) {
+  const { t } = useTranslation();
+  const books = [...new Set(incident.gaps.map(bookOf))];
+  return (
+    <ul className={classes.openBooks} aria-label={t("incidents.refusal.steps")}>
+      {books.map((book) => (
+        <OpenBook key={book} incident={incident} book={book} {...(onStep ? { onStep } : {})} />
+      ))}
+    </ul>
+  );
+}
+
+function OpenBook({ incident, book, onStep }: Props & { book: string }) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  const write = useWrite(incident);
+  const [reason, setReason] = useState("");
+  const [without, setWithout] = useState<readonly string[]>([]);
+  const steps = incident.gaps.filter((key) => bookOf(key) === book);
+  const chosen = steps.filter((key) => !without.includes(key));
+  const title = pick(incident.playbooks.find((one) => one.id === book)?.title) || t("incidents.ownCause");
+  const said = reason.trim();
+  const ready = said.length >= REASON_LEAST;
+  const waive = () => write.send({ method: "POST", path: "/waivers", body: { steps: chosen, reason: said } });
+  const setAside = () =>
+    write.send({ method: "PATCH", path: `/playbooks/${book}`, body: { aside: true, reason: said } });
+  return (
+    <li>
+      <h4 className={classes.openTitle}>{title}</h4>
+      <StepChoice
+        incident={incident}
+        steps={steps}
+        chosen={chosen}
+        onChange={(now) => setWithout(steps.filter((key) => !now.includes(key)))}
+        {...(onStep ? { onStep } : {})}
+      />
+      <span className={classes.waive}>
+        <TextInput
+          size="xs"
+          aria-label={t("incidents.step.waiveReasonOf", { step: title })}
+          placeholder={t("incidents.step.waiveReason")}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            if (ready && chosen.length > 0) waive();
+          }}
+        />
+        <Button
+          size="xs"
+          variant="default"
+          disabled={!ready || chosen.length === 0}
+          loading={write.pending}
+          onClick={waive}
+        >
+          {t("incidents.step.waiveCount", { count: chosen.length })}
+        </Button>
+        {mayBeSetAside(incident, book) && (
+          <Button
+            size="xs"
+            variant="default"
+            disabled={!ready}
+            loading={write.pending}
+            title={t("incidents.aside.text")}
+            onClick={setAside}
+          >
+            {t("incidents.aside.button")}
+          </Button>
+        )}
+      </span>
+      <ErrorLine error={write.error} />
+      <Conflict incident={incident} write={write} />
+    </li>
+  );
+}
+
+interface ChoiceProps extends Props {
+  steps: readonly string[];
+  chosen: readonly string[];
+  onChange: (chosen: readonly string[]) => void;
+}
+
+/** Steps by their questions, each with a tick. */
+export function StepChoice({ incident, steps, chosen, onChange, onStep }: ChoiceProps) {
+  const { t } = useTranslation();
+  const pick = usePick();
+  return (
+    <ul className={classes.openSteps}>
+      {steps.map((key) => {
+        const asks = pick(incident.steps.find((one) => one.key === key)?.asks) || key;
+        return (
+          <li key={key}>
+            <Checkbox
+              size="xs"
+              label={onStep ? undefined : asks}
+              aria-label={t("incidents.step.waiveThis", { step: asks })}
+              checked={chosen.includes(key)}
+              onChange={(event) =>
+                onChange(event.currentTarget.checked ? [...chosen, key] : chosen.filter((one) => one !== key))
+              }
+            />
+            {onStep && (
+              <Button size="compact-sm" variant="subtle" onClick={() => onStep(key)}>
+                {asks}
+              </Button>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,108 @@
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
+import { clampInto, ordered, pan, type Range, span, toTime, zoomAt } from "../../core/range";
+import { timeAct } from "../../core/timekeys";
+import { rangeField, useUrlState } from "../../lib/urlState";
+
+/** Where of a drawing its time is: pixels from its left edge, and how many. */
+export interface Plot {
+  readonly left: number;
+  readonly width: number;
+}
+
+const FIELDS = { span: rangeField };
+/** Less is a click with a hand that shook. */
+const LEAST_DRAG_PX = 4;
+const REST_MS = 250;
+
+/**
+ * Zoom of a drawing over one time axis: drag, Ctrl-wheel, Shift-wheel, and the keys of a timeline while the drawing has
+ * the focus. What is looked at stands in the address once the hand rests; times are nanoseconds since its beginning.
+ */
+export function useZoom(whole: Range, plot: Plot) {
+  const [url, setUrl] = useUrlState(FIELDS);
+  const [live, setLive] = useState<Range>();
+  const [drag, setDrag] = useState<{ from: number; to: number }>();
+  const box = useRef<HTMLDivElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const asked = live ?? url.span;
+  const range = asked && asked.from < whole.to && asked.to > whole.from ? clampInto(asked, whole) : whole;
+  const zoomed = range.from > whole.from || range.to < whole.to;
+  const go = (next: Range) => {
+    setLive(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const all = next.from <= whole.from && next.to >= whole.to;
+      setUrl({ span: all ? undefined : next });
+      setLive(undefined);
+    }, REST_MS);
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const now = useRef({ range, plot, go, whole });
+  now.current = { range, plot, go, whole };
+  const at = (clientX: number) => {
+    const { left, width } = now.current.plot;
+    return toTime(
+      clientX - (box.current?.getBoundingClientRect().left ?? 0) - left,
+      now.current.range,
+      width,
+    );
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the wheel turns is read when it turns
+  useEffect(() => {
+    const node = box.current;
+    if (!node) return;
+    const wheel = (event: WheelEvent) => {
+      const h = now.current;
+      if (event.ctrlKey || event.metaKey)
+        h.go(zoomAt(h.range, at(event.clientX), Math.exp(event.deltaY * 0.0022), h.whole));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+        h.go(pan(h.range, (event.deltaX || event.deltaY) / h.plot.width, h.whole));
+      else return;
+      event.preventDefault();
+    };
+    node.addEventListener("wheel", wheel, { passive: false });
+    return () => node.removeEventListener("wheel", wheel);
+  }, []);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const act = timeAct(event);
+    const middle = (range.from + range.to) / 2;
+    if (act?.act === "zoom") go(zoomAt(range, middle, act.factor, whole));
+    else if (act?.act === "pan") go(pan(range, act.share, whole));
+    else if (act?.act === "all" || (act?.act === "clear" && zoomed)) go(whole);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const pressed = useRef<number>(undefined);
+  const hands = {
+    tabIndex: 0,
+    onKeyDown,
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button === 0) pressed.current = event.clientX;
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const from = pressed.current;
+      if (from === undefined || (!drag && Math.abs(event.clientX - from) < LEAST_DRAG_PX)) return;
+      // Only now: a click on a mark is to reach the mark.
+      if (!drag) event.currentTarget.setPointerCapture?.(event.pointerId);
+      setDrag({ from: at(from), to: at(event.clientX) });
+    },
+    onPointerUp: () => {
+      pressed.current = undefined;
+      if (!drag) return;
+      setDrag(undefined);
+      const next = clampInto(ordered(drag.from, drag.to), whole);
+      if (span(next) > 0) go(next);
+    },
+    onPointerCancel: () => {
+      pressed.current = undefined;
+      setDrag(undefined);
+    },
+    onDoubleClick: () => go(whole),
+    // A link under the hand is not to be dragged away.
+    onDragStart: (event: { preventDefault: () => void }) => event.preventDefault(),
+  };
+  return { box, range, zoomed, all: () => go(whole), hands, brush: drag && ordered(drag.from, drag.to) };
+}
