@@ -18,7 +18,9 @@ from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
 from culprit.incidents import endpoints as incidents
 from culprit.incidents import mute_endpoints
+from culprit.killswitch import endpoints as killswitch
 from culprit.kit.problem import RESPONSES
+from culprit.notices import endpoints as notices
 from culprit.oncall import endpoints as oncall
 from culprit.playbooks import endpoints as playbooks
 from culprit.profiles import endpoints as profiles
@@ -26,6 +28,7 @@ from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.timeline import endpoints as timeline
+from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -51,6 +54,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     visuals.router,
     fleet.router,
     context.router,
+    killswitch.router,
+    triggers.router,
+    notices.router,
 )
 
 

@@ -39,8 +39,10 @@ from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
+from culprit.notices import leads
 from culprit.oncall import secret
 from culprit.services import tokens
+from culprit.triggers import secrets as trigger_secrets
 
 ADMIN = "admin"
 CLI_TOKEN = "command line of this machine"  # noqa: S105 - a name
@@ -167,6 +169,8 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
         credentials.rewrap_all(session, vault())
         tokens.rewrap_all(session, vault())
         secret.rewrap_all(session, vault())
+        leads.rewrap_all(session, vault())
+        trigger_secrets.rewrap_all(session, vault())
         host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE
     write_private(cli_file, json.dumps({"url": config.public_url, "token": token}) + "\n")

@@ -18,6 +18,8 @@ from culprit.workflows.fetch_oncall import fetch_oncall
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.run_capture import run_capture
+from culprit.workflows.send_notice import send_notice
+from culprit.workflows.tell_firing import tell_firing
 from culprit.workflows.tell_incidents import tell_incidents
 from culprit.workflows.verify_fix import advance_verification
 
@@ -34,6 +36,8 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.tell_incidents": tell_incidents,
     "culprit.advance_incident": advance_incident,
     "culprit.fetch_oncall": fetch_oncall,
+    "culprit.tell_firing": tell_firing,
+    "culprit.send_notice": send_notice,
 }
 log = structlog.get_logger("culprit.tasks")
 

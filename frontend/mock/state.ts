@@ -96,7 +96,9 @@ const MAY: Record<T.Role, string[]> = {
     "schedule.read",
     "oncall.read",
     "report.read",
+    "kill_switch.read",
     "token.own",
+    "trigger.read",
   ],
   investigator: [
     "artifact.read",
@@ -119,6 +121,9 @@ const MAY: Record<T.Role, string[]> = {
     "maintenance.manage",
     "oncall.override",
     "report.approve",
+    "channel.read",
+    "notice.read",
+    "trigger.manage",
   ],
   admin: [
     "capture.ptrace",
@@ -134,6 +139,9 @@ const MAY: Record<T.Role, string[]> = {
     "threshold.manage",
     "schedule.allow_deep",
     "oncall.manage",
+    "kill_switch.manage",
+    "channel.manage",
+    "tier.allow",
   ],
 };
 const ORDER: T.Role[] = ["viewer", "investigator", "oncall", "admin"];

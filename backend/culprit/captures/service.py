@@ -16,10 +16,12 @@ from collectors.registry import COLLECTORS
 from collectors.scope import Scope
 from culprit.auth import audit
 from culprit.auth.actor import Actor
+from culprit.auth.automation import permit_automatic
+from culprit.auth.kill_switch import permit_start
 from culprit.auth.policy import policy
 from culprit.captures import beside, queries
+from culprit.captures.calling_off import call_off
 from culprit.captures.consent import confirmed, permit_ptrace
-from culprit.captures.leases import settle_capture
 from culprit.captures.schemas import (
     CaptureCreate,
     CapturePreview,
@@ -31,7 +33,7 @@ from culprit.captures.schemas import (
 from culprit.infra.artifacts import ArtifactStore
 from culprit.infra.broker import announce
 from culprit.infra.progress import Publisher
-from culprit.kit.errors import Forbidden, Invalid, NotFound, Unavailable
+from culprit.kit.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from culprit.kit.unit_of_work import after_commit
 from culprit.models import Capture, Host, Preflight, Run, RunCollector
 
@@ -108,7 +110,8 @@ def preview(session: Session, actor: Actor, store: ArtifactStore, wanted: Captur
     try:
         _permit(actor, store, plan)
         permit_ptrace(plan.tier, hosts, "api" if actor.token_id else "manual", scope)
-    except (Forbidden, Invalid, Unavailable) as error:
+        permit_start(session, hosts)
+    except (Conflict, Forbidden, Invalid, Unavailable) as error:
         refusal = error.sentence
     return PreviewRead(
         tier=plan.tier,
@@ -189,6 +192,8 @@ def create(
     for host in hosts:
         policy(actor, f"capture.{plan.tier}", host)
     _permit(actor, store, plan)
+    permit_start(session, hosts)
+    permit_automatic(session, plan.tier, hosts, source)
     permit_ptrace(plan.tier, hosts, source, scope)
     confirmed(plan.tier, hosts, wanted.confirm)
     capture = Capture(
@@ -237,28 +242,14 @@ def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUI
         raise NotFound("capture.not_found")
     policy(actor, "capture.cancel")
     runs = queries.open_runs(session, capture.id)
-    at = func.clock_timestamp()
     for run in runs:
         policy(actor, "capture.cancel", run.host)
-        values: dict[str, Any] = {"cancel_requested_at": func.coalesce(Run.cancel_requested_at, at)}
-        if run.state == "queued":
-            values |= {"state": "cancelled", "ended_at": at, "waiting": None}
-        session.execute(
-            update(Run).where(Run.id == run.id).values(**values).execution_options(synchronize_session=False)
-        )
-        if run.state == "queued":
-            session.execute(
-                update(RunCollector)
-                .where(RunCollector.run_id == run.id)
-                .values(state="cancelled")
-                .execution_options(synchronize_session=False)
-            )
-    settle_capture(session, capture.id)
+    call_off(session, capture.id, runs)
     if runs:
         session.execute(
             update(Capture)
             .where(Capture.id == capture.id)
-            .values(cancel_requested_at=func.coalesce(Capture.cancel_requested_at, at))
+            .values(cancel_requested_at=func.coalesce(Capture.cancel_requested_at, func.clock_timestamp()))
             .execution_options(synchronize_session=False)
         )
         after_commit(session, lambda: publisher.publish(capture.id, "capture", {}))

@@ -11,7 +11,20 @@ from typing import Annotated
 
 import typer
 
-from culprit.cli import captures, demo, diagnose, files, hosts, incidents, playbooks, reports, schedules, shapes
+from culprit.cli import (
+    captures,
+    channels,
+    demo,
+    diagnose,
+    files,
+    hosts,
+    incidents,
+    playbooks,
+    reports,
+    schedules,
+    shapes,
+    triggers,
+)
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -31,6 +44,9 @@ app.add_typer(schedules.oncall, name="oncall", help="Who is on call, now and nex
 app.add_typer(
     reports.app, name="report", help="What others read of an incident: frozen, redacted, shared by link."
 )
+app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
+app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
+app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
 captures.register(app)
 files.register(app)
 diagnose.register(app)

@@ -22,7 +22,7 @@ from culprit.models import Diagnosis, Run
 TASK = "culprit.advance_diagnosis"
 
 
-def create(session: Session, actor: Actor, wanted: DiagnosisCreate) -> Diagnosis:
+def create(session: Session, actor: Actor, wanted: DiagnosisCreate, *, source: str = "manual") -> Diagnosis:
     """Stores the question and rings for its first stage. Raises NotFound, Forbidden, Invalid."""
     ids = {wanted.host_id, *wanted.twin_ids}
     hosts = queries.hosts(session, actor, ids)
@@ -46,6 +46,7 @@ def create(session: Session, actor: Actor, wanted: DiagnosisCreate) -> Diagnosis
         baseline_run_id=baseline_run_id,
         twins=[str(one) for one in dict.fromkeys(wanted.twin_ids)],
         reason=wanted.reason.strip(),
+        source=source,
         requested_by=actor.id,
     )
     session.add(diagnosis)

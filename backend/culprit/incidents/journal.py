@@ -22,7 +22,18 @@ Param = str | int | float
 CULPRIT = "Culprit"
 MAX_TOLD = 100
 #: What tells of evidence, and takes back nothing that anybody said.
-NEWS = frozenset({"answered"})
+NEWS = frozenset(
+    {
+        "alert_joined",
+        "alert_opened",
+        "answered",
+        "diagnosed",
+        "diagnosed_nothing",
+        "diagnosis_failed",
+        "kill_switch_lifted",
+        "kill_switch_pulled",
+    }
+)
 
 
 def found(session: Session, actor: Actor, incident_id: UUID) -> Incident:

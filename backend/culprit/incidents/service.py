@@ -77,12 +77,12 @@ def create(session: Session, actor: Actor, wanted: IncidentCreate) -> Incident:
     session.add(incident)
     session.flush()
     _set_hosts(session, actor, incident, [*bridge.hosts, *wanted.hosts])
-    _attach(
+    attach(
         session,
         incident,
         [*wanted.playbooks, *(one for one in bridge.playbooks if one not in wanted.playbooks)],
     )
-    _bring(session, incident, bridge)
+    bring(session, incident, bridge)
     journal.enter(session, incident, actor, "created", title=incident.title)
     audit.record(
         session, actor, "incident.create", RESOURCE, incident.id, title=incident.title, number=incident.number
@@ -90,12 +90,14 @@ def create(session: Session, actor: Actor, wanted: IncidentCreate) -> Incident:
     return incident
 
 
-def _bring(session: Session, incident: Incident, bridge: Brought) -> None:
+def bring(session: Session, incident: Incident, bridge: Brought) -> None:
     """The runs of a diagnosis, and its causes that no playbook has a hypothesis for."""
-    _link(session, incident, bridge.runs, "evidence", None)
+    link(session, incident, bridge.runs, "evidence", None)
     session.flush()
-    have = {one.cause for one in queries.hypotheses(session, incident.id)}
-    for n, cause in enumerate([one for one in bridge.causes if one not in have], start=1):
+    said = queries.hypotheses(session, incident.id)
+    have = {one.cause for one in said}
+    own = sum(one.key.startswith(f"{books.OWN}/") for one in said)
+    for n, cause in enumerate([one for one in bridge.causes if one not in have], start=own + 1):
         title = CAUSES[cause].title
         session.add(
             Hypothesis(
@@ -197,14 +199,20 @@ def _scope(given: ScopeGiven) -> dict[str, str]:
 def add_playbooks(session: Session, actor: Actor, incident_id: UUID, wanted: PlaybooksAdd) -> Incident:
     """Playbooks to go by, in the version that the catalogue has now."""
     incident = journal.claim(session, actor, incident_id, wanted.version)
-    _attach(session, incident, wanted.playbooks)
+    attach(session, incident, wanted.playbooks)
     names = ", ".join(wanted.playbooks)
     journal.enter(session, incident, actor, "playbooks", playbooks=names)
     audit.record(session, actor, "incident.playbooks", RESOURCE, incident.id, playbooks=names)
     return incident
 
 
-def _attach(session: Session, incident: Incident, names: Sequence[str]) -> None:
+def playbook_names(session: Session, incident: Incident) -> set[str]:
+    """The playbooks that an incident goes by."""
+    return {one.playbook_id for one in queries.playbooks(session, incident.id)}
+
+
+def attach(session: Session, incident: Incident, names: Sequence[str]) -> None:
+    """Playbooks with their hypotheses; one that is there already is brought up to date. Raises NotFound, Invalid."""
     have = {one.playbook_id: one for one in queries.playbooks(session, incident.id)}
     said = {one.key: one for one in queries.hypotheses(session, incident.id)}
     position = max((one.position for one in have.values()), default=-1)
@@ -250,7 +258,7 @@ def add_runs(session: Session, actor: Actor, incident_id: UUID, wanted: RunsAdd)
     hosts = {host.id for _, host in queries.hosts(session, None, incident.id)}
     new = {host for host in found.values() if host is not None} - hosts
     _set_hosts(session, actor, incident, [HostGiven(host_id=one) for one in sorted(new)])
-    _link(session, incident, list(dict.fromkeys(wanted.run_ids)), wanted.role, wanted.step)
+    link(session, incident, list(dict.fromkeys(wanted.run_ids)), wanted.role, wanted.step)
     journal.enter(session, incident, actor, "runs", count=len(found), role=wanted.role)
     audit.record(
         session,
@@ -264,9 +272,10 @@ def add_runs(session: Session, actor: Actor, incident_id: UUID, wanted: RunsAdd)
     return incident
 
 
-def _link(
+def link(
     session: Session, incident: Incident, run_ids: Collection[UUID], role: str, step: str | None
 ) -> None:
+    """Runs that an incident looks at, and as what."""
     for run_id in run_ids:
         values = {"role": role, "step": step}
         row = insert(IncidentRun).values(incident_id=incident.id, run_id=run_id, created_at=now(), **values)

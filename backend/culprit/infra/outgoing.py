@@ -26,7 +26,17 @@ TOTAL_S = 20.0
 MAX_BYTES = 8 << 20
 PIECE = 64 << 10
 Kind = Literal[
-    "url", "dns", "not_allowed", "unreachable", "tls", "timeout", "redirect", "too_large", "garbled", "status"
+    "url",
+    "dns",
+    "not_allowed",
+    "unreachable",
+    "tls",
+    "timeout",
+    "redirect",
+    "too_large",
+    "garbled",
+    "status",
+    "mail",
 ]
 
 
@@ -65,11 +75,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET. `secret` headers appear nowhere but on the wire."""
+    """One GET, or with a `body` one POST. `target` and `secret` headers may be secrets: they are only on the wire."""
 
     place: Place
-    target: str
+    target: str = field(repr=False)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
 
 
 def place_of(url: str) -> Place:
@@ -99,7 +110,7 @@ def check(place: Place, rules: Iterable[Rule]) -> str:
 def fetch(
     request: Request, rules: Iterable[Rule], *, total_s: float = TOTAL_S, limit: int = MAX_BYTES
 ) -> Reply:
-    """GET. Raises OutgoingError."""
+    """Asks once. Raises OutgoingError."""
     place = request.place
     address = check(place, rules)
     ends = time.monotonic() + total_s
@@ -152,7 +163,8 @@ def _ask(request: Request, wire: socket.socket, limit: int) -> Reply:
     )  # so that Host carries a port only where needed
     connection.sock = wire
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
-    connection.request("GET", request.target, headers=headers | dict(request.secret))
+    method = "GET" if request.body is None else "POST"
+    connection.request(method, request.target, request.body, headers=headers | dict(request.secret))
     with contextlib.closing(connection), connection.getresponse() as answer:
         if 300 <= answer.status < 400:
             raise OutgoingError("redirect", host=place.host, status=answer.status)

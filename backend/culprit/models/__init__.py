@@ -1,17 +1,20 @@
 """Every table, one file each. Import tables from here."""
 
+from culprit.models.alert import Alert
 from culprit.models.api_token import ApiToken
 from culprit.models.artifact import Artifact
 from culprit.models.audit_entry import AuditEntry
 from culprit.models.base import Base
 from culprit.models.capture import Capture
 from culprit.models.cause_outcome import CauseOutcome
+from culprit.models.channel import Channel
 from culprit.models.credential import Credential
 from culprit.models.diagnosis import Diagnosis
 from culprit.models.evaluation import Evaluation
 from culprit.models.event import Event
 from culprit.models.finding import Finding
 from culprit.models.finding_mute import FindingMute
+from culprit.models.firing import Firing
 from culprit.models.fix import Fix
 from culprit.models.host import Host
 from culprit.models.hypothesis import Hypothesis
@@ -22,11 +25,13 @@ from culprit.models.incident_participant import IncidentParticipant
 from culprit.models.incident_playbook import IncidentPlaybook
 from culprit.models.incident_run import IncidentRun
 from culprit.models.journal_entry import JournalEntry
+from culprit.models.kill_switch import KillSwitch
 from culprit.models.login_attempt import LoginAttempt
 from culprit.models.login_link import LoginLink
 from culprit.models.login_session import LoginSession
 from culprit.models.maintenance_window import MaintenanceWindow
 from culprit.models.network_rule import NetworkRule
+from culprit.models.notice import Notice
 from culprit.models.oncall_override import OncallOverride
 from culprit.models.oncall_turn import OncallTurn
 from culprit.models.pin import Pin
@@ -51,24 +56,30 @@ from culprit.models.service import Service
 from culprit.models.step_verdict import StepVerdict
 from culprit.models.step_waiver import StepWaiver
 from culprit.models.threshold import Threshold
+from culprit.models.tier_allowance import TierAllowance
+from culprit.models.trigger import Trigger
+from culprit.models.trigger_delivery import TriggerDelivery
 from culprit.models.user_account import UserAccount
 from culprit.models.verdict_pin import VerdictPin
 from culprit.models.verification import Verification
 from culprit.models.worker_state import WorkerState
 
 __all__ = [
+    "Alert",
     "ApiToken",
     "Artifact",
     "AuditEntry",
     "Base",
     "Capture",
     "CauseOutcome",
+    "Channel",
     "Credential",
     "Diagnosis",
     "Evaluation",
     "Event",
     "Finding",
     "FindingMute",
+    "Firing",
     "Fix",
     "Host",
     "Hypothesis",
@@ -79,11 +90,13 @@ __all__ = [
     "IncidentPlaybook",
     "IncidentRun",
     "JournalEntry",
+    "KillSwitch",
     "LoginAttempt",
     "LoginLink",
     "LoginSession",
     "MaintenanceWindow",
     "NetworkRule",
+    "Notice",
     "OncallOverride",
     "OncallTurn",
     "Pin",
@@ -108,6 +121,9 @@ __all__ = [
     "StepVerdict",
     "StepWaiver",
     "Threshold",
+    "TierAllowance",
+    "Trigger",
+    "TriggerDelivery",
     "UserAccount",
     "VerdictPin",
     "Verification",

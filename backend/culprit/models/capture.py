@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
 from culprit.models.run import Run
 
-CAPTURE_SOURCES = ("manual", "import", "api", "schedule")
+CAPTURE_SOURCES = ("manual", "import", "api", "schedule", "trigger")
 CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "cancelled", "expired")
 
 

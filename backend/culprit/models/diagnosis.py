@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
 
+DIAGNOSIS_SOURCES = ("manual", "trigger")
 DIAGNOSIS_STATES = ("running", "done", "failed", "cancelled")
 
 
@@ -19,11 +20,13 @@ class Diagnosis(Base):
     `scope` is what on the host is looked at, `baseline` how a baseline is chosen (`auto`, `none`, or a run),
     `twins` are ids of healthy hosts that are captured at the same time. `stages` lists, in order, the capture of
     each stage, its collectors and seconds, and which causes it was to settle. `result` is the answer as it is
-    sent (see `culprit.diagnoses.schemas`), None until there is one.
+    sent (see `culprit.diagnoses.schemas`), None until there is one. One that a trigger asked for runs no more than
+    what may run without a person (see `culprit.auth.automation`).
     """
 
     __tablename__ = "diagnosis"
     __table_args__ = (
+        one_of("source", DIAGNOSIS_SOURCES),
         one_of("state", DIAGNOSIS_STATES),
         Index(None, "host_id", "created_at"),
         Index("ix_diagnosis_running", "state", postgresql_where=text("state = 'running'")),
@@ -38,6 +41,7 @@ class Diagnosis(Base):
     baseline_run_id: Mapped[UUID | None] = mapped_column(ForeignKey("run.id", ondelete="SET NULL"))
     twins: Mapped[JsonList] = mapped_column(default=list)
     reason: Mapped[str] = mapped_column(default="")
+    source: Mapped[str] = mapped_column(default="manual", server_default="manual")
     state: Mapped[str] = mapped_column(default="running")
     stages: Mapped[JsonList] = mapped_column(default=list)
     result: Mapped[Json | None]

@@ -56,7 +56,11 @@ PRINCIPALS = ("nobody", "viewer", "investigator", "oncall", "admin")
 PUBLIC = {
     ("POST", "/session"): {"name": "x", "password": "y"},
     ("POST", "/session/link"): {"token": "x"},
+    ("POST", "/triggers/{trigger_id}/alerts"): {"title": "x"},
+    ("GET", "/pictures/{token}"): None,
 }
+# What those answer who prove nothing.
+REFUSALS = {"auth.wrong_password", "auth.link_over", "trigger.refused", "notice.no_picture"}
 FINGERPRINT = "SHA256:" + "A" * 43
 CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
 HOURLY = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
@@ -316,6 +320,26 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("POST", "/imports"): ("investigator", {"kind": "folded"}, "", False),
     ("POST", "/imports/example"): ("investigator", None, "", False),
     ("GET", "/bundle"): ("investigator", None, "", False),
+    ("GET", "/kill-switches"): ("viewer", None, "", False),
+    ("POST", "/kill-switches"): ("admin", {"kind": "label", "label": {"role": "nowhere"}}, "", False),
+    ("POST", "/kill-switches/{switch_id}/lift"): ("admin", None, "", False),
+    ("GET", "/triggers"): ("viewer", None, "", False),
+    ("POST", "/triggers"): ("oncall", {"name": "t", "kind": "generic"}, "", False),
+    ("PATCH", "/triggers/{trigger_id}"): ("oncall", {}, "", False),
+    ("DELETE", "/triggers/{trigger_id}"): ("oncall", None, "", False),
+    ("POST", "/triggers/{trigger_id}/test"): ("oncall", {"labels": {"host": "x"}}, "", False),
+    ("GET", "/alerts"): ("viewer", None, "", False),
+    ("GET", "/tier-allowances"): ("viewer", None, "", False),
+    ("POST", "/tier-allowances"): ("admin", {"label": {"role": "feed"}}, "", False),
+    ("DELETE", "/tier-allowances/{allowance_id}"): ("admin", None, "", False),
+    ("GET", "/channels"): ("oncall", None, "", False),
+    ("POST", "/channels"): ("admin", {"name": "c", "kind": "webhook", "url": "http://10.0.0.1/"}, "", False),
+    ("PATCH", "/channels/{channel_id}"): ("admin", {}, "", False),
+    ("DELETE", "/channels/{channel_id}"): ("admin", None, "", False),
+    ("POST", "/channels/{channel_id}/test"): ("admin", None, "", False),
+    ("GET", "/notices"): ("oncall", None, "", False),
+    ("POST", "/notices/{notice_id}/again"): ("admin", None, "", False),
+    ("GET", "/notices/{notice_id}/picture"): ("oncall", None, "", False),
 }
 
 
@@ -405,10 +429,10 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
                 "window": window, "rotation": rotation, "report": report, "version": version,
                 "share": share}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
-    ids |= {
-        name: str(uuid7())
-        for name in ("user", "token", "credential", "rule", "service", "threshold", "override")
-    }
+    ids |= {name: str(uuid7()) for name in (
+        "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
+        "channel", "notice",
+    )}  # fmt: skip
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)
 
@@ -488,8 +512,9 @@ def test_a_scope_hides_everything_that_hangs_on_a_host(
 
 def test_public_routes_ask_for_no_session(client: TestClient) -> None:
     for (method, path), body in PUBLIC.items():
-        answer = client.request(method, API + path, json=body)
-        assert answer.status_code == 401 and answer.json()["key"] in {"auth.wrong_password", "auth.link_over"}
+        url = API + path.replace("{trigger_id}", str(uuid7())).replace("{token}", "0" * 96)
+        answer = client.request(method, url, json=body)
+        assert answer.status_code in {401, 404} and answer.json()["key"] in REFUSALS
 
 
 def test_the_table_of_actions_is_deny_by_default() -> None:

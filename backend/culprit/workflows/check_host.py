@@ -31,7 +31,7 @@ from culprit.models import Host, Preflight
 from culprit.workflows.clocks import server_offset
 from culprit.workflows.crew import SESSION, Crew, crew
 from culprit.workflows.homecoming import Homecoming
-from culprit.workflows.orders import Refused, last_timings
+from culprit.workflows.orders import Refused, last_timings, refuse_stopped
 from culprit.workflows.session import pack_hop
 from culprit.workflows.supervise import Died, Lost, Wishes, first_connect_s, supervise
 
@@ -83,6 +83,7 @@ def _visit(
     actor = actor_by_id(session, asked)
     if asked is not None and actor is None:
         raise Refused({"key": "run.requester_gone", "params": {}})
+    refuse_stopped(session, host)
     try:
         if actor is not None:
             policy(actor, "host.check", host)

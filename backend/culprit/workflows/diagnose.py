@@ -19,6 +19,7 @@ from collectors.plans import PLANS, tier_of
 from collectors.registry import COLLECTORS
 from collectors.scope import Scope
 from culprit.auth.actor import Actor, actor_by_id
+from culprit.auth.automation import AUTOMATIC, tiers_for
 from culprit.auth.policy import allowed
 from culprit.captures import service as captures
 from culprit.captures.schemas import CaptureCreate, ScopeGiven
@@ -34,6 +35,7 @@ from culprit.core.rules.twins import differences
 from culprit.core.rules.view import View
 from culprit.findings.queries import overrides
 from culprit.infra.artifacts import ArtifactStore, artifact_store
+from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.infra.progress import publisher
 from culprit.kit.errors import CulpritError
@@ -42,6 +44,7 @@ from culprit.models import Capture, Diagnosis, Evaluation, Host, Run
 from culprit.services import queries as services
 from culprit.workflows.baselines import baseline_run
 from culprit.workflows.evaluate_run import READ, being_built
+from culprit.workflows.groups import room_for
 from culprit.workflows.measuring import measuring
 from culprit.workflows.read_view import read_view
 
@@ -64,7 +67,15 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
             _call_off(session, actor, diagnosis)
         elif diagnosis.state == "running":
             _advance(session, store, actor, diagnosis)
+        if diagnosis.state != "running" and diagnosis.source in AUTOMATIC:
+            announce(session, "culprit.tell_firing", diagnosis.id)
         return diagnosis.state
+
+
+def begin(session: Session, diagnosis: Diagnosis) -> None:
+    """The first stage of a new diagnosis at once, within the transaction that asked for it: no queue is waited for."""
+    actor = actor_by_id(session, diagnosis.requested_by)
+    _advance(session, artifact_store(), actor, diagnosis)
 
 
 def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagnosis: Diagnosis) -> None:
@@ -85,7 +96,7 @@ def _advance(session: Session, store: ArtifactStore, actor: Actor | None, diagno
             return
         view, found = _evaluated(session, store, diagnosis, runs)
         ranking = rank(found, RULES, CAUSES)
-        stage = _wanted(actor, diagnosis, ranking, found)
+        stage = _wanted(session, actor, diagnosis, ranking, found)
         if stage is not None:
             scope = diagnosis.scope or _scope_of(stage.about)
             light = {one.id: max(stage.collectors.values()) for one in PLANS[TRIAGE].collectors}
@@ -129,7 +140,7 @@ def _start(  # noqa: PLR0917
         options=options,
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
-    capture = captures.create(session, actor, store, wanted, source="manual")
+    capture = captures.create(session, actor, store, wanted, source=diagnosis.source)
     capture.diagnosis_id = diagnosis.id
     capture.collectors = [
         {**one, "seconds": min(seconds[one["id"]], COLLECTORS[one["id"]].seconds_max)}
@@ -173,11 +184,17 @@ def _scope_of(about: Subject) -> Json:
     return {}
 
 
-def _wanted(actor: Actor, diagnosis: Diagnosis, ranking: Ranking, found: list[Finding]) -> Stage | None:
+def _wanted(
+    session: Session, actor: Actor, diagnosis: Diagnosis, ranking: Ranking, found: list[Finding]
+) -> Stage | None:
     if len(diagnosis.stages) >= MAX_STAGES:
         return None
     tried = {one for stage in diagnosis.stages for one in stage["collectors"]}
-    return next_stage(ranking, found, CAUSES, tried, lambda tier: _may(actor, tier))
+    host = session.get_one(Host, diagnosis.host_id)
+    most = tiers_for(session, host, diagnosis.source)
+    if diagnosis.source in AUTOMATIC and not room_for(session, host, Tier.STANDARD):
+        most = frozenset({Tier.LIGHT})
+    return next_stage(ranking, found, CAUSES, tried, lambda tier: tier in most and _may(actor, tier))
 
 
 def _may(actor: Actor, tier: Tier) -> bool:

@@ -18,6 +18,8 @@ from collectors.plans import PlannedCollector, tier_of
 from collectors.registry import COLLECTORS
 from collectors.scope import Scope
 from culprit.auth.actor import actor_by_id
+from culprit.auth.automation import permit_automatic
+from culprit.auth.kill_switch import holding, said
 from culprit.auth.policy import policy
 from culprit.captures.consent import permit_ptrace
 from culprit.hosts.access import hops_to, rules, sudo_password
@@ -34,11 +36,12 @@ Json = dict[str, Any]
 
 
 class Refused(Exception):
-    """The run must not start; `sentence` says why."""
+    """The run must not start; `sentence` says why, `state` what becomes of it."""
 
-    def __init__(self, sentence: Json) -> None:
+    def __init__(self, sentence: Json, state: str = "failed") -> None:
         super().__init__(sentence["key"])
         self.sentence = sentence
+        self.state = state
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,6 +71,7 @@ def capture_order(session: Session, run_id: UUID) -> Order:
     host = run.host
     if host is None or host.state != "active":
         raise Refused({"key": "host.not_active", "params": {"host": host.name if host else "-"}})
+    refuse_stopped(session, host)
     if capture.source == SOURCE and (window := over_host(session, host, now())) is not None:
         raise Refused(in_maintenance(window))
     items = [PlannedCollector(one["id"], int(one["seconds"])) for one in capture.collectors]
@@ -95,6 +99,7 @@ def capture_order(session: Session, run_id: UUID) -> Order:
     except ValueError as error:
         raise Refused({"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}) from error
     try:
+        permit_automatic(session, tier, [host], capture.source)
         permit_ptrace(tier, [host], capture.source, scope)
     except CulpritError as error:
         raise Refused(error.sentence) from error
@@ -114,6 +119,14 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         scope=scope,
         max_bytes=sum(COLLECTORS[one.id].max_bytes for one in items),
     )
+
+
+def refuse_stopped(session: Session, host: Host) -> None:
+    """Raises Refused where a kill switch is pulled. What it stopped does not start by itself once it is lifted."""
+    switch = holding(session, [host])
+    if switch is not None:
+        key, params = said(session, switch)
+        raise Refused({"key": key, "params": params}, "cancelled")
 
 
 def last_timings(session: Session, host: Host) -> Json:

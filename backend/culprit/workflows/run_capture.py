@@ -15,6 +15,7 @@ from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from collectors import bundle
 from culprit.captures import leases
@@ -28,11 +29,11 @@ from culprit.infra.db import database
 from culprit.infra.forkserver import Hungup, Message
 from culprit.infra.progress import publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
-from culprit.models import Run
+from culprit.models import Host, Run
 from culprit.workflows.clocks import clock_of_session
 from culprit.workflows.crew import SESSION, Crew, crew
 from culprit.workflows.homecoming import Homecoming, adopt, commit
-from culprit.workflows.orders import Order, Refused, capture_order
+from culprit.workflows.orders import Order, Refused, capture_order, refuse_stopped
 from culprit.workflows.session import pack_hop
 from culprit.workflows.spool import Spool
 from culprit.workflows.supervise import Died, Lost, Wishes, first_connect_s, supervise
@@ -65,13 +66,14 @@ def _work(team: Crew, claim: Claim) -> str | None:
         try:
             order = capture_order(session, claim.run_id)
         except Refused as refusal:
-            leases.leave(session, claim, "failed", failure=refusal.sentence, failure_side="user")
-            after_commit(session, lambda: tell(claim))
-            return "failed"
+            return _refuse(session, claim, refusal)
     spool = Spool.of(settings().home, claim.run_id, claim.fence)
     try:
         home = _session(team, claim, order, spool)
         return _settle(claim, order, home, spool)
+    except Refused as refusal:
+        with unit_of_work(database().sessions) as session:
+            return _refuse(session, claim, refusal)
     except (Lost, Died) as error:
         log.info("run_given_up", run=str(claim.run_id), why=type(error).__name__)
         if team.stopping.is_set():
@@ -79,6 +81,13 @@ def _work(team: Crew, claim: Claim) -> str | None:
         return _hand_back(claim, order, losses=1) if isinstance(error, Died) else None
     finally:
         spool.discard()
+
+
+def _refuse(session: Session, claim: Claim, refusal: Refused) -> str | None:
+    """Nothing was sent to the host, and nothing will be."""
+    after_commit(session, lambda: tell(claim))
+    left = leases.leave(session, claim, refusal.state, failure=refusal.sentence, failure_side="user")
+    return refusal.state if left else None
 
 
 def tell(claim: Claim) -> None:
@@ -118,7 +127,10 @@ def _session(team: Crew, claim: Claim, order: Order, spool: Spool) -> Homecoming
 
 
 def _command(claim: Claim, order: Order, limits: Waits) -> Message:
-    """The command for the host; what is sent is written down first, word for word."""
+    """The command for the host; what is sent is written down first, word for word.
+
+    The login may have taken a while: whether anything may start at all is asked once more. Raises Refused.
+    """
     bounds = bundle.Limits(
         run=str(claim.run_id), silence_s=round(limits.runner_silence_s), deadline_s=round(limits.deadline_s)
     )
@@ -136,6 +148,9 @@ def _command(claim: Claim, order: Order, limits: Waits) -> Message:
         "attempt": claim.attempt,
     }
     with unit_of_work(database().sessions) as session:
+        host = session.get(Host, order.host_id)
+        if host is not None:
+            refuse_stopped(session, host)
         if leases.renew(session, claim, spec=spec) is None:
             raise Lost
     return {

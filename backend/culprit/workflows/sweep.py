@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Select, and_, func, or_, select, update
+from sqlalchemy import Select, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from collectors.plans import tier_of
@@ -27,15 +27,19 @@ from culprit.infra.db import Database
 from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
 from culprit.models import (
+    Alert,
     Capture,
     Diagnosis,
     Evaluation,
+    Firing,
     Incident,
     IncidentRun,
+    Notice,
     Preflight,
     Rotation,
     Run,
     RunCollector,
+    TriggerDelivery,
     Verification,
 )
 from culprit.workflows import builds
@@ -47,6 +51,7 @@ READ_AGAIN = timedelta(seconds=120)
 EVALUATE_AFTER = timedelta(seconds=5)
 EVALUATE_WITHIN = timedelta(days=1)
 QUEUE_LIMIT = timedelta(hours=1)
+KEEP_ALERTS = timedelta(days=90)
 CHECK_LIMIT = timedelta(minutes=10)
 Json = dict[str, Any]
 log = structlog.get_logger("culprit.sweep")
@@ -61,6 +66,7 @@ def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
     with unit_of_work(db.sessions) as session:
         expire_waiting(session, publisher)
         fail_stuck_checks(session)
+        forget_old(session)
     with db.sessions() as session:
         waiting = doorbells(session)
     ring(redis, waiting)
@@ -147,6 +153,19 @@ def fail_stuck_checks(session: Session) -> None:
     )
 
 
+def forget_old(session: Session) -> None:
+    """Requests that triggers could not be sent again by now, and alerts and messages that nobody looks for any more."""
+    session.execute(delete(TriggerDelivery).where(TriggerDelivery.until < _now()))
+    old = select(Alert.id).where(Alert.last_at < _now() - KEEP_ALERTS).limit(BATCH)
+    session.execute(delete(Alert).where(Alert.id.in_(old)).execution_options(synchronize_session=False))
+    said = (
+        select(Notice.id)
+        .where(Notice.state != "queued", Notice.created_at < _now() - KEEP_ALERTS)
+        .limit(BATCH)
+    )
+    session.execute(delete(Notice).where(Notice.id.in_(said)).execution_options(synchronize_session=False))
+
+
 def _update(session: Session, run_id: UUID, **values: Any) -> None:
     session.execute(
         update(Run).where(Run.id == run_id).values(**values).execution_options(synchronize_session=False)
@@ -178,6 +197,12 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
             Incident.autopilot["state"].astext == "running"
         ),
         "culprit.fetch_oncall": select(Rotation.id).where(Rotation.fetch_after <= _now()),
+        "culprit.tell_firing": select(Firing.diagnosis_id)
+        .join(Diagnosis, Diagnosis.id == Firing.diagnosis_id)
+        .where(Firing.told_at.is_(None), Diagnosis.state != "running"),
+        "culprit.send_notice": select(Notice.id)
+        .where(Notice.state == "queued", Notice.not_before <= _now())
+        .order_by(Notice.not_before),
     }
     for what, name in builds.TASKS.items():
         abandoned = and_(what.state == "running", what.started_at < _now() - builds.STALE_AFTER)

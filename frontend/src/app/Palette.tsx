@@ -5,6 +5,7 @@ import { createSpotlight, Spotlight } from "@mantine/spotlight";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
+  BellRing,
   BookOpen,
   Boxes,
   CalendarClock,
@@ -191,6 +192,7 @@ function useCommands(): Command[] {
   add("playbooks", t("nav.playbooks"), <BookOpen size={SIZE} />, () => void navigate({ to: "/playbooks" }));
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
+  add("triggers", t("nav.triggers"), <BellRing size={SIZE} />, () => void navigate({ to: "/triggers" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add(
     "schedules",

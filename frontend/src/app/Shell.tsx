@@ -10,6 +10,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  BellRing,
   BookOpen,
   Boxes,
   CalendarClock,
@@ -18,6 +19,7 @@ import {
   Flame,
   Grid3x3,
   Moon,
+  OctagonX,
   Ruler,
   Search as SearchIcon,
   Server,
@@ -31,6 +33,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
 import { BlockSkeleton, ErrorState } from "../components/States";
+import { KillSwitchBand } from "../features/killswitch/KillSwitchBand";
 import { ApiError, remove } from "../lib/api";
 import { setLocale, useLocale } from "../lib/i18n";
 import { setPrefs, usePrefs } from "../lib/prefs";
@@ -41,6 +44,10 @@ import classes from "./Shell.module.css";
 
 const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
 const Shortcuts = lazy(() => import("./Shortcuts").then((m) => ({ default: m.Shortcuts })));
+
+const KillSwitchDialog = lazy(() =>
+  import("../features/killswitch/KillSwitchDialog").then((m) => ({ default: m.KillSwitchDialog })),
+);
 
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
 
@@ -53,6 +60,7 @@ const PLACES = [
   { to: "/captures", key: "nav.captures", icon: Camera },
   { to: "/schedules", key: "nav.schedules", icon: CalendarClock },
   { to: "/profiles", key: "nav.profiles", icon: Flame },
+  { to: "/triggers", key: "nav.triggers", icon: BellRing },
   { to: "/playbooks", key: "nav.playbooks", icon: BookOpen },
   { to: "/rules", key: "nav.rules", icon: Ruler },
   { to: "/settings", key: "nav.settings", icon: Settings },
@@ -117,6 +125,7 @@ export function Shell() {
         </UnstyledButton>
         <div className={classes.tools}>
           {me.data && <OnCallNow />}
+          <KillSwitchButton />
           <ZoneToggle />
           <LanguageToggle />
           <SchemeToggle />
@@ -132,6 +141,7 @@ export function Shell() {
           <Account />
         </div>
       </header>
+      {me.data && <KillSwitchBand />}
       {me.error && !needsLogin ? (
         <main id="main">
           <h1 className="visually-hidden">Culprit</h1>
@@ -150,6 +160,24 @@ export function Shell() {
         {sheet && <Shortcuts onClose={() => setSheet(false)} />}
       </Suspense>
     </div>
+  );
+}
+
+/** For those who may stop everything: always at hand, on every screen. */
+function KillSwitchButton() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const [open, setOpen] = useState(false);
+  if (!may("kill_switch.manage")) return null;
+  return (
+    <>
+      <Tooltip label={t("nav.killSwitch")}>
+        <ActionIcon onClick={() => setOpen(true)} aria-label={t("nav.killSwitch")}>
+          <OctagonX size={16} />
+        </ActionIcon>
+      </Tooltip>
+      <Suspense>{open && <KillSwitchDialog onClose={() => setOpen(false)} />}</Suspense>
+    </>
   );
 }
 

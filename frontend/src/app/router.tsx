@@ -99,6 +99,7 @@ const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage
 const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
 const schedules = screen("/schedules", () => import("../features/schedules/SchedulesPage"), "SchedulesPage");
 const oncall = screen("/oncall", () => import("../features/oncall/OnCallPage"), "OnCallPage");
+const triggers = screen("/triggers", () => import("../features/triggers/TriggersPage"), "TriggersPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
 const settingsPart = screen(
   "/settings/$part",
@@ -138,6 +139,7 @@ const routeTree = root.addChildren([
     services,
     schedules,
     oncall,
+    triggers,
     settings,
     settingsPart,
     nowhere,

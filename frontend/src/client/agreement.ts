@@ -5,6 +5,7 @@
 import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
+import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
 type Theirs = components["schemas"];
@@ -158,4 +159,11 @@ export type Agreed = [
   None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
   None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
   None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
+  None<Missing<Triggers.Trigger, Theirs["TriggerRead"]>>,
+  None<Missing<Triggers.TriggerTested, Theirs["TriggerTested"]>>,
+  None<Missing<Triggers.Alert, Theirs["AlertRead"]>>,
+  None<Missing<Triggers.TierAllowance, Theirs["AllowanceRead"]>>,
+  None<Missing<Triggers.Channel, Theirs["ChannelRead"]>>,
+  None<Missing<Triggers.Notice, Theirs["NoticeRead"]>>,
+  None<Missing<Triggers.KillSwitch, Theirs["KillSwitchRead"]>>,
 ];

@@ -315,7 +315,7 @@ export interface Capture {
   scope?: CaptureScope;
   state: RunState;
   reason: string;
-  source: "manual" | "import" | "api";
+  source: "manual" | "import" | "api" | "trigger";
   requested_by: Named | null;
   created_at: string;
   ended_at: string | null;

@@ -19,10 +19,11 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 @dataclass
 class Web:
-    """A server on loopback; `asked` holds (path with query, Authorization) of each request."""
+    """A server on loopback; `asked` holds (path with query, Authorization) of each request, `posted` bodies with headers."""
 
     port: int
     asked: list[tuple[str, str | None]] = field(default_factory=list)
+    posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -58,6 +59,11 @@ def web(answer: Answer) -> Iterator[Web]:
                 answer(self)
             except OSError:
                 pass  # who asked has hung up
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            made.posted.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            self.do_GET()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,0 +1,1 @@
+"""Messages about what was found, before they are told in a language, and their picture. Pure."""

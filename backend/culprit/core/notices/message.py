@@ -1,0 +1,174 @@
+"""A message: the cause, three numbers that prove it, and a picture. Told in a language when it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from culprit.core.notices.chart import Chart
+
+Json = dict[str, Any]
+Both = Mapping[str, str]
+NUMBERS = 3
+Outcome = Literal["named", "nothing", "failed", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its unit, what it was held against, and what it is about. `title` is in both languages."""
+
+    title: Both
+    value: float
+    unit: str
+    op: str
+    threshold: float
+    about: str = ""
+    baseline: float | None = None
+    measure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is told. `cause`, `fix` and `doubt` are in both languages; `failure` is a sentence.
+
+    `paths` are addresses below the platform's own: of the incident, of the diagnosis. `more` counts further causes.
+    """
+
+    outcome: Outcome
+    host: str
+    service: str = ""
+    alert: str = ""
+    trigger: str = ""
+    alerts: int = 0
+    cause: Both | None = None
+    cause_id: str = ""
+    confidence: str = ""
+    fix: Both | None = None
+    more: int = 0
+    figures: tuple[Figure, ...] = ()
+    peers: tuple[str, ...] = ()
+    failure: Json | None = None
+    incident: int | None = None
+    diagnosis: int | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    chart: Chart | None = None
+
+    def as_json(self) -> Json:
+        """As it is stored."""
+        return asdict(self)
+
+    @staticmethod
+    def of(kept: Mapping[str, Any]) -> Message:
+        """Out of what was stored."""
+        chart = kept.get("chart")
+        return Message(
+            **{
+                **kept,
+                "figures": tuple(Figure(**one) for one in kept.get("figures", ())),
+                "peers": tuple(kept.get("peers", ())),
+                "chart": Chart.of(chart) if chart else None,
+            }
+        )
+
+
+def figures(result: Mapping[str, Any], titles: Mapping[str, Both]) -> list[Figure]:
+    """The numbers of a diagnosis, the most telling first, three at most and none twice.
+
+    Those of the first cause, then of the others, then what stood out beside them without being evidence.
+    """
+    found: dict[tuple[str, str], Figure] = {}
+    for one in _told(result):
+        kept = _figure(one, titles)
+        if kept is not None:
+            found.setdefault((kept.measure, kept.about), kept)
+    return list(found.values())[:NUMBERS]
+
+
+def _told(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    for cause in result.get("causes", ()):
+        yield from cause.get("evidence", ())
+    for group in ("inconclusive", "context"):
+        for finding in result.get(group, ()):
+            for number in finding.get("numbers", ())[:1]:
+                yield {
+                    **number,
+                    "metric": number.get("measure"),
+                    "finding": finding.get("rule"),
+                    "subject": finding.get("subject", {}),
+                }
+
+
+def _figure(one: Mapping[str, Any], titles: Mapping[str, Both]) -> Figure | None:
+    try:
+        rule, measure = str(one["finding"]), str(one["metric"])
+        value, threshold = float(one["value"]), float(one["threshold"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    baseline = one.get("baseline")
+    return Figure(
+        title=dict(titles.get(rule, {"en": rule, "zh": rule})),
+        value=value,
+        unit=str(one.get("unit") or ""),
+        op=str(one.get("op") or ""),
+        threshold=threshold,
+        about=about(one.get("subject") or {}),
+        baseline=float(baseline) if isinstance(baseline, int | float) else None,
+        measure=measure,
+    )
+
+
+def about(subject: Mapping[str, Any], most: int = 60) -> str:
+    """What a number is about, in one short line."""
+    said = " ".join(f"{name}={value}" for name, value in subject.items())
+    return said if len(said) <= most else said[: most - 1] + "…"
+
+
+def short(value: float) -> str:
+    """Four digits, as people read numbers: 44.1, 12,911, 0.0021."""
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is unlike itself
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+SIGNS: Mapping[str, str] = {">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
+#: Units as they stand behind a number; those that are left out stand as they are stored.
+UNITS: Mapping[str, str] = {
+    "pct": "%",
+    "per_s": "/s",
+    "count": "",
+    "ratio": "",
+    "bytes_per_s": "B/s",
+    "bytes": "B",
+}
+
+
+def figure(one: Figure) -> str:
+    """A number with its unit beside its threshold: `44.1 ms > 3 ms`."""
+    unit = f" {shown}" if (shown := unit_of(one.unit)) else ""
+    sign = SIGNS.get(one.op, one.op)
+    against = f" {sign} {short(one.threshold)}{unit}" if sign else ""
+    return f"{short(one.value)}{unit}{against}"
+
+
+def unit_of(unit: str) -> str:
+    """A unit as people write it."""
+    return UNITS.get(unit, unit)
+
+
+def sparkline(values: Sequence[float | None], width: int = 40) -> str:
+    """A row of blocks for places that show no picture; a gap is a space and never the lowest block."""
+    known = [one for one in values if one is not None]
+    if not known:
+        return ""
+    low, high = min(0.0, *known), max(known)
+    step = max(1, -(-len(values) // width))
+    cells = []
+    for at in range(0, len(values), step):
+        here = [one for one in values[at : at + step] if one is not None]
+        level = round((max(here) - low) / (high - low) * 7) if here and high > low else 0
+        cells.append("▁▂▃▄▅▆▇█"[level] if here else " ")
+    return "".join(cells)

@@ -1,0 +1,1 @@
+"""Kill switches: nothing starts where one is pulled."""

@@ -1,0 +1,1 @@
+"""Messages to channels: signed webhooks, Slack-compatible places, e-mail."""

@@ -1,0 +1,184 @@
+import { Button, Checkbox, MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { type Channel, TRIGGER_KINDS, type Trigger, type TriggerKind } from "../../client/triggers";
+import { CommandLine } from "../../components/Copy";
+import { Dialog } from "../../components/Dialog";
+import { SecretField } from "../../components/SecretField";
+import { ErrorLine } from "../../components/States";
+import { patch, post, remove, useAction } from "../../lib/queries";
+import { ALERTS, TRIGGERS } from "./data";
+import { curlOf } from "./examples";
+import { TryTrigger } from "./TryTrigger";
+import { bodyOf, draftOf, type TriggerDraft } from "./triggerDraft";
+import classes from "./triggers.module.css";
+
+interface Props {
+  trigger?: Trigger;
+  channels: readonly Channel[];
+  onClose: () => void;
+}
+
+/** Makes a trigger or changes one; shows how to send to it, and what an alert would lead to now. */
+export function TriggerDialog({ trigger, channels, onClose }: Props) {
+  const { t } = useTranslation();
+  const [made, setMade] = useState<Trigger | undefined>(trigger);
+  const [draft, setDraft] = useState<TriggerDraft>(() => draftOf(trigger));
+  const [sure, setSure] = useState(false);
+  const [once] = useState(() => crypto.randomUUID());
+  const change = (some: Partial<TriggerDraft>) => setDraft((before) => ({ ...before, ...some }));
+  const save = useAction(
+    async () =>
+      setMade(
+        made
+          ? await patch<Trigger>(`/triggers/${made.id}`, bodyOf(draft, true))
+          : await post<Trigger>("/triggers", bodyOf(draft), once),
+      ),
+    [TRIGGERS],
+  );
+  const renew = useAction(
+    async (id: string) => setMade(await patch<Trigger>(`/triggers/${id}`, { new_secret: true })),
+    [TRIGGERS],
+  );
+  const drop = useAction((id: string) => remove(`/triggers/${id}`), [TRIGGERS, ALERTS], onClose);
+  return (
+    <Dialog
+      onClose={onClose}
+      size="lg"
+      title={made ? t("triggers.editTitle", { name: made.name }) : t("triggers.add")}
+    >
+      <form
+        className={classes.stack}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (draft.name.trim()) save.mutate(undefined);
+        }}
+      >
+        <div className={classes.row}>
+          <TextInput
+            label={t("triggers.name")}
+            value={draft.name}
+            maxLength={64}
+            onChange={(event) => change({ name: event.currentTarget.value })}
+            data-autofocus
+          />
+          <Select
+            label={t("triggers.kind")}
+            data={TRIGGER_KINDS.map((value) => ({ value, label: t(`triggers.kinds.${value}`) }))}
+            value={draft.kind}
+            disabled={made !== undefined}
+            allowDeselect={false}
+            onChange={(kind) => kind && change({ kind: kind as TriggerKind })}
+          />
+          <Select
+            label={t("triggers.proof")}
+            data={(["token", "hmac"] as const).map((value) => ({
+              value,
+              label: t(`triggers.proofs.${value}`),
+            }))}
+            value={draft.proof}
+            disabled={made !== undefined}
+            allowDeselect={false}
+            onChange={(proof) => proof && change({ proof: proof as "token" | "hmac" })}
+          />
+        </div>
+        {!made && draft.proof === "hmac" && (
+          <SecretField
+            label={t("triggers.secret")}
+            description={t("triggers.secretText")}
+            value={draft.secret}
+            onChange={(event) => change({ secret: event.currentTarget.value })}
+          />
+        )}
+        <div className={classes.row}>
+          <NumberInput
+            label={t("triggers.seconds")}
+            min={5}
+            max={60}
+            value={draft.seconds}
+            onChange={(seconds) => change({ seconds })}
+          />
+          <NumberInput
+            label={t("triggers.peers")}
+            min={0}
+            max={5}
+            value={draft.peers}
+            onChange={(peers) => change({ peers })}
+          />
+          <NumberInput
+            label={t("triggers.cooldown")}
+            min={1}
+            max={1440}
+            value={draft.cooldownMin}
+            onChange={(cooldownMin) => change({ cooldownMin })}
+          />
+          <NumberInput
+            label={t("triggers.severity")}
+            min={1}
+            max={4}
+            value={draft.severity}
+            onChange={(severity) => change({ severity })}
+          />
+        </div>
+        <TagsInput
+          label={t("triggers.hostLabels")}
+          description={t("triggers.hostLabelsText")}
+          placeholder="instance"
+          value={draft.hostLabels}
+          onChange={(hostLabels) => change({ hostLabels })}
+        />
+        <MultiSelect
+          label={t("triggers.told")}
+          data={channels.map((one) => ({ value: one.id, label: one.name }))}
+          value={draft.channels}
+          onChange={(chosen) => change({ channels: chosen })}
+        />
+        <Checkbox
+          label={t("triggers.enabled")}
+          checked={draft.enabled}
+          onChange={(event) => change({ enabled: event.currentTarget.checked })}
+        />
+        <p className="dim">{t("triggers.owned")}</p>
+        <ErrorLine error={save.error ?? renew.error ?? drop.error} />
+        <div className={classes.buttons}>
+          <Button type="submit" loading={save.isPending} disabled={!draft.name.trim()}>
+            {made ? t("action.save") : t("triggers.add")}
+          </Button>
+          <Button variant="default" onClick={onClose}>
+            {t("action.close")}
+          </Button>
+          {made && (
+            <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate(made.id)}>
+              {t("triggers.renew")}
+            </Button>
+          )}
+          {made && (
+            <Button
+              className={classes.apart ?? ""}
+              variant={sure ? "filled" : "default"}
+              color="red"
+              loading={drop.isPending}
+              onClick={() => (sure ? drop.mutate(made.id) : setSure(true))}
+            >
+              {t(sure ? "services.removeSure" : "services.remove")}
+            </Button>
+          )}
+        </div>
+      </form>
+      {made && <HowToSend trigger={made} />}
+      {made && <TryTrigger trigger={made} />}
+    </Dialog>
+  );
+}
+
+function HowToSend({ trigger }: { trigger: Trigger }) {
+  const { t } = useTranslation();
+  return (
+    <section className={classes.once} role="status" aria-label={t("triggers.howTo")}>
+      <p>{trigger.secret ? t("triggers.toldOnce") : t("triggers.howTo")}</p>
+      {trigger.secret && <CommandLine text={trigger.secret} />}
+      <CommandLine text={`${location.origin}${trigger.path}`} />
+      <CommandLine text={curlOf(trigger, location.origin, trigger.secret || "…")} />
+    </section>
+  );
+}
