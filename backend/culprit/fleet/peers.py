@@ -42,6 +42,8 @@ LEAST: Mapping[str, float] = {
     "pct": 1.0,
     "bool": 0.5,
     "count": 0.1,
+    "ratio": 0.1,
+    "s": 0.05,
     "ms": 0.5,
     "us": 20.0,
     "per_s": 1.0,

@@ -7,9 +7,9 @@ from typing import Any
 
 from collectors.contract import Sentence
 from culprit.core import primary, verification_form
-from culprit.core.cohort import Differential, Pair, differential, pooled
+from culprit.core.cohort import Differential, HostChange, Pair, differential, pooled
 from culprit.core.verification_form import Drawn
-from culprit.core.verify import DEFAULT_BAR, Window, judge, none
+from culprit.core.verify import DEFAULT_BAR, Judged, Window, judge, none
 from culprit.models import Run
 from culprit.workflows.verify_sides import Asked, Sides
 
@@ -44,6 +44,20 @@ def judged(
         divisible=primary.divisible(what.read),
         control=peers,
     )
+    return _told(what, sides, verdict, bar, drawn, by_host=[(before, after)])
+
+
+def _told(
+    what: Asked,
+    sides: Sides,
+    verdict: Judged,
+    bar: float,
+    drawn: Sequence[Drawn],
+    *,
+    by_host: Sequence[tuple[Sequence[Run], Sequence[Run]]],
+    hosts: Sequence[HostChange] = (),
+) -> Json:
+    """The verdict in its stored form; none where the load was not measured in one way throughout."""
     if verification_form.load_kind(drawn) == "mixed" and verdict.outcome != "no_conclusion":
         verdict = none("mixed_load", verdict.load_change)
     return verification_form.result(
@@ -53,7 +67,8 @@ def judged(
         bar,
         drawn,
         notes=_notes(drawn),
-        differential=_functions(sides, [(before, after)]),
+        hosts=hosts,
+        differential=_functions(sides, by_host),
     )
 
 
@@ -94,16 +109,4 @@ def _cohort(what: Asked, sides: Sides, before: Sequence[Run], after: Sequence[Ru
         pairs.append(Pair(sides.name(host), was, now))
         by_host.append((mine[0], mine[1]))
     found = pooled(pairs, what.better, bar=bar, divisible=primary.divisible(what.read))
-    verdict = found.judged
-    if verification_form.load_kind(drawn) == "mixed" and verdict.outcome != "no_conclusion":
-        verdict = none("mixed_load", verdict.load_change)
-    return verification_form.result(
-        verdict,
-        what.read,
-        what.better,
-        bar,
-        drawn,
-        notes=_notes(drawn),
-        hosts=found.hosts,
-        differential=_functions(sides, by_host),
-    )
+    return _told(what, sides, found.judged, bar, drawn, by_host=by_host, hosts=found.hosts)

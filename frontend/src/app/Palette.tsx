@@ -25,7 +25,7 @@ import {
   Stethoscope,
   SunMoon,
 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Capture, Host, List } from "../client/types";
 import { useOpenDialog } from "../lib/dialogs";
@@ -76,13 +76,28 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const foundIncidents = incidents
     .filter((one) => `#${one.number} ${one.title}`.toLowerCase().includes(needle))
     .slice(0, 5);
-  const foundHosts = needle ? (hosts.data?.items ?? []) : [];
+  // What is shown while the answer is on its way belongs to the letters typed before.
+  const settled = q === query.trim() && !hosts.isPlaceholderData && !hosts.isFetching;
+  const [entered, setEntered] = useState(false);
+  const foundHosts = needle
+    ? (hosts.data?.items ?? []).filter((host) => settled || host.name.toLowerCase().includes(needle))
+    : [];
+  useEffect(() => {
+    if (!entered || !settled) return;
+    setEntered(false);
+    // Enter takes what stands first.
+    const list = document.getElementById(store.getState().listId);
+    list?.querySelector<HTMLElement>("[data-action]")?.click();
+  }, [entered, settled, store]);
   return (
     <Spotlight.Root
       store={store}
       onSpotlightClose={onClose}
       query={query}
-      onQueryChange={setQuery}
+      onQueryChange={(typed) => {
+        setEntered(false);
+        setQuery(typed);
+      }}
       scrollable
       maxHeight={420}
       lockScroll={false}
@@ -93,11 +108,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <Spotlight.Search
         data-autofocus
         onKeyDown={(event) => {
-          // Without a choice by arrow, Enter takes what stands first; a half-typed Chinese word is not an answer.
+          // A choice by arrow is the palette's own; a half-typed Chinese word is not an answer.
           if (event.key !== "Enter" || event.nativeEvent.isComposing || store.getState().selected >= 0)
             return;
-          const list = document.getElementById(store.getState().listId);
-          list?.querySelector<HTMLElement>("[data-action]")?.click();
+          setEntered(true);
         }}
         placeholder={t("palette.placeholder")}
         aria-label={t("nav.palette")}

@@ -66,7 +66,7 @@ describe("the grid of resources", () => {
       "href",
       expect.stringContaining("rule=F-SCHED-RUNQ"),
     );
-    expect(within(grid).getByText(/3 fired of 4 rules that had their data, of \d+/)).toBeVisible();
+    expect(within(grid).getByText(/3 fired of \d+ rules that had their data, of \d+/)).toBeVisible();
     expect(within(grid).getByRole("link", { name: /F-SCHED-RUNQ 3: open/ })).toHaveAttribute(
       "href",
       expect.stringMatching(/\/artifacts\/cpu_stat\?.*line=\d+/),
