@@ -22,7 +22,9 @@ from culprit.reports import public as reports
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
 #: Where answers hold what lets somebody in; a test looks for those that are missing here.
-SECRETS = ("/api/v1/me", "/api/v1/session", "/api/v1/users", "/api/v1/tokens")
+SECRETS = (
+    "/api/v1/me", "/api/v1/session", "/api/v1/users", "/api/v1/tokens", "/api/v1/channels", "/api/v1/triggers",
+)  # fmt: skip
 DESCRIPTION = (
     "Log in with a session cookie (and its CSRF token in X-CSRF-Token), or send an API token as "
     "'Authorization: Bearer culprit_…'. Errors are application/problem+json; lists are pages by cursor; "
