@@ -98,6 +98,23 @@ def place_of(url: str) -> Place:
     return Place("https" if secure else "http", host, port or (443 if secure else 80), parts.path.rstrip("/"))
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The server that may be shown, and the rest, path and query, which is a secret where it lets somebody in."""
+
+    place: Place
+    target: str = field(repr=False)
+
+
+def address_of(url: str) -> Address:
+    """A whole address taken apart, its query included. Raises OutgoingError `url`."""
+    base, question, query = url.partition("?")
+    place = place_of(base)
+    if "#" in query or not query.isascii() or not query.isprintable() or set(query) & set(" \\<>\"'`"):
+        raise OutgoingError("url")
+    return Address(place, (urlsplit(base).path or "/") + question + query)
+
+
 def check(place: Place, rules: Iterable[Rule]) -> str:
     """The one address to dial for a place. Raises OutgoingError `dns` or `not_allowed`."""
     try:

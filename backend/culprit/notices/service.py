@@ -20,7 +20,7 @@ from culprit.core.notices.chart import Chart
 from culprit.core.notices.message import Figure, Message
 from culprit.infra.broker import announce
 from culprit.infra.mail import MailServer
-from culprit.infra.outgoing import OutgoingError, check, place_of
+from culprit.infra.outgoing import OutgoingError, address_of, check
 from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
@@ -77,7 +77,7 @@ def _lead(session: Session, row: Channel, body: ChannelCreate) -> tuple[Lead, st
             return Lead(mail=server, sender=given.sender, to=tuple(given.to)), None
         assert body.url is not None
         url = body.url.get_secret_value().strip()
-        place = place_of(url)
+        place = address_of(url).place
         check(place, queries.rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]

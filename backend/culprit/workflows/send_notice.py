@@ -21,7 +21,7 @@ from culprit.core.notices.message import Message
 from culprit.infra.addresses import Rule
 from culprit.infra.db import database
 from culprit.infra.mail import send_mail
-from culprit.infra.outgoing import OutgoingError, Request, fetch, place_of
+from culprit.infra.outgoing import OutgoingError, Request, address_of, fetch
 from culprit.infra.secrets import SecretUnreadable, vault
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Channel, Notice
@@ -123,8 +123,9 @@ def _deliver(one: _Try) -> None:
         at_s = int(time.time())
         headers["X-Culprit-Timestamp"] = str(at_s)
         headers["X-Culprit-Signature"] = f"v1={signature(one.lead.secret.encode(), at_s, body)}"
-    place = place_of(one.lead.url)
-    request = Request(place, place.path or "/", headers, body)
+    address = address_of(one.lead.url)
+    place = address.place
+    request = Request(place, address.target, headers, body)
     reply = fetch(request, one.rules, total_s=ANSWER_S, limit=ANSWER_BYTES)
     if not 200 <= reply.status < 300:
         raise OutgoingError("status", host=place.host, status=reply.status)
