@@ -13,7 +13,7 @@ from culprit.infra.secrets import Vault
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Artifact, AuditEntry, Profile, ReportVersion, RunCollector
 from culprit.models import Finding as FindingRow
-from culprit.reports import private_map
+from culprit.reports import gather, private_map
 from culprit.reports.freeze import digest
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, RULE_OF, evaluated, opened
@@ -167,6 +167,14 @@ def test_a_number_ends_in_its_lines(writer):
     assert "28000" in source["lines"][1]["text"]
     assert content["pins"][0]["cites"][0] in sources
     assert content["timeline"] and content["fixes"][0]["what"] == "more ports"
+
+
+def test_a_step_is_told_by_its_question_and_not_by_its_key():
+    asks = {"a/b": "Is it busy?"}
+    assert gather.answered("a/b: supports", asks, "en") == "Is it busy? supports"
+    assert gather.answered("a/b: supports", asks, "zh") == "Is it busy? 支持"
+    for other in ("a/c: supports", "a/b: x", "a/b"):
+        assert gather.answered(other, asks, "en") == other
 
 
 def test_what_was_frozen_stays(writer, desk, db):
