@@ -27,6 +27,7 @@ from culprit.profiles import endpoints as profiles
 from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
+from culprit.standbys import endpoints as standbys
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
@@ -56,6 +57,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     context.router,
     killswitch.router,
     triggers.router,
+    standbys.router,
     notices.router,
 )
 
