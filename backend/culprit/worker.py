@@ -170,9 +170,13 @@ class Watchers(Repeated):
             found = [one for one in session.scalars(query) if one not in self.mine]
         for standby_id in found:
             self.mine.add(standby_id)
-            future = self.pool.submit(keep_watch, standby_id)
-            future.add_done_callback(_tell_bug)
-            future.add_done_callback(lambda _, one=standby_id: self.mine.discard(one))
+            self.pool.submit(self._watch, standby_id).add_done_callback(_tell_bug)
+
+    def _watch(self, standby_id: UUID) -> str | None:
+        try:
+            return keep_watch(standby_id)
+        finally:
+            self.mine.discard(standby_id)
 
 
 def _tell_bug(done: Future[str | None]) -> None:

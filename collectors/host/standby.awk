@@ -187,7 +187,7 @@ function piece() {
   piece_began = t
   size[at_piece] = 0
   order[++newest] = at_piece
-  if (newest - oldest >= 5) {
+  if (newest - oldest > 5) {
     doomed = doomed " " order[++oldest]
     ring -= size[order[oldest]]
     delete size[order[oldest]]
