@@ -6,11 +6,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, Capture, Event, Host, Run, RunCollector, Standby, UserAccount
+from culprit.models import AuditEntry, Capture, Event, Run, RunCollector, Standby, UserAccount
 from culprit.standbys import leases
 from culprit.tests.support.runs import make_host
 from culprit.workflows import keep_watch
@@ -260,4 +259,3 @@ def test_the_order_of_a_run_takes_the_look_back_along(as_, db: Database, people,
     with db.sessions() as session:
         order = capture_order(session, session.scalars(select(Run.id)).one())
     assert order.jobs[-1].id == "look_back"
-    assert artifact_store() is not None and session.get(Host, host_id) is not None
