@@ -23,6 +23,7 @@ from culprit.cli import (
     reports,
     schedules,
     shapes,
+    standbys,
     triggers,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
@@ -48,6 +49,7 @@ app.add_typer(triggers.app, name="trigger", help="Endpoints to which other syste
 app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
 app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
 captures.register(app)
+standbys.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)

@@ -88,6 +88,8 @@ def put_back(
         state="waiting",
         lease_until=None,
         started_at=None,
+        cost=None,
+        readings=None,
         not_before=_now + pause,
         waiting=waiting,
         **values,

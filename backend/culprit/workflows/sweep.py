@@ -159,6 +159,8 @@ def expire_standbys(session: Session) -> None:
                 "state": "waiting",
                 "lease_until": None,
                 "started_at": None,
+                "cost": None,
+                "readings": None,
                 "fence": Standby.fence + 1,
                 "interrupted": Standby.interrupted + 1,
                 "waiting": {"key": "standby.worker_lost", "params": {}},

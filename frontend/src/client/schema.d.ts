@@ -2742,6 +2742,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/standbys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Standbys
+         * @description What waits on hosts, the newest first; with `over` also what does not any more.
+         */
+        get: operations["standbys_list_standbys"];
+        put?: never;
+        /**
+         * Create Standby
+         * @description Keep the last minutes on a host, or capture it as soon as something begins. One of each kind a host.
+         */
+        post: operations["standbys_create_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Conditions
+         * @description What an armed capture may wait for.
+         */
+        get: operations["standbys_list_conditions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Standby
+         * @description One, with its last readings and what it takes of the host.
+         */
+        get: operations["standbys_get_standby"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Standby
+         * @description Ends it before its time; nothing stays on the host. What it has captured stays.
+         */
+        post: operations["standbys_end_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/thresholds": {
         parameters: {
             query?: never;
@@ -3183,6 +3267,66 @@ export interface components {
              * @enum {string}
              */
             verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * ArmedCreate
+         * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         */
+        ArmedCreate: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Conditions */
+            conditions: components["schemas"]["ConditionGiven"][];
+            /**
+             * Cooldown S
+             * @default 600
+             */
+            cooldown_s: number;
+            /**
+             * Fires Max
+             * @default 1
+             */
+            fires_max: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 4
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "armed";
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds?: number | null;
         };
         /**
          * ArtifactRead
@@ -3719,7 +3863,7 @@ export interface components {
         };
         /**
          * CaptureBlock
-         * @description One run as a block on the timeline.
+         * @description One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too.
          */
         CaptureBlock: {
             /**
@@ -3729,6 +3873,8 @@ export interface components {
             capture_id: string;
             /** From Ns */
             from_ns: number;
+            /** Look Back Ns */
+            look_back_ns: number | null;
             /** Number */
             number: number;
             /** Plan */
@@ -4327,6 +4473,93 @@ export interface components {
              * @enum {string}
              */
             what: "runs" | "profiles";
+        };
+        /**
+         * ConditionGiven
+         * @description Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
+         *
+         *     Something that starts (`…_start`) takes a key alone.
+         */
+        ConditionGiven: {
+            /**
+             * Hits
+             * @default 1
+             */
+            hits: number;
+            /**
+             * Key
+             * @default
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /**
+             * Limit
+             * @default 1
+             */
+            limit: number;
+            /**
+             * Of
+             * @default 1
+             */
+            of: number;
+            /**
+             * Op
+             * @default over
+             * @enum {string}
+             */
+            op: "over" | "under";
+        };
+        /**
+         * ConditionKind
+         * @description A kind of condition that may be waited for. `key` is an expression that the whole key must match.
+         */
+        ConditionKind: {
+            /** Example */
+            example: string;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /** Starts */
+            starts: boolean;
+            /** Title */
+            title: {
+                [key: string]: string;
+            };
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ConditionRead
+         * @description A condition with its unit.
+         */
+        ConditionRead: {
+            /** Hits */
+            hits: number;
+            /** Key */
+            key: string;
+            /** Kind */
+            kind: string;
+            /** Limit */
+            limit: number;
+            /** Of */
+            of: number;
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "over" | "under";
+            /** Starts */
+            starts: boolean;
+            /** Unit */
+            unit: string;
         };
         /**
          * ContextCited
@@ -5114,7 +5347,7 @@ export interface components {
              * Format: date-time
              */
             at: string;
-            capture: components["schemas"]["StartedCapture"] | null;
+            capture: components["schemas"]["culprit__schedules__schemas__StartedCapture"] | null;
             /** Count */
             count: number;
             /**
@@ -7426,6 +7659,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[StandbyRead] */
+        Page_StandbyRead_: {
+            /** Items */
+            items: components["schemas"]["StandbyRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[TokenRead] */
         Page_TokenRead_: {
             /** Items */
@@ -8379,6 +8619,21 @@ export interface components {
             set_aside: components["schemas"]["FindingRead"][];
         };
         /**
+         * ReadingsRead
+         * @description The last readings of each condition, one every `step_s`, the newest at `at`; null is no data.
+         */
+        ReadingsRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Step S */
+            step_s: number;
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
          * Received
          * @description What a sender is told: how many alerts became what. `duplicate`: this very request had been taken before.
          */
@@ -8438,6 +8693,21 @@ export interface components {
             title: string;
             /** Url */
             url: string;
+        };
+        /**
+         * RefusedRead
+         * @description A start that did not happen, and why.
+         */
+        RefusedRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Sentence */
+            sentence: {
+                [key: string]: unknown;
+            };
         };
         /**
          * ReplacedRead
@@ -8651,6 +8921,37 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
+        };
+        /**
+         * RingCreate
+         * @description Keep the last `seconds` on a host, for `hours`.
+         */
+        RingCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 8
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ring";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Seconds
+             * @default 600
+             */
+            seconds: number;
         };
         /**
          * RotationCreate
@@ -9609,19 +9910,72 @@ export interface components {
             supports: string[];
         };
         /**
-         * StartedCapture
-         * @description A capture that a schedule started.
+         * StandbyRead
+         * @description Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption.
          */
-        StartedCapture: {
+        StandbyRead: {
+            by: components["schemas"]["UserRef"] | null;
+            /** Captures */
+            captures: components["schemas"]["culprit__standbys__schemas__StartedCapture"][];
+            /** Conditions */
+            conditions: components["schemas"]["ConditionRead"][];
+            /** Cooldown S */
+            cooldown_s: number;
+            cost: components["schemas"]["culprit__standbys__schemas__CostRead"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fired At */
+            fired_at: string | null;
+            /** Fires */
+            fires: number;
+            /** Fires Max */
+            fires_max: number;
+            host: components["schemas"]["HostRef"];
             /**
              * Id
              * Format: uuid
              */
             id: string;
+            /** Interrupted */
+            interrupted: number;
+            /** Kept S */
+            kept_s: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ring" | "armed";
             /** Number */
             number: number;
+            readings: components["schemas"]["ReadingsRead"] | null;
+            /** Reason */
+            reason: string;
+            refused: components["schemas"]["RefusedRead"] | null;
+            /** Ring S */
+            ring_s: number;
+            /** Started At */
+            started_at: string | null;
             /** State */
             state: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            wanted: components["schemas"]["WantedRead"] | null;
         };
         /**
          * StepRun
@@ -10685,6 +11039,19 @@ export interface components {
             seconds?: number | null;
         };
         /**
+         * WantedRead
+         * @description What is captured when it fires.
+         */
+        WantedRead: {
+            /** Plan */
+            plan: string;
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds: number | null;
+            /** Tier */
+            tier: string;
+        };
+        /**
          * WayRead
          * @description One way of collecting, with the command line as it is shown.
          */
@@ -11340,6 +11707,55 @@ export interface components {
             rows: components["schemas"]["TableRow"][];
             /** Total */
             total: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that a schedule started.
+         */
+        culprit__schedules__schemas__StartedCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core over the last minute, memory, and what the ring holds.
+         */
+        culprit__standbys__schemas__CostRead: {
+            /** Cpu Ms */
+            cpu_ms: number;
+            /** Cpu Pct */
+            cpu_pct: number | null;
+            /** Ring Bytes */
+            ring_bytes: number;
+            /** Rss Kb */
+            rss_kb: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that it started.
+         */
+        culprit__standbys__schemas__StartedCapture: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
         };
         /**
          * EventRead
@@ -21940,6 +22356,334 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_standbys: {
+        parameters: {
+            query?: {
+                kind?: ("ring" | "armed") | null;
+                host?: string | null;
+                over?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_StandbyRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_create_standby: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RingCreate"] | components["schemas"]["ArmedCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_conditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConditionKind"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_get_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_end_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
                 };
             };
             /** @description Refused */
