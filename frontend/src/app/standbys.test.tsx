@@ -24,7 +24,7 @@ describe("what waits on hosts", () => {
   it("is listed with its conditions, its cost and what it has started, and can be ended", async () => {
     const user = userEvent.setup();
     open("/triggers?part=armed");
-    const table = await screen.findByRole("table", { name: "Armed and look-back" });
+    const table = await screen.findByRole("region", { name: "Armed and look-back" });
     expect(table).toHaveTextContent("A unit starts: feed.service");
     expect(table).toHaveTextContent("0.42\u2009% CPU");
     expect(within(table).getByRole("link", { name: "#474" })).toBeInTheDocument();
@@ -76,7 +76,7 @@ describe("what waits on hosts", () => {
   it("is nobody's to end who may only look", async () => {
     state.role = "viewer";
     open("/triggers?part=armed");
-    const table = await screen.findByRole("table", { name: "Armed and look-back" });
+    const table = await screen.findByRole("region", { name: "Armed and look-back" });
     expect(within(table).queryByRole("button", { name: /^End/ })).toBeNull();
     expect(screen.queryByRole("button", { name: "Arm or keep" })).toBeNull();
   });

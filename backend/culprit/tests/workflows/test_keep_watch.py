@@ -177,7 +177,7 @@ def test_whatever_breaks_leaves_nothing_and_begins_again(lab, fault: str) -> Non
     if fault.startswith("worker"):
         lab.worker()
     again = watching(lab, one)
-    assert run_of(lab, one) != name and again.fence == 2
+    assert run_of(lab, one) != name and again.fence >= 2
 
 
 def test_a_kill_switch_ends_it_within_seconds(lab) -> None:
