@@ -25,7 +25,7 @@ describe("what waits on hosts", () => {
     const user = userEvent.setup();
     open("/triggers?part=armed");
     const table = await screen.findByRole("region", { name: "Armed and look-back" });
-    expect(table).toHaveTextContent("A unit starts: feed.service");
+    await waitFor(() => expect(table).toHaveTextContent("A unit starts: feed.service"));
     expect(table).toHaveTextContent("0.42\u2009% CPU");
     expect(within(table).getByRole("link", { name: "#474" })).toBeInTheDocument();
     expect(
