@@ -18,6 +18,7 @@ from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
 from culprit.reports import public as reports
+from culprit.signon.provider import Memory
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
@@ -75,6 +76,7 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
+    app.state.signon = Memory()
     app.state.report_gate = reports.Gate()
     app.state.registry = health.registry(app.state.database)
 
