@@ -16,8 +16,8 @@ from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
+from culprit.incidents import comment_endpoints, mute_endpoints
 from culprit.incidents import endpoints as incidents
-from culprit.incidents import mute_endpoints
 from culprit.killswitch import endpoints as killswitch
 from culprit.kit.problem import RESPONSES
 from culprit.notices import endpoints as notices
@@ -27,12 +27,14 @@ from culprit.profiles import endpoints as profiles
 from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
+from culprit.signon import endpoints as signon
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
+    signon.router,
     hosts.router,
     services.router,
     demo.router,
@@ -47,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     diagnoses.router,
     playbooks.router,
     incidents.router,
+    comment_endpoints.router,
     mute_endpoints.router,
     schedules.router,
     oncall.router,

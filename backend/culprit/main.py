@@ -20,6 +20,7 @@ from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
+from culprit.signon.provider import Memory
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
@@ -88,6 +89,7 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
+    app.state.signon = Memory()
     app.state.report_gate = reports.Gate()
     app.state.registry = health.registry(app.state.database)
 

@@ -52,6 +52,7 @@ class Me(BaseModel):
     may: list[str]
     version: str
     needs_password: bool
+    signs_in_elsewhere: bool
     this_host: UUID | None
 
 
@@ -72,6 +73,7 @@ class UserRead(BaseModel):
     label_scope: dict[str, list[str]]
     locale: Locale
     has_password: bool
+    signs_in_elsewhere: bool
     disabled_at: datetime | None
     created_at: datetime
     login_link: str | None = None

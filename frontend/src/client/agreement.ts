@@ -5,6 +5,7 @@
 import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
+import type * as SignOn from "./signon";
 import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
@@ -16,9 +17,14 @@ type Missing<T, S> = Exclude<Required<T>, keyof S>;
 type None<T extends never> = T;
 
 export type Agreed = [
+  None<Missing<Incidents.Comment, Theirs["CommentRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,
+  None<Missing<SignOn.Provider, Theirs["ProviderRead"]>>,
+  None<Missing<SignOn.ProviderState, Theirs["ProviderState"]>>,
+  None<Missing<SignOn.ProviderChecked, Theirs["ProviderChecked"]>>,
+  None<Missing<SignOn.SignInWays, Theirs["SignInWays"]>>,
   None<Missing<Ours.AuditEntry, Theirs["AuditRead"]>>,
   None<Missing<Ours.Credential, Theirs["CredentialRead"]>>,
   None<Missing<Ours.NetworkRule, Theirs["NetworkRuleRead"]>>,

@@ -31,6 +31,8 @@ export interface Me {
   may: string[];
   version: string;
   needs_password: boolean;
+  /** At the identity provider, which decides about role and password. */
+  signs_in_elsewhere: boolean;
   /** The machine that the platform runs on, where it has enrolled itself. */
   this_host: string | null;
 }
@@ -42,6 +44,7 @@ export interface User {
   label_scope: Record<string, string[]>;
   locale: "en" | "zh";
   has_password: boolean;
+  signs_in_elsewhere: boolean;
   disabled_at: string | null;
   created_at: string;
   login_link?: string | null;
