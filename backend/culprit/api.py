@@ -27,6 +27,7 @@ from culprit.profiles import endpoints as profiles
 from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
+from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
@@ -57,6 +58,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     killswitch.router,
     triggers.router,
     notices.router,
+    storage.router,
 )
 
 

@@ -65,6 +65,8 @@ ACTIONS: Mapping[str, str] = {
     "credential.manage": "admin",
     "network.manage": "admin",
     "service.manage": "admin",
+    "storage.read": "admin",
+    "storage.manage": "admin",
     "user.manage": "admin",
     "audit.read": "admin",
     "token.own": "viewer",
