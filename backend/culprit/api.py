@@ -28,6 +28,7 @@ from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.signon import endpoints as signon
+from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
@@ -60,6 +61,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     killswitch.router,
     triggers.router,
     notices.router,
+    storage.router,
 )
 
 

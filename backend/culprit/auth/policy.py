@@ -67,6 +67,8 @@ ACTIONS: Mapping[str, str] = {
     "network.manage": "admin",
     "service.manage": "admin",
     "signon.manage": "admin",
+    "storage.read": "admin",
+    "storage.manage": "admin",
     "user.manage": "admin",
     "audit.read": "admin",
     "token.own": "viewer",

@@ -23,6 +23,7 @@ from culprit.cli import (
     reports,
     schedules,
     shapes,
+    storage,
     triggers,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
@@ -47,6 +48,9 @@ app.add_typer(
 app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
 app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
 app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
+app.add_typer(
+    storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
+)
 captures.register(app)
 files.register(app)
 diagnose.register(app)

@@ -10,6 +10,7 @@ from culprit.models.cause_outcome import CauseOutcome
 from culprit.models.channel import Channel
 from culprit.models.credential import Credential
 from culprit.models.diagnosis import Diagnosis
+from culprit.models.doomed_blob import DoomedBlob
 from culprit.models.evaluation import Evaluation
 from culprit.models.event import Event
 from culprit.models.finding import Finding
@@ -41,11 +42,13 @@ from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
+from culprit.models.removal import Removal
 from culprit.models.report import Report
 from culprit.models.report_share import ReportShare
 from culprit.models.report_version import ReportVersion
 from culprit.models.report_visit import ReportVisit
 from culprit.models.result_table import ResultTable
+from culprit.models.retention_policy import RetentionPolicy
 from culprit.models.rotation import Rotation
 from culprit.models.run import Run
 from culprit.models.run_collector import RunCollector
@@ -58,6 +61,7 @@ from culprit.models.series_day import SeriesDay
 from culprit.models.service import Service
 from culprit.models.step_verdict import StepVerdict
 from culprit.models.step_waiver import StepWaiver
+from culprit.models.storage_look import StorageLook
 from culprit.models.threshold import Threshold
 from culprit.models.tier_allowance import TierAllowance
 from culprit.models.trigger import Trigger
@@ -79,6 +83,7 @@ __all__ = [
     "Channel",
     "Credential",
     "Diagnosis",
+    "DoomedBlob",
     "Evaluation",
     "Event",
     "Finding",
@@ -110,11 +115,13 @@ __all__ = [
     "Preflight",
     "Profile",
     "ProfileDiff",
+    "Removal",
     "Report",
     "ReportShare",
     "ReportVersion",
     "ReportVisit",
     "ResultTable",
+    "RetentionPolicy",
     "Rotation",
     "Run",
     "RunCollector",
@@ -127,6 +134,7 @@ __all__ = [
     "Service",
     "StepVerdict",
     "StepWaiver",
+    "StorageLook",
     "Threshold",
     "TierAllowance",
     "Trigger",
