@@ -28,6 +28,7 @@ from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.signon import endpoints as signon
+from culprit.standbys import endpoints as standbys
 from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
@@ -60,6 +61,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     context.router,
     killswitch.router,
     triggers.router,
+    standbys.router,
     notices.router,
     storage.router,
 )

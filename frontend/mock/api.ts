@@ -11,6 +11,7 @@ import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
 import "./schedules.ts";
+import "./standbys.ts";
 import "./triggers.ts";
 import "./visuals.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";

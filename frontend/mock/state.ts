@@ -124,6 +124,7 @@ const MAY: Record<T.Role, string[]> = {
     "kill_switch.read",
     "token.own",
     "trigger.read",
+    "standby.read",
   ],
   investigator: [
     "artifact.read",
@@ -149,6 +150,8 @@ const MAY: Record<T.Role, string[]> = {
     "channel.read",
     "notice.read",
     "trigger.manage",
+    "armed.manage",
+    "ring.manage",
   ],
   admin: [
     "capture.ptrace",

@@ -23,6 +23,7 @@ from culprit.cli import (
     reports,
     schedules,
     shapes,
+    standbys,
     storage,
     triggers,
 )
@@ -52,6 +53,7 @@ app.add_typer(
     storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
 )
 captures.register(app)
+standbys.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)

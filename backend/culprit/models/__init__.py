@@ -59,6 +59,7 @@ from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
 from culprit.models.service import Service
+from culprit.models.standby import Standby
 from culprit.models.step_verdict import StepVerdict
 from culprit.models.step_waiver import StepWaiver
 from culprit.models.storage_look import StorageLook
@@ -132,6 +133,7 @@ __all__ = [
     "SeriesChunk",
     "SeriesDay",
     "Service",
+    "Standby",
     "StepVerdict",
     "StepWaiver",
     "StorageLook",

@@ -46,6 +46,7 @@ from culprit.models import (
     RunCollector,
     Schedule,
     ScheduleHost,
+    Standby,
     StepVerdict,
 )
 from culprit.tests.support.reports import frozen
@@ -350,6 +351,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/kill-switches"): ("viewer", None, "", False),
     ("POST", "/kill-switches"): ("admin", {"kind": "label", "label": {"role": "nowhere"}}, "", False),
     ("POST", "/kill-switches/{switch_id}/lift"): ("admin", None, "", False),
+    ("GET", "/standbys"): ("viewer", None, "", False),
+    ("GET", "/standbys/conditions"): ("viewer", None, "", False),
+    ("POST", "/standbys"): ("oncall", {"kind": "ring", "host_id": "{host}"}, "", True),
+    ("GET", "/standbys/{standby_id}"): ("viewer", None, "", True),
+    ("POST", "/standbys/{standby_id}/end"): ("oncall", None, "", True),
     ("GET", "/triggers"): ("viewer", None, "", False),
     ("POST", "/triggers"): ("oncall", {"name": "t", "kind": "generic"}, "", False),
     ("PATCH", "/triggers/{trigger_id}"): ("oncall", {}, "", False),
@@ -431,7 +437,16 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
             reason="r",
         )
         rotation = Rotation(name=f"r {labels}", kind="calendar")
-        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation])
+        standby = Standby(
+            kind="ring",
+            host_id=host.id,
+            ring_s=60,
+            ring_bytes=1 << 20,
+            until=now(),
+            state="expired",
+            ended_at=now(),
+        )
+        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation, standby])
         session.flush()
         comment = IncidentComment(incident_id=incident.id, text="x", by=owner)
         hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
@@ -455,7 +470,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
                 "window": window, "rotation": rotation, "report": report, "version": version,
-                "share": share, "comment": comment}  # fmt: skip
+                "share": share, "comment": comment, "standby": standby}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",

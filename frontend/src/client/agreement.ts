@@ -6,6 +6,7 @@ import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
 import type * as SignOn from "./signon";
+import type * as Standbys from "./standbys";
 import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
@@ -165,6 +166,8 @@ export type Agreed = [
   None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
   None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
   None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
+  None<Missing<Standbys.Standby, Theirs["StandbyRead"]>>,
+  None<Missing<Standbys.ConditionKind, Theirs["ConditionKind"]>>,
   None<Missing<Triggers.Trigger, Theirs["TriggerRead"]>>,
   None<Missing<Triggers.TriggerTested, Theirs["TriggerTested"]>>,
   None<Missing<Triggers.Alert, Theirs["AlertRead"]>>,

@@ -438,6 +438,8 @@ export interface CaptureBlock {
   number: number;
   plan: string;
   state: RunState;
+  /** Since when a ring on the host had kept what came home with the run; null where none had. */
+  look_back_ns: number | null;
   from_ns: number;
   to_ns: number;
   uncertainty_ns: number;

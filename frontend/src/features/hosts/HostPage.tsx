@@ -19,6 +19,7 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
+import { StandbysPanel } from "../standbys/StandbysPanel";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
@@ -158,6 +159,7 @@ function Known({ host }: { host: Host }) {
           }
         />
       </Panel>
+      {host.state === "active" && <StandbysPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
           {({ items }) =>
