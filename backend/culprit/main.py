@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from culprit import health, ui
+from culprit.annotations import endpoints as annotations
 from culprit.api import api_router
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
@@ -75,7 +76,8 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
-    app.state.report_gate = reports.Gate()
+    app.state.report_gate = reports.gate()
+    app.state.events_gate = annotations.gate()
     app.state.registry = health.registry(app.state.database)
 
 

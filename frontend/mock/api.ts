@@ -9,6 +9,7 @@ import "./incidents.ts";
 import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
+import "./events.ts";
 import "./schedules.ts";
 import "./triggers.ts";
 import "./visuals.ts";
