@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from culprit.annotations import endpoints as annotations
 from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
@@ -45,6 +46,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     script.router,
     evidence.router,
     timeline.router,
+    annotations.router,
     profiles.router,
     imports.router,
     findings.router,

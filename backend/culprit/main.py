@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from culprit import health, ui
+from culprit.annotations import endpoints as annotations
 from culprit.api import api_router
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
@@ -90,7 +91,8 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
     app.state.signon = Memory()
-    app.state.report_gate = reports.Gate()
+    app.state.report_gate = reports.gate()
+    app.state.events_gate = annotations.gate()
     app.state.registry = health.registry(app.state.database)
 
 

@@ -10,6 +10,7 @@ import "./incidents.ts";
 import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
+import "./events.ts";
 import "./schedules.ts";
 import "./standbys.ts";
 import "./triggers.ts";

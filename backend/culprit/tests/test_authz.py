@@ -23,6 +23,8 @@ from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
 from culprit.models import (
+    Annotation,
+    AnnotationHost,
     Artifact,
     Capture,
     Credential,
@@ -298,6 +300,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("PATCH", "/schedules/{schedule_id}"): ("oncall", {"version": 1, "reason": "r"}, "", True),
     ("DELETE", "/schedules/{schedule_id}"): ("oncall", None, "", True),
     ("GET", "/schedules/{schedule_id}/firings"): ("viewer", None, "", True),
+    ("GET", "/events"): ("viewer", None, "", False),
+    ("POST", "/events"): ("investigator", {"what": "feed 4f2a", "hosts": ["{host}"]}, "", True),
+    ("GET", "/events/{event_id}"): ("viewer", None, "", True),
+    ("PATCH", "/events/{event_id}"): ("oncall", {"detail": "rolled back"}, "", True),
+    ("DELETE", "/events/{event_id}"): ("oncall", None, "", True),
     ("GET", "/maintenance"): ("viewer", None, "", False),
     ("POST", "/maintenance"): (
         "oncall",
@@ -446,8 +453,10 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
             state="expired",
             ended_at=now(),
         )
-        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation, standby])
+        event = Annotation(t_ns=1, kind="note", what="x", place={"kind": "hosts"}, told_by=owner)
+        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation, standby, event])
         session.flush()
+        session.add(AnnotationHost(annotation_id=event.id, host_id=host.id))
         comment = IncidentComment(incident_id=incident.id, text="x", by=owner)
         hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
         verdict = StepVerdict(incident_id=incident.id, step="own/1", hypothesis="own/1", verdict="supports")
@@ -469,7 +478,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
-                "window": window, "rotation": rotation, "report": report, "version": version,
+                "window": window, "rotation": rotation, "event": event, "report": report, "version": version,
                 "share": share, "comment": comment, "standby": standby}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (

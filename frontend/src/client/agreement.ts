@@ -2,6 +2,7 @@
  * Our names for the server's answers must exist in what the server says it answers. Where a field is renamed
  * or dropped there, the types fail here, before a screen shows a hole.
  */
+import type * as Events from "./events";
 import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
@@ -19,6 +20,7 @@ type None<T extends never> = T;
 
 export type Agreed = [
   None<Missing<Incidents.Comment, Theirs["CommentRead"]>>,
+  None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,

@@ -55,6 +55,8 @@ export interface ApiToken {
   name: string;
   prefix: string;
   role: Role;
+  /** What alone it may do; null: all that its role may. */
+  purpose: "events" | null;
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
@@ -403,6 +405,8 @@ export interface HostEvent {
   artifact_id: string | null;
   line: number | null;
   run_id: string | null;
+  /** Who told it, where it was told and not read from the host. */
+  told?: { by: string; who: string; link: string | null; everywhere: boolean } | null;
 }
 
 export interface LanePoints {
@@ -1045,6 +1049,8 @@ export interface ContextItem {
   unusual: Sentence | null;
   at_s: number | null;
   looked_at: boolean;
+  told_by?: string;
+  link?: string;
   citation: Cited | null;
 }
 
