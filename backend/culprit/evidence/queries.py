@@ -17,6 +17,7 @@ from culprit.models import (
     Capture,
     Event,
     Profile,
+    Removal,
     ResultTable,
     Run,
     RunCollector,
@@ -52,6 +53,12 @@ def profiles(session: Session, run_id: UUID) -> Sequence[Profile]:
 def tables(session: Session, run_id: UUID) -> Sequence[ResultTable]:
     """The tables of a run."""
     query = select(ResultTable).where(ResultTable.run_id == run_id).order_by(ResultTable.id)
+    return session.scalars(query).all()
+
+
+def removals(session: Session, run_id: UUID) -> Sequence[Removal]:
+    """What retention has deleted of a run."""
+    query = select(Removal).where(Removal.run_id == run_id).order_by(Removal.at, Removal.kind)
     return session.scalars(query).all()
 
 

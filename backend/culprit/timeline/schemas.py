@@ -62,8 +62,17 @@ class CaptureBlock(BaseModel):
     uncertainty_ns: int
 
 
+class ToldRead(BaseModel):
+    """Who told an event that was not read from a host: the account `by`, and `who` did it by their words."""
+
+    by: str
+    who: str
+    link: str | None
+    everywhere: bool
+
+
 class EventRead(BaseModel):
-    """Something that happened. `title` is a sentence."""
+    """Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact."""
 
     id: UUID
     t_ns: int
@@ -76,6 +85,7 @@ class EventRead(BaseModel):
     artifact_id: UUID | None
     line: int | None
     run_id: UUID | None
+    told: ToldRead | None = None
 
 
 class SpanRead(BaseModel):

@@ -20,6 +20,10 @@ const NewIncident = lazy(() =>
   import("../features/incidents/NewIncidentDialog").then((m) => ({ default: m.NewIncidentDialog })),
 );
 
+const Annotate = lazy(() =>
+  import("../features/events/AnnotateDialog").then((m) => ({ default: m.AnnotateDialog })),
+);
+
 /** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
 export function Dialogs() {
   const search = useSearch({ strict: false }) as Search;
@@ -40,6 +44,7 @@ export function Dialogs() {
       {search.dialog === "diagnose" && <Diagnose onClose={close} />}
       {search.dialog === "arm" && <Arm onClose={close} />}
       {search.dialog === "incident" && <NewIncident onClose={close} />}
+      {search.dialog === "annotate" && <Annotate onClose={close} />}
       {search.dialog === "import" && <Import onClose={close} />}
     </Suspense>
   );

@@ -12,6 +12,7 @@ import {
   Camera,
   Clock,
   FileInput,
+  Flag,
   Flame,
   Grid3x3,
   Hourglass,
@@ -196,6 +197,9 @@ function useCommands(): Command[] {
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   if (may("incident.edit"))
     add("incident", t("incidents.new.title"), <Siren size={SIZE} />, () => openDialog("incident"));
+  if (may("event.tell"))
+    add("annotate", t("events.tell"), <Flag size={SIZE} />, () => openDialog("annotate"));
+  add("events", t("events.title"), <Flag size={SIZE} />, () => void navigate({ to: "/events" }));
   add("incidents", t("nav.incidents"), <Siren size={SIZE} />, () => void navigate({ to: "/incidents" }));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
   add("fleet", t("nav.fleet"), <Grid3x3 size={SIZE} />, () => void navigate({ to: "/fleet" }));

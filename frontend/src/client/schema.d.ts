@@ -564,6 +564,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was told: deploys, changes, notes
+         * @description The newest telling first.
+         */
+        get: operations["events_list_events"];
+        put?: never;
+        /**
+         * Tell an event
+         * @description Puts it on the timelines of its hosts. With an `external_id` that was told before: corrects that one (200).
+         */
+        post: operations["events_tell_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One event that was told
+         * @description Also where it was withdrawn.
+         */
+        get: operations["events_get_event"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an event
+         * @description It leaves every timeline; the list shows it on demand.
+         */
+        delete: operations["events_withdraw_event"];
+        options?: never;
+        head?: never;
+        /**
+         * Correct an event
+         * @description Who told it may, and who manages what others told.
+         */
+        patch: operations["events_correct_event"];
+        trace?: never;
+    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -988,6 +1040,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Comments
+         * @description The newest first. Whoever may read the incident may read them.
+         */
+        get: operations["incidents_list_comments"];
+        put?: never;
+        /**
+         * Add Comment
+         * @description Plain text; `@name` tells that person through a channel of theirs. It takes no version: nobody is overwritten.
+         */
+        post: operations["incidents_add_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mend Comment
+         * @description Only one's own; what it said before stays to be seen.
+         */
+        patch: operations["incidents_mend_comment"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Comment
+         * @description One's own, or anybody's for who may resolve incidents. Its words are gone, that it was there is not.
+         */
+        post: operations["incidents_withdraw_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/events": {
         parameters: {
             query?: never;
@@ -1164,6 +1280,26 @@ export interface paths {
          * @description Something to remember.
          */
         post: operations["incidents_add_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People
+         * @description Who can be named in a comment: accounts for which this incident exists, 500 at most.
+         */
+        get: operations["incidents_list_people"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1668,6 +1804,54 @@ export interface paths {
         get: operations["notices_get_picture"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The identity provider
+         * @description Its settings without the secret.
+         */
+        get: operations["accounts_get_provider"];
+        /**
+         * Set up the identity provider
+         * @description Its address must be on the allow-list, and an admin with a password must be left.
+         */
+        put: operations["accounts_put_provider"];
+        post?: never;
+        /**
+         * Forget the identity provider
+         * @description Whoever came from it is logged out.
+         */
+        delete: operations["accounts_remove_provider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the identity provider
+         * @description Reads what it says about itself; nobody is signed in.
+         */
+        post: operations["accounts_check_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2742,6 +2926,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Leave for the identity provider
+         * @description Answers with the address to go to, and with a cookie that binds the way back to this browser.
+         */
+        post: operations["session_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from the identity provider
+         * @description To where the person wanted to go, with a session; or to the login page, which says why not.
+         */
+        get: operations["session_come_back"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the session at the provider ends
+         * @description For people who came from the provider: where the browser goes after logging out here. Else null.
+         */
+        get: operations["session_end_elsewhere"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people may sign in
+         * @description For the login page: the name of the identity provider, where there is one.
+         */
+        get: operations["session_sign_in_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/standbys": {
         parameters: {
             query?: never;
@@ -2820,6 +3084,126 @@ export interface paths {
          * @description Ends it before its time; nothing stays on the host. What it has captured stays.
          */
         post: operations["standbys_end_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Storage
+         * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
+         */
+        get: operations["storage_read_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask For Look
+         * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
+         */
+        post: operations["storage_ask_for_look"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks/{look_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Look
+         * @description How far it is, and its outcome.
+         */
+        get: operations["storage_read_look"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/mend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend Storage
+         * @description Deletes bytes that no row names.
+         */
+        post: operations["storage_mend_storage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set Policy
+         * @description How long a kind is kept from now on. Deletion begins at once; neither limit: for ever.
+         */
+        patch: operations["storage_set_policy"];
+        trace?: never;
+    };
+    "/api/v1/storage/policy/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Policy
+         * @description What these limits would delete, and what they would leave because somebody cites it. Changes nothing.
+         */
+        post: operations["storage_preview_policy"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4111,6 +4495,7 @@ export interface components {
          * ChannelCreate
          * @description A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
          *
+         *     `user_id`: it reaches this person when a comment names them.
          *     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
          */
         ChannelCreate: {
@@ -4142,6 +4527,8 @@ export interface components {
             secret?: string | null;
             /** Url */
             url?: string | null;
+            /** User Id */
+            user_id?: string | null;
         };
         /**
          * ChannelRead
@@ -4188,6 +4575,8 @@ export interface components {
             shown: {
                 [key: string]: unknown;
             };
+            /** User Id */
+            user_id: string | null;
         };
         /**
          * ChannelUpdate
@@ -4209,6 +4598,25 @@ export interface components {
             playbook: components["schemas"]["PlaybookRead"] | null;
             /** Problems */
             problems: components["schemas"]["ProblemRead"][];
+        };
+        /**
+         * Checked
+         * @description Rows against bytes.
+         */
+        Checked: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            lost: components["schemas"]["Lost"];
+            orphans: components["schemas"]["Orphans"];
+            /** Rows */
+            rows: number;
         };
         /**
          * ChunkSource
@@ -4436,6 +4844,72 @@ export interface components {
             } | null;
         };
         /**
+         * CommentAdd
+         * @description Plain text. `about` and `ref`: the incident, a step or a hypothesis by its key, or a pin by its id.
+         */
+        CommentAdd: {
+            /**
+             * About
+             * @default incident
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentPatch
+         * @description What it says now.
+         */
+        CommentPatch: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentRead
+         * @description A comment, as plain text. A withdrawn one has no text any more.
+         */
+        CommentRead: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Earlier */
+            earlier: components["schemas"]["EarlierRead"][];
+            /** Edited At */
+            edited_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** May Withdraw */
+            may_withdraw: boolean;
+            /** Mentions */
+            mentions: components["schemas"]["MentionRead"][];
+            /** Mine */
+            mine: boolean;
+            /** Ref */
+            ref: string;
+            /** Text */
+            text: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+            withdrawn_by: components["schemas"]["PersonRef"] | null;
+        };
+        /**
          * ComparisonPin
          * @description A comparison.
          */
@@ -4634,7 +5108,8 @@ export interface components {
          * @description One thing that is known of where a run was.
          *
          *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
+         *     account in `told_by`, and perhaps a `link`.
          */
         ContextItem: {
             /** At S */
@@ -4644,10 +5119,20 @@ export interface components {
             detail: string;
             /** Id */
             id: string;
+            /**
+             * Link
+             * @default
+             */
+            link: string;
             /** Looked At */
             looked_at: boolean;
             /** Name */
             name: string;
+            /**
+             * Told By
+             * @default
+             */
+            told_by: string;
             /** Unit */
             unit: string;
             /** Unusual */
@@ -5107,6 +5592,18 @@ export interface components {
             }[];
         };
         /**
+         * Disk
+         * @description The disk of the artifact store, or of what is on its way to a bucket.
+         */
+        Disk: {
+            /** Free */
+            free: number;
+            /** Low */
+            low: boolean;
+            /** Total */
+            total: number;
+        };
+        /**
          * Dot
          * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
          *
@@ -5124,6 +5621,19 @@ export interface components {
             z: number | null;
         };
         /**
+         * EarlierRead
+         * @description What a comment said before.
+         */
+        EarlierRead: {
+            /** Text */
+            text: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
          * Edge
          * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
          */
@@ -5136,6 +5646,107 @@ export interface components {
             /** Via */
             via: components["schemas"]["Text"] | string;
             waited: components["schemas"]["Figure"];
+        };
+        /**
+         * EventCorrect
+         * @description What is not mentioned stays; `until` and `link` that are null are taken away.
+         */
+        EventCorrect: {
+            /** At */
+            at?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** Hosts */
+            hosts?: string[];
+            /** Kind */
+            kind?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what?: string | null;
+            /** Who */
+            who?: string | null;
+        };
+        /**
+         * EventTell
+         * @description Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
+         *
+         *     `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
+         *     only fields that are sent change.
+         */
+        EventTell: {
+            /** At */
+            at?: string | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** External Id */
+            external_id?: string | null;
+            /** Hosts */
+            hosts?: string[];
+            /**
+             * Kind
+             * @default note
+             */
+            kind: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+        };
+        /**
+         * EventWhere
+         * @description How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too.
+         */
+        EventWhere: {
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /** Hosts Total */
+            hosts_total: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "hosts" | "labels" | "service";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Service */
+            service: string | null;
         };
         /**
          * EvidenceRead
@@ -5655,6 +6266,43 @@ export interface components {
             who: string;
         };
         /**
+         * Forecast
+         * @description Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet.
+         */
+        Forecast: {
+            /** Days */
+            days: number;
+            /** Full At */
+            full_at: string | null;
+            /** Grows Per Day */
+            grows_per_day: number;
+            /** Removed Per Day */
+            removed_per_day: number;
+        };
+        /**
+         * Foreseen
+         * @description What limits would delete of a kind now, and what they would reach if nobody cited it.
+         */
+        Foreseen: {
+            /** Before */
+            before: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Cited Items */
+            cited_items: number;
+            /** Items */
+            items: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Runs */
+            runs: number;
+        };
+        /**
          * FramePin
          * @description A frame.
          */
@@ -5782,6 +6430,19 @@ export interface components {
             kind: "graph";
             /** Nodes */
             nodes: components["schemas"]["Node"][];
+        };
+        /**
+         * GroupRole
+         * @description Who is in this group has this role.
+         */
+        GroupRole: {
+            /** Group */
+            group: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
         };
         /**
          * HeatRead
@@ -6059,6 +6720,25 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * HostShare
+         * @description What is stored of one host by kind; without a name: imports without a host, or the `others` together.
+         */
+        HostShare: {
+            /** Host Id */
+            host_id: string | null;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @default 0
+             */
+            others: number;
         };
         /**
          * HostUpdate
@@ -6544,6 +7224,18 @@ export interface components {
             reason: string;
         };
         /**
+         * KindRead
+         * @description How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them.
+         */
+        KindRead: {
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Items */
+            items: number;
+        };
+        /**
          * Ladder
          * @description The layers in the order that a received packet takes.
          */
@@ -6830,6 +7522,44 @@ export interface components {
             waited: components["schemas"]["Figure"];
         };
         /**
+         * LookAsk
+         * @description What is to be looked at.
+         */
+        LookAsk: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+        };
+        /**
+         * LookRead
+         * @description A look that was asked for, or its outcome.
+         */
+        LookRead: {
+            checked?: components["schemas"]["Checked"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+        };
+        /**
          * Loss
          * @description One counter of a layer: how often per second, and how often in all where that is known.
          *
@@ -6849,6 +7579,16 @@ export interface components {
              */
             tone: "good" | "warn" | "bad";
             total: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Lost
+         * @description Digests of which a row says that they are there, and they are not.
+         */
+        Lost: {
+            /** Count */
+            count: number;
+            /** Named */
+            named: string[];
         };
         /**
          * MailTo
@@ -6963,6 +7703,8 @@ export interface components {
             bundle: boolean;
             /** Capture */
             capture: boolean;
+            /** Comment */
+            comment: boolean;
             /** Edit */
             edit: boolean;
             /** Mute */
@@ -7004,6 +7746,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
             /** This Host */
             this_host: string | null;
             /** Version */
@@ -7020,6 +7764,55 @@ export interface components {
             locale?: ("en" | "zh") | null;
             /** Password */
             password?: string | null;
+        };
+        /**
+         * Measured
+         * @description The storage at one moment, in bytes. `kept` are tables that retention leaves alone.
+         */
+        Measured: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Database Bytes */
+            database_bytes: number;
+            /** Days */
+            days: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            disk: components["schemas"]["Disk"];
+            /** Hosts */
+            hosts: components["schemas"]["HostShare"][];
+            /** Kept */
+            kept: {
+                [key: string]: number;
+            };
+            /** Kinds */
+            kinds: {
+                [key: string]: components["schemas"]["KindRead"];
+            };
+            /** Removed */
+            removed: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * MentionRead
+         * @description Somebody who is named in a comment; `told`: a message is on its way through a channel of theirs.
+         */
+        MentionRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Told */
+            told: boolean;
         };
         /**
          * MetricRead
@@ -7268,7 +8061,7 @@ export interface components {
              * About
              * @enum {string}
              */
-            about: "firing" | "test";
+            about: "firing" | "mention" | "test";
             /** Channel */
             channel: string;
             /**
@@ -7480,6 +8273,43 @@ export interface components {
             window_s: number;
         };
         /**
+         * Orphan
+         * @description Bytes that no row names.
+         */
+        Orphan: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * Orphans
+         * @description How many there are; the first ones by name.
+         */
+        Orphans: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+            /** Named */
+            named: components["schemas"]["Orphan"][];
+        };
+        /**
+         * OrphansGone
+         * @description What was deleted.
+         */
+        OrphansGone: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+        };
+        /**
          * OutcomeRead
          * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
          */
@@ -7582,6 +8412,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CommentRead] */
+        Page_CommentRead_: {
+            /** Items */
+            items: components["schemas"]["CommentRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CredentialRead] */
         Page_CredentialRead_: {
             /** Items */
@@ -7670,6 +8507,13 @@ export interface components {
         Page_TokenRead_: {
             /** Items */
             items: components["schemas"]["TokenRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ToldEventRead] */
+        Page_ToldEventRead_: {
+            /** Items */
+            items: components["schemas"]["ToldEventRead"][];
             /** Next */
             next?: string | null;
         };
@@ -8187,6 +9031,44 @@ export interface components {
             t_ns: number[];
         };
         /**
+         * PolicyRead
+         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         */
+        PolicyRead: {
+            /** Days */
+            days: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Running */
+            running: boolean;
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * PolicySet
+         * @description The limits of one kind from now on.
+         */
+        PolicySet: {
+            /** Days */
+            days?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes?: number | null;
+        };
+        /**
          * PreflightRead
          * @description What a look at a host found; see the table for the shapes.
          */
@@ -8483,6 +9365,134 @@ export interface components {
             };
         };
         /**
+         * ProviderChecked
+         * @description What the provider says about itself now, or the sentence that tells why nothing usable came back.
+         */
+        ProviderChecked: {
+            /** Algorithms */
+            algorithms: string[];
+            /** Detail */
+            detail: string;
+            /** End Session */
+            end_session: boolean;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Keys */
+            keys: number;
+            /** Ok */
+            ok: boolean;
+        };
+        /**
+         * ProviderIn
+         * @description The identity provider. `client_secret`: null keeps the one there is; `public` says that there is none.
+         *
+         *     `otherwise` is the role of people without a fitting group; null refuses them. `version` is that of the settings
+         *     which were read before, 0 where there were none.
+         */
+        ProviderIn: {
+            /** Client Id */
+            client_id: string;
+            /** Client Secret */
+            client_secret?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Groups Claim
+             * @default groups
+             */
+            groups_claim: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /**
+             * Name Claim
+             * @default preferred_username
+             */
+            name_claim: string;
+            /** Otherwise */
+            otherwise?: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /**
+             * Public
+             * @default false
+             */
+            public: boolean;
+            /** Roles */
+            roles?: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes?: string[];
+            /**
+             * Session Hours
+             * @default 12
+             */
+            session_hours: number;
+            /**
+             * Version
+             * @default 0
+             */
+            version: number;
+        };
+        /**
+         * ProviderRead
+         * @description The settings without the secret. `redirect_uri` is what has to be registered at the provider.
+         *
+         *     `people` counts the accounts that came from it.
+         */
+        ProviderRead: {
+            /** Client Id */
+            client_id: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Groups Claim */
+            groups_claim: string;
+            /** Has Secret */
+            has_secret: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /** Name Claim */
+            name_claim: string;
+            /** Otherwise */
+            otherwise: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /** People */
+            people: number;
+            /** Redirect Uri */
+            redirect_uri: string;
+            /** Roles */
+            roles: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes: string[];
+            /** Session Hours */
+            session_hours: number;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * ProviderState
+         * @description `provider` is null where nothing is set up; `redirect_uri` is known before.
+         */
+        ProviderState: {
+            provider: components["schemas"]["ProviderRead"] | null;
+            /** Redirect Uri */
+            redirect_uri: string;
+        };
+        /**
          * Queries
          * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
          *
@@ -8710,6 +9720,23 @@ export interface components {
             };
         };
         /**
+         * RemovalRead
+         * @description A kind of data of which retention has deleted something.
+         */
+        RemovalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Items */
+            items: number;
+            /** Kind */
+            kind: string;
+        };
+        /**
          * ReplacedRead
          * @description An original and what stands for it. For the people of the incident alone.
          */
@@ -8767,9 +9794,13 @@ export interface components {
         };
         /**
          * ReportPatch
-         * @description What changes in the draft. `kinds` are what is redacted; another preset brings its own.
+         * @description What changes in the draft. `comments`: those of the incident are told in its timeline.
+         *
+         *     `kinds` are what is redacted; another preset brings its own.
          */
         ReportPatch: {
+            /** Comments */
+            comments?: boolean | null;
             /** Detected At */
             detected_at?: string | null;
             /** Follow Ups */
@@ -8818,6 +9849,8 @@ export interface components {
          * @description A draft, the versions that were frozen of it and the links to them.
          */
         ReportRead: {
+            /** Comments */
+            comments: boolean;
             /**
              * Created At
              * Format: date-time
@@ -9722,6 +10755,41 @@ export interface components {
             visits: number;
         };
         /**
+         * SignInPlace
+         * @description Where the browser goes now.
+         */
+        SignInPlace: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * SignInStart
+         * @description `next` is where to go afterwards; what does not lead to a page of this server is not followed.
+         */
+        SignInStart: {
+            /**
+             * Next
+             * @default /
+             */
+            next: string;
+        };
+        /**
+         * SignInWays
+         * @description How people may sign in, for the login page: the name of the provider, or null.
+         */
+        SignInWays: {
+            /** Provider */
+            provider: string | null;
+        };
+        /**
+         * SignOutPlace
+         * @description Where the browser goes after logging out here; null: nowhere else.
+         */
+        SignOutPlace: {
+            /** Url */
+            url: string | null;
+        };
+        /**
          * Simple
          * @description Handed over every so many days, at one time of the clock of a zone, to the next of these accounts.
          */
@@ -10013,6 +11081,27 @@ export interface components {
             version: number;
         };
         /**
+         * StorageRead
+         * @description The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it.
+         */
+        StorageRead: {
+            checked: components["schemas"]["Checked"] | null;
+            disk: components["schemas"]["Disk"];
+            forecast: components["schemas"]["Forecast"] | null;
+            /** Looking */
+            looking: ("measure" | "check")[];
+            measured: components["schemas"]["Measured"] | null;
+            /** Policies */
+            policies: components["schemas"]["PolicyRead"][];
+            /**
+             * Store
+             * @enum {string}
+             */
+            store: "directory" | "bucket";
+            /** Waiting */
+            waiting: number;
+        };
+        /**
          * Strip
          * @description One number over a group of `hosts`, the most unusual first. From `low` to `high` a host is like the others.
          */
@@ -10188,6 +11277,8 @@ export interface components {
         /**
          * TokenCreate
          * @description A token may at most what its owner may; `role` narrows it further.
+         *
+         *     One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
          */
         TokenCreate: {
             /**
@@ -10197,6 +11288,8 @@ export interface components {
             expires_in_days: number | null;
             /** Name */
             name: string;
+            /** Purpose */
+            purpose?: "events" | null;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
@@ -10223,6 +11316,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Purpose */
+            purpose: "events" | null;
             /**
              * Role
              * @enum {string}
@@ -10230,6 +11325,63 @@ export interface components {
             role: "viewer" | "investigator" | "oncall" | "admin";
             /** Token */
             token?: string | null;
+        };
+        /**
+         * ToldEventRead
+         * @description Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it.
+         */
+        ToldEventRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Detail */
+            detail: string;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Link */
+            link: string | null;
+            /** May Change */
+            may_change: boolean;
+            told_by: components["schemas"]["UserRef"];
+            /** Until */
+            until: string | null;
+            /** What */
+            what: string;
+            where: components["schemas"]["EventWhere"];
+            /** Who */
+            who: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
+         * ToldRead
+         * @description Who told an event that was not read from a host: the account `by`, and `who` did it by their words.
+         */
+        ToldRead: {
+            /** By */
+            by: string;
+            /** Everywhere */
+            everywhere: boolean;
+            /** Link */
+            link: string | null;
+            /** Who */
+            who: string;
         };
         /**
          * Track
@@ -10702,6 +11854,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
         };
         /**
          * UserRef
@@ -11324,6 +12478,11 @@ export interface components {
             not_before: string | null;
             /** Profiles */
             profiles: components["schemas"]["ProfileRef"][];
+            /**
+             * Removals
+             * @default []
+             */
+            removals: components["schemas"]["RemovalRead"][];
             /** Seconds */
             seconds: number | null;
             /** Spec */
@@ -11759,7 +12918,7 @@ export interface components {
         };
         /**
          * EventRead
-         * @description Something that happened. `title` is a sentence.
+         * @description Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact.
          */
         culprit__timeline__schemas__EventRead: {
             /** Artifact Id */
@@ -11787,6 +12946,7 @@ export interface components {
             title: {
                 [key: string]: unknown;
             };
+            told?: components["schemas"]["ToldRead"] | null;
             /** Uncertainty Ns */
             uncertainty_ns: number;
         };
@@ -13939,6 +15099,341 @@ export interface operations {
             };
         };
     };
+    events_list_events: {
+        parameters: {
+            query?: {
+                host_id?: string | null;
+                kind?: string | null;
+                /** @description Only what began then or later */
+                since?: string | null;
+                /** @description Also what was taken back */
+                withdrawn?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ToldEventRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_tell_event: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventTell"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_withdraw_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_correct_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventCorrect"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     fleet_get_findings: {
         parameters: {
             query?: {
@@ -15689,6 +17184,279 @@ export interface operations {
             };
         };
     };
+    incidents_list_comments: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CommentRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_mend_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_withdraw_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_incident_events: {
         parameters: {
             query?: {
@@ -16262,6 +18030,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonRef"][];
                 };
             };
             /** @description Refused */
@@ -18258,6 +20090,256 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_get_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_put_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_remove_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_check_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderChecked"];
+                };
             };
             /** @description Refused */
             "4XX": {
@@ -22402,6 +24484,261 @@ export interface operations {
             };
         };
     };
+    session_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_come_back: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                code?: string | null;
+                error?: string | null;
+                iss?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_end_elsewhere: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignOutPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_sign_in_ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     standbys_list_standbys: {
         parameters: {
             query?: {
@@ -22684,6 +25021,392 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_ask_for_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                look_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_mend_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphansGone"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_set_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_preview_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Foreseen"];
                 };
             };
             /** @description Refused */

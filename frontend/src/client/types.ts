@@ -31,6 +31,8 @@ export interface Me {
   may: string[];
   version: string;
   needs_password: boolean;
+  /** At the identity provider, which decides about role and password. */
+  signs_in_elsewhere: boolean;
   /** The machine that the platform runs on, where it has enrolled itself. */
   this_host: string | null;
 }
@@ -42,6 +44,7 @@ export interface User {
   label_scope: Record<string, string[]>;
   locale: "en" | "zh";
   has_password: boolean;
+  signs_in_elsewhere: boolean;
   disabled_at: string | null;
   created_at: string;
   login_link?: string | null;
@@ -52,6 +55,8 @@ export interface ApiToken {
   name: string;
   prefix: string;
   role: Role;
+  /** What alone it may do; null: all that its role may. */
+  purpose: "events" | null;
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
@@ -400,6 +405,8 @@ export interface HostEvent {
   artifact_id: string | null;
   line: number | null;
   run_id: string | null;
+  /** Who told it, where it was told and not read from the host. */
+  told?: { by: string; who: string; link: string | null; everywhere: boolean } | null;
 }
 
 export interface LanePoints {
@@ -1042,6 +1049,8 @@ export interface ContextItem {
   unusual: Sentence | null;
   at_s: number | null;
   looked_at: boolean;
+  told_by?: string;
+  link?: string;
   citation: Cited | null;
 }
 

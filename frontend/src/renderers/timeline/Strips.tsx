@@ -104,7 +104,9 @@ interface EventsProps {
   width: number;
 }
 
-const RANK = { info: 0, warn: 1, critical: 2 } as const;
+const RANK = { info: 0, warn: 2, critical: 3 } as const;
+/** What somebody told stands out among notices of the kernel, and not among its alarms. */
+const rank = (event: HostEvent): number => (event.told ? 1 : RANK[event.severity]);
 
 /** What the kernel said and what else happened: marks with their detail. One popover serves them all. */
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
@@ -128,14 +130,14 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
       <div className={classes.stripPlot} style={{ width }}>
         {groups.map(({ x, things }) => {
           const first = things[0] as HostEvent;
-          const worst = things.reduce((a, b) => (RANK[b.severity] > RANK[a.severity] ? b : a));
+          const worst = things.reduce((a, b) => (rank(b) > rank(a) ? b : a));
           const band = first.uncertainty_ns / perPixel;
           const until = first.end_ns ? toX(first.end_ns, range, width) - x : 0;
           return (
             <button
               type="button"
               key={first.id}
-              className={cx(classes.event, classes[worst.severity])}
+              className={cx(classes.event, classes[worst.told ? "told" : worst.severity])}
               style={{ left: x }}
               onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
               aria-label={
@@ -149,7 +151,7 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
               {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
               {until > 6 && <span className={classes.eventSpan} style={{ width: until }} />}
               <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden>
-                {SHAPES[worst.severity]}
+                {SHAPES[worst.told ? "told" : worst.severity]}
               </svg>
               {things.length > 1 && <span className={classes.eventCount}>{things.length}</span>}
             </button>
@@ -168,6 +170,7 @@ const SHAPES = {
   critical: <path d="M6 0 12 6 6 12 0 6Z" />,
   warn: <path d="M6 1 11.5 11H.5Z" />,
   info: <circle cx="6" cy="6" r="4" />,
+  told: <path d="M2 0h1.4v1H11L9 3.6 11 6.2H3.4V12H2Z" />,
 } as const;
 
 function EventList({ x, events, onClose }: { x: number; events: readonly HostEvent[]; onClose: () => void }) {
@@ -183,12 +186,29 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
         {events.slice(0, 30).map((event) => (
           <div key={event.id} className={classes.eventItem}>
             <div className={classes.eventHead}>
-              <strong>{sentence(event.title)}</strong>
+              <strong>
+                {event.told && <span className={classes.eventKind}>{event.kind}</span>}{" "}
+                {sentence(event.title)}
+              </strong>
               <span className="num dim">
-                {time.time(event.t_ns, 1e6)} ± {duration(event.uncertainty_ns)}
+                {time.time(event.t_ns, 1e6)}
+                {!event.told && ` ± ${duration(event.uncertainty_ns)}`}
+                {event.end_ns !== null && ` + ${duration(event.end_ns - event.t_ns)}`}
               </span>
             </div>
             {event.detail && <code className={classes.eventDetail}>{event.detail}</code>}
+            {event.told && (
+              <div className="dim">
+                {event.told.who && `${event.told.who}, `}
+                {t("events.toldBy", { name: event.told.by })}
+                {event.told.everywhere && `, ${t("events.places.everywhere")}`}{" "}
+                {event.told.link && (
+                  <a href={event.told.link} target="_blank" rel="noreferrer noopener nofollow">
+                    {t("events.more")}
+                  </a>
+                )}
+              </div>
+            )}
             {event.artifact_id && (
               <Link
                 to="/artifacts/$artifactId"
