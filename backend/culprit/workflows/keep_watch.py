@@ -35,7 +35,7 @@ from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Standby
 from culprit.standbys import leases
 from culprit.standbys.leases import Claim
-from culprit.standbys.service import ACTION, tier
+from culprit.standbys.service import ACTION, permit_stacks, tier
 from culprit.workflows.crew import SESSION, Crew, crew
 from culprit.workflows.fire_armed import fire, settled
 from culprit.workflows.homecoming import Homecoming
@@ -125,6 +125,8 @@ def _order(session: Session, claim: Claim) -> tuple[Watch, Json, str | None]:
         policy(actor, ACTION[one.kind], host)
         if one.kind == "armed":
             policy(actor, f"capture.{tier(one)}", host)
+        if one.stacks:
+            permit_stacks(session, actor, host)
         hops, allowed, password = hops_to(session, host), rules(session), sudo_password(host)
         conditions = tuple(Condition.from_json(given) for given in one.conditions)
     except CulpritError as error:
@@ -139,7 +141,7 @@ def _order(session: Session, claim: Claim) -> tuple[Watch, Json, str | None]:
         one.kind,
         host.id,
         one.until,
-        Ring(one.ring_s, one.ring_bytes, look_back.FILES),
+        Ring(one.ring_s, one.ring_bytes, look_back.FILES, one.stacks),
         conditions,
         cast(bundle.Sudo, host.sudo),
         float(host.max_silence_s),

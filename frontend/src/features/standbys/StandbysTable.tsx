@@ -120,6 +120,7 @@ function Kept({ one }: { one: Standby }) {
   return (
     <>
       {t("standbys.keeps", { length: seconds(one.ring_s) })}
+      {one.stacks && <div className="dim">{t("standbys.withStacks")}</div>}
       {one.kept_s !== null && (
         <div className="dim num">{t("standbys.kept", { length: seconds(one.kept_s) })}</div>
       )}
