@@ -191,7 +191,7 @@ def _cost(one: Json) -> str:
 
 def _why(one: Json) -> str:
     told = one["failure"] or one["waiting"] or (one["refused"] or {}).get("sentence")
-    return sentence(told) if told else ""
+    return (sentence(told) or "") if told else ""
 
 
 def _end(server: Server, kind: str, wanted: str) -> None:

@@ -9957,7 +9957,7 @@ export interface components {
         };
         /**
          * RingCreate
-         * @description Keep the last `seconds` on a host, for `hours`.
+         * @description Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host.
          */
         RingCreate: {
             /**
@@ -9985,6 +9985,11 @@ export interface components {
              * @default 600
              */
             seconds: number;
+            /**
+             * Stacks
+             * @default false
+             */
+            stacks: boolean;
         };
         /**
          * RotationCreate
@@ -11030,6 +11035,8 @@ export interface components {
             refused: components["schemas"]["RefusedRead"] | null;
             /** Ring S */
             ring_s: number;
+            /** Stacks */
+            stacks: boolean;
             /** Started At */
             started_at: string | null;
             /** State */
