@@ -1,6 +1,6 @@
 """What waits on a host: what it costs there, how soon it fires, and what of the time before it brings home.
 
-    python -m bench.standby [--pairs 4] [--seconds 15] [--fires 10]
+    python -m bench.standby [--pairs 4] [--seconds 15] [--fires 10] [--aborts 20]
 
 The reference workload of `bench.cost` keeps every CPU busy; each row is a window without a ring, one with it and
 one without again, and 1 - B/C is the slow-down, beside 1 - A/C, where nothing runs in either. CPU is what the kernel
@@ -9,13 +9,17 @@ directory held in the blocks of a file system, which is none where it lies in me
 
 Then the ring alone: a process is started again and again, and it is measured how long after that the watcher says so,
 and how many seconds before the start the ring holds when it is taken as a capture takes it.
+
+And aborts: one of its processes is killed, or its input ends, at a random moment; what is left 20 s later is counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -117,7 +121,7 @@ def spent_ms(run: str) -> float:
 
 def cost(pairs: int, seconds: float) -> None:
     """The side-by-side."""
-    slower, control, cpu = [], [], []
+    slower, control, cpu, dearer = [], [], [], []
     rss = kept = disk = 0.0
     with Workload() as work:
         for _ in range(pairs):
@@ -133,9 +137,12 @@ def cost(pairs: int, seconds: float) -> None:
             after = quiet(work, seconds)
             slower.append(1 - window.rate / after.rate)
             control.append(1 - before.rate / after.rate)
+            dearer.append(1 - window.per_cpu_s / after.per_cpu_s)
+            dearer.append(1 - window.per_cpu_s / after.per_cpu_s)
     print(f"{CPUS} CPUs, all busy; {pairs} rows of 3 windows of {seconds:g} s")
     print(f"slow-down with a ring     median {statistics.median(slower):+.2%}  of {_shown(slower)}")
     print(f"slow-down with nothing    median {statistics.median(control):+.2%}  of {_shown(control)}")
+    print(f"work per CPU second lost  median {statistics.median(dearer):+.2%}  of {_shown(dearer)}")
     print(
         f"CPU of the ring           median {statistics.median(cpu):.2f} ms/s  of {[round(x, 2) for x in cpu]}"
     )
@@ -169,19 +176,67 @@ def fires(count: int) -> None:
         print(f"kept before the last start: {before[-1]:.1f} s of {time.monotonic() - since:.1f} s")
 
 
+def aborts(count: int) -> None:
+    """Ends it at random moments in ways that nobody asked for."""
+    left = 0
+    slowest = 0.0
+    ways = ("input ends", "guard", "main", "awk")
+    for n in range(count):
+        one = Standing(Condition("load1", limit=1e9))
+        with every(BEAT_S, heartbeat(one.child)):
+            one.heard(Watching, 1)
+            place = one.place()
+            time.sleep(random.random() * 3)
+            way = ways[n % len(ways)]
+            if way != "input ends":
+                os.kill(_pid(place, way), signal.SIGKILL)
+        if way == "input ends":
+            one.end()
+        began = time.monotonic()
+        while (_alive(one.run) or place.exists()) and time.monotonic() - began < 20:
+            time.sleep(0.1)
+        slowest = max(slowest, time.monotonic() - began)
+        left += bool(_alive(one.run)) + place.exists()
+        if way != "input ends":
+            one.end()
+    print(f"{count} aborts ({', '.join(ways)}): {left} left behind; clean after {slowest:.1f} s at most")
+
+
+def _pid(place: Path, who: str) -> int:
+    if who == "awk":
+        return int((place / "l" / "s1").read_text().split()[0])
+    lines = (place / "manifest").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{who} "))
+
+
+def _alive(run: str) -> list[str]:
+    found = []
+    mark = f"CULPRIT_RUN={run}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
 def main() -> int:
-    """Prints both."""
+    """Prints all three."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--fires", type=int, default=10)
+    parser.add_argument("--aborts", type=int, default=20)
     asked = parser.parse_args()
     if asked.pairs:
         cost(asked.pairs, asked.seconds)
     if asked.fires:
         fires(asked.fires)
+    if asked.aborts:
+        aborts(asked.aborts)
     return 0
 
 
