@@ -31,7 +31,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.cost import BEAT_S, CPUS, Workload, every, heartbeat, held, quiet
+from bench.cost import CPUS, Workload, quiet
+from bench.own_capture import BEAT_S, every, heartbeat, held
 from collectors import bundle, look_back, standby
 from collectors.standby import Condition, Fired, Ring, Watching
 
@@ -194,6 +195,7 @@ def aborts(count: int) -> None:
             one.end()
         began = time.monotonic()
         while (_alive(one.run) or place.exists()) and time.monotonic() - began < 20:
+            one.child.poll()  # as sshd would: whoever was killed is a zombie until somebody has asked for its status
             time.sleep(0.1)
         slowest = max(slowest, time.monotonic() - began)
         left += bool(_alive(one.run)) + place.exists()

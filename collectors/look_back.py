@@ -78,7 +78,7 @@ if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else ca
 (
     read -r p < "$ring/perf.pid" && rm -f "$ring"/perf.data.[0-9]* && kill -USR2 "$p" || exit
     n=0
-    while set -- "$ring"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 50 ]; do
+    while set -- "$ring"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 100 ]; do
         sleep 0.1 2> /dev/null || sleep 1
         n=$((n + 1))
     done

@@ -199,8 +199,8 @@ def limits(run: str, lease: str, deadline_s: int, silence_s: int, ring: Ring) ->
         flush_s=2,
         need_bytes=ring.max_bytes + (2 << 20),
         pipe_ok=False,
-        cpu_pct=20,
-        memory_bytes=(96 << 20) + ring.max_bytes,
+        cpu_pct=50 if ring.stacks else 20,
+        memory_bytes=(160 << 20 if ring.stacks else 96 << 20) + ring.max_bytes,
         tasks=64,
         directories=("/dev/shm", "/var/tmp", "/tmp"),  # noqa: S108
     )
@@ -226,6 +226,8 @@ class Fired:
     value: float | None
 
 
+#: What it says where stacks were asked for and perf cannot record any.
+NO_STACKS = "note no stacks"
 _WATCH = re.compile(r"watch ([0-9]{1,15}) ([0-9]{1,12}) ([0-9]{1,12}) ([0-9]{1,12})((?: \S{1,24}){0,8})")
 _FIRE = re.compile(r"fire ([1-9]) ([0-9]{1,15}) (\S{1,24})")
 _VALUE = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,12})?(e[+-]?[0-9]{1,2})?")

@@ -209,16 +209,18 @@ def _command(watch: Watch, limits: Waits, password: str | None) -> Message:
 def _told(watch: Watch, line: str) -> None:
     """One line of the watcher. What it says may be false or anything: it starts what was armed, and nothing else."""
     word = standby.said(line)
-    if isinstance(word, Watching):
-        watch.heard.take(word)
-        if not watch.began_s:
-            watch.began_s = time.monotonic()
-            _note(watch, started_at=now(), failures=0)
-    elif isinstance(word, Fired) and watch.kind == "armed" and word.number <= len(watch.conditions):
-        try:
+    try:
+        if isinstance(word, Watching):
+            watch.heard.take(word)
+            if not watch.began_s:
+                watch.began_s = time.monotonic()
+                _note(watch, started_at=now(), failures=0)
+        elif isinstance(word, Fired) and watch.kind == "armed" and word.number <= len(watch.conditions):
             watch.used_up = fire(watch.claim, watch.conditions[word.number - 1], word.value)
-        except DBAPIError as error:
-            log.warning("fire_lost", standby=watch.number, error=type(error).__name__)
+        elif watch.ring.stacks and line.startswith(standby.NO_STACKS):
+            _note(watch, waiting={"key": "standby.no_stacks", "params": {}})
+    except DBAPIError as error:
+        log.warning("word_lost", standby=watch.number, word=line[:20], error=type(error).__name__)
 
 
 def _keep(watch: Watch) -> bool:
