@@ -1,7 +1,7 @@
 import type { Lane, LaneMatrix, LanePoints, Timeline, TimelineOverview } from "../src/client/types.ts";
 import { labelSets, METRICS } from "./catalogue.ts";
-import { hash, id } from "./noise.ts";
 import { toldOf } from "./events.ts";
+import { hash, id } from "./noise.ts";
 import { blocks, eventsOf, HOSTS, NS, TAKEN } from "./world.ts";
 
 /** A made-up reading; the incident of the last hour shows in it. */

@@ -19,6 +19,7 @@ from culprit.models.finding_mute import FindingMute
 from culprit.models.firing import Firing
 from culprit.models.fix import Fix
 from culprit.models.host import Host
+from culprit.models.host_fact import HostFact
 from culprit.models.hypothesis import Hypothesis
 from culprit.models.idempotency_key import IdempotencyKey
 from culprit.models.incident import Incident
@@ -61,6 +62,7 @@ from culprit.models.threshold import Threshold
 from culprit.models.tier_allowance import TierAllowance
 from culprit.models.trigger import Trigger
 from culprit.models.trigger_delivery import TriggerDelivery
+from culprit.models.upload_address import UploadAddress
 from culprit.models.user_account import UserAccount
 from culprit.models.verdict_pin import VerdictPin
 from culprit.models.verification import Verification
@@ -86,6 +88,7 @@ __all__ = [
     "Firing",
     "Fix",
     "Host",
+    "HostFact",
     "Hypothesis",
     "IdempotencyKey",
     "Incident",
@@ -128,6 +131,7 @@ __all__ = [
     "TierAllowance",
     "Trigger",
     "TriggerDelivery",
+    "UploadAddress",
     "UserAccount",
     "VerdictPin",
     "Verification",

@@ -277,6 +277,7 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/events/{event_id}"): ("viewer", None, "", True),
     ("PATCH", "/events/{event_id}"): ("oncall", {"detail": "rolled back"}, "", True),
     ("DELETE", "/events/{event_id}"): ("oncall", None, "", True),
+    ("GET", "/hosts/{host_id}/changes"): ("viewer", None, "", True),
     ("GET", "/maintenance"): ("viewer", None, "", False),
     ("POST", "/maintenance"): (
         "oncall",

@@ -17,6 +17,8 @@ type Missing<T, S> = Exclude<Required<T>, keyof S>;
 type None<T extends never> = T;
 
 export type Agreed = [
+  None<Missing<Events.FactChanges, Theirs["FactChanges"]>>,
+  None<Missing<Events.FactChange, Theirs["FactChange"]>>,
   None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,

@@ -564,6 +564,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was told: deploys, changes, notes
+         * @description The newest telling first.
+         */
+        get: operations["events_list_events"];
+        put?: never;
+        /**
+         * Tell an event
+         * @description Puts it on the timelines of its hosts. With an `external_id` that was told before: corrects that one (200).
+         */
+        post: operations["events_tell_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One event that was told
+         * @description Also where it was withdrawn.
+         */
+        get: operations["events_get_event"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an event
+         * @description It leaves every timeline; the list shows it on demand.
+         */
+        delete: operations["events_withdraw_event"];
+        options?: never;
+        head?: never;
+        /**
+         * Correct an event
+         * @description Who told it may, and who manages what others told.
+         */
+        patch: operations["events_correct_event"];
+        trace?: never;
+    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -714,6 +766,28 @@ export interface paths {
          * @description What is not mentioned stays.
          */
         patch: operations["hosts_update_host"];
+        trace?: never;
+    };
+    "/api/v1/hosts/{host_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Changes
+         * @description What changed on a host since a time (30 days, where none is named): kernel, settings, mounts, limits, devices.
+         *
+         *     Each with the last reading before and the first one after, between which it changed, and their lines.
+         */
+        get: operations["context_read_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/hosts/{host_id}/check": {
@@ -4401,7 +4475,9 @@ export interface components {
          * @description One thing that is known of where a run was.
          *
          *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
+         *     account in `told_by`, and perhaps a `link`. Of a fact that has changed, `was` is its value at the last reading
+         *     before.
          */
         ContextItem: {
             /** At S */
@@ -4411,10 +4487,20 @@ export interface components {
             detail: string;
             /** Id */
             id: string;
+            /**
+             * Link
+             * @default
+             */
+            link: string;
             /** Looked At */
             looked_at: boolean;
             /** Name */
             name: string;
+            /**
+             * Told By
+             * @default
+             */
+            told_by: string;
             /** Unit */
             unit: string;
             /** Unusual */
@@ -4423,6 +4509,11 @@ export interface components {
             } | null;
             /** Value */
             value: string | number | null;
+            /** Was */
+            was?: string | number | null;
+            /** Was At S */
+            was_at_s?: number | null;
+            was_citation?: components["schemas"]["ContextCited"] | null;
         };
         /**
          * ContextRead
@@ -4905,6 +4996,107 @@ export interface components {
             waited: components["schemas"]["Figure"];
         };
         /**
+         * EventCorrect
+         * @description What is not mentioned stays; `until` and `link` that are null are taken away.
+         */
+        EventCorrect: {
+            /** At */
+            at?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** Hosts */
+            hosts?: string[];
+            /** Kind */
+            kind?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what?: string | null;
+            /** Who */
+            who?: string | null;
+        };
+        /**
+         * EventTell
+         * @description Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
+         *
+         *     `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
+         *     only fields that are sent change.
+         */
+        EventTell: {
+            /** At */
+            at?: string | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** External Id */
+            external_id?: string | null;
+            /** Hosts */
+            hosts?: string[];
+            /**
+             * Kind
+             * @default note
+             */
+            kind: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+        };
+        /**
+         * EventWhere
+         * @description How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too.
+         */
+        EventWhere: {
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /** Hosts Total */
+            hosts_total: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "hosts" | "labels" | "service";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Service */
+            service: string | null;
+        };
+        /**
          * EvidenceRead
          * @description One number that speaks for or against a cause.
          */
@@ -4964,6 +5156,62 @@ export interface components {
             threads: {
                 [key: string]: number | string;
             }[];
+        };
+        /**
+         * FactChange
+         * @description A fact that was read with two values. It changed between the two readings; when exactly, nobody read.
+         */
+        FactChange: {
+            after: components["schemas"]["FactSeen"];
+            before: components["schemas"]["FactSeen"];
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+        };
+        /**
+         * FactChanges
+         * @description What changed on a host. `first_ns` and `last_ns` are its first and last readings, null where it has none: of what
+         *     was before the first nothing is known, and between readings nobody looked. `facts` counts what is remembered.
+         */
+        FactChanges: {
+            /** Changes */
+            changes: components["schemas"]["FactChange"][];
+            /** Changes Total */
+            changes_total: number;
+            /** Facts */
+            facts: number;
+            /** First Ns */
+            first_ns: number | null;
+            host: components["schemas"]["HostRef"];
+            /** Last Ns */
+            last_ns: number | null;
+            /** Logged */
+            logged: components["schemas"]["LoggedChange"][];
+            /** Logged Total */
+            logged_total: number;
+            /** Since Ns */
+            since_ns: number;
+            /** Until Ns */
+            until_ns: number;
+        };
+        /**
+         * FactSeen
+         * @description A value (null: not there) at the reading nearest to a change, and the line of the artifact that it stands in.
+         *
+         *     A look at the host (`preflight`) leaves no artifact.
+         */
+        FactSeen: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** At Ns */
+            at_ns: number;
+            /** Line */
+            line: number | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Value */
+            value: string | null;
         };
         /**
          * Figure
@@ -6560,6 +6808,33 @@ export interface components {
             run: string;
         };
         /**
+         * LoggedChange
+         * @description A change that the host's own logs tell, with the time that they give.
+         */
+        LoggedChange: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Detail */
+            detail: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Line */
+            line: number | null;
+            /** Run Id */
+            run_id: string | null;
+            /** T Ns */
+            t_ns: number;
+            /** Title */
+            title: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Login
          * @description Name and password.
          */
@@ -7430,6 +7705,13 @@ export interface components {
         Page_TokenRead_: {
             /** Items */
             items: components["schemas"]["TokenRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ToldEventRead] */
+        Page_ToldEventRead_: {
+            /** Items */
+            items: components["schemas"]["ToldEventRead"][];
             /** Next */
             next?: string | null;
         };
@@ -9834,6 +10116,8 @@ export interface components {
         /**
          * TokenCreate
          * @description A token may at most what its owner may; `role` narrows it further.
+         *
+         *     One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
          */
         TokenCreate: {
             /**
@@ -9843,6 +10127,8 @@ export interface components {
             expires_in_days: number | null;
             /** Name */
             name: string;
+            /** Purpose */
+            purpose?: "events" | null;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
@@ -9869,6 +10155,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Purpose */
+            purpose: "events" | null;
             /**
              * Role
              * @enum {string}
@@ -9876,6 +10164,63 @@ export interface components {
             role: "viewer" | "investigator" | "oncall" | "admin";
             /** Token */
             token?: string | null;
+        };
+        /**
+         * ToldEventRead
+         * @description Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it.
+         */
+        ToldEventRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Detail */
+            detail: string;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Link */
+            link: string | null;
+            /** May Change */
+            may_change: boolean;
+            told_by: components["schemas"]["UserRef"];
+            /** Until */
+            until: string | null;
+            /** What */
+            what: string;
+            where: components["schemas"]["EventWhere"];
+            /** Who */
+            who: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
+         * ToldRead
+         * @description Who told an event that was not read from a host: the account `by`, and `who` did it by their words.
+         */
+        ToldRead: {
+            /** By */
+            by: string;
+            /** Everywhere */
+            everywhere: boolean;
+            /** Link */
+            link: string | null;
+            /** Who */
+            who: string;
         };
         /**
          * Track
@@ -11343,7 +11688,7 @@ export interface components {
         };
         /**
          * EventRead
-         * @description Something that happened. `title` is a sentence.
+         * @description Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact.
          */
         culprit__timeline__schemas__EventRead: {
             /** Artifact Id */
@@ -11371,6 +11716,7 @@ export interface components {
             title: {
                 [key: string]: unknown;
             };
+            told?: components["schemas"]["ToldRead"] | null;
             /** Uncertainty Ns */
             uncertainty_ns: number;
         };
@@ -13523,6 +13869,341 @@ export interface operations {
             };
         };
     };
+    events_list_events: {
+        parameters: {
+            query?: {
+                host_id?: string | null;
+                kind?: string | null;
+                /** @description Only what began then or later */
+                since?: string | null;
+                /** @description Also what was taken back */
+                withdrawn?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ToldEventRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_tell_event: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventTell"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_withdraw_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_correct_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventCorrect"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     fleet_get_findings: {
         parameters: {
             query?: {
@@ -14165,6 +14846,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    context_read_changes: {
+        parameters: {
+            query?: {
+                /** @description UTC nanoseconds */
+                since_ns?: number | null;
+                /** @description UTC nanoseconds */
+                until_ns?: number | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactChanges"];
                 };
             };
             /** @description Refused */

@@ -1046,6 +1046,10 @@ export interface ContextItem {
   looked_at: boolean;
   told_by?: string;
   link?: string;
+  /** Of a fact that has changed: its value at the last reading before, when that was, and where it stands. */
+  was?: string | number | null;
+  was_at_s?: number | null;
+  was_citation?: Cited | null;
   citation: Cited | null;
 }
 

@@ -387,5 +387,7 @@ def test_events_are_told(cli: Cli, db: Database) -> None:
     cli("annotate", "x", "--everywhere", "--host", "feed-7", status=USAGE)
     cli("annotate", "x", "--label", "role", status=USAGE)
     cli("event", "correct", one["id"], status=USAGE)
+    assert "Nothing was ever read" in cli("host", "changes", "feed-7")
+    assert cli.json("host", "changes", "feed-7")["facts"] == 0
     cli("event", "withdraw", one["id"])
     assert cli.json("event", "list") == [] and len(cli.json("event", "list", "--withdrawn")) == 1
