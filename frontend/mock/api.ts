@@ -10,6 +10,7 @@ import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
 import "./events.ts";
+import "./uploads.ts";
 import "./schedules.ts";
 import "./triggers.ts";
 import "./visuals.ts";

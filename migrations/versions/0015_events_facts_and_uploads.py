@@ -105,6 +105,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("host_id", sa.Uuid(), nullable=True),
         sa.Column("host_name", sa.Text(), nullable=False),
+        sa.Column("plan", sa.Text(), nullable=False),
+        sa.Column("seconds", sa.Integer(), nullable=True),
         sa.Column("token_hash", sa.LargeBinary(), nullable=False),
         sa.Column("max_bytes", sa.BigInteger(), nullable=False),
         sa.Column("note", sa.Text(), nullable=False),

@@ -94,12 +94,12 @@ def fact_changes(
         "before_value": HostFact.value, "before_ns": HostFact.seen_ns, "before_run_id": HostFact.last_run_id,
         "before_artifact_id": HostFact.last_artifact_id, "before_line": HostFact.last_line,
     }  # fmt: skip
-    window = {"partition_by": (HostFact.source, HostFact.name), "order_by": HostFact.since_ns}
-    spans = (
-        select(HostFact, *(func.lag(column).over(**window).label(name) for name, column in earlier.items()))
-        .where(HostFact.host_id == host_id)
-        .subquery()
-    )
+    name, since = (HostFact.source, HostFact.name), HostFact.since_ns
+    before = [
+        func.lag(column).over(partition_by=name, order_by=since).label(label)
+        for label, column in earlier.items()
+    ]
+    spans = select(HostFact, *before).where(HostFact.host_id == host_id).subquery()
     within = (spans.c.before_ns.is_not(None), spans.c.since_ns > from_ns, spans.c.since_ns <= to_ns)
     total = session.scalar(select(func.count()).select_from(spans).where(*within)) or 0
     query = select(spans).where(*within).order_by(spans.c.since_ns.desc(), spans.c.name).limit(limit)

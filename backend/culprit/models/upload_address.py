@@ -14,9 +14,9 @@ from culprit.models.base import Base, CreatedAt, Id, Json
 class UploadAddress(Base):
     """Lets whoever has it send one bundle without an account; only the SHA-256 of its token is stored.
 
-    The bundle is filed under `host_id`, else under an imported host called `host_name`. `claimed_at` is when an upload
-    began that has not ended; `used_at` is when one became a capture, after which no other does. `failure` is why the
-    last of `attempts` did not.
+    `plan` and `seconds` are of the script that the address hands out. The bundle is filed under `host_id`, else under
+    an imported host called `host_name`. `claimed_at` is when an upload began that has not ended; `used_at` is when one
+    became a capture, after which no other does. `failure` is why the last of `attempts` did not.
     """
 
     __tablename__ = "upload_address"
@@ -24,6 +24,8 @@ class UploadAddress(Base):
     id: Mapped[Id]
     host_id: Mapped[UUID | None] = mapped_column(ForeignKey("host.id", ondelete="CASCADE"))
     host_name: Mapped[str]
+    plan: Mapped[str]
+    seconds: Mapped[int | None]
     token_hash: Mapped[bytes] = mapped_column(unique=True)
     max_bytes: Mapped[int] = mapped_column(BigInteger)
     note: Mapped[str] = mapped_column(default="")

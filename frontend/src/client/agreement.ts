@@ -20,6 +20,7 @@ export type Agreed = [
   None<Missing<Events.FactChanges, Theirs["FactChanges"]>>,
   None<Missing<Events.FactChange, Theirs["FactChange"]>>,
   None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
+  None<Missing<Ours.UploadAddress, Theirs["UploadRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,

@@ -3036,6 +3036,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Addresses that take one bundle
+         * @description With what became of each, newest first.
+         */
+        get: operations["imports_list_uploads"];
+        put?: never;
+        /**
+         * Make an upload address
+         * @description For a host that is reached only by its console. The address is in this answer and nowhere else.
+         */
+        post: operations["imports_make_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an upload address
+         * @description It takes nothing any more.
+         */
+        delete: operations["imports_revoke_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -7722,6 +7766,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[UploadRead] */
+        Page_UploadRead_: {
+            /** Items */
+            items: components["schemas"]["UploadRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[UserRead] */
         Page_UserRead_: {
             /** Items */
@@ -10500,6 +10551,99 @@ export interface components {
             /** Wanted Wall */
             wanted_wall: string;
             window?: components["schemas"]["WindowRef"] | null;
+        };
+        /**
+         * UploadCreate
+         * @description An address that takes one bundle: of a host, or of one that nobody has enrolled, by a name of one's own.
+         */
+        UploadCreate: {
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Host Name
+             * @default
+             */
+            host_name: string;
+            /**
+             * Max Mb
+             * @default 64
+             */
+            max_mb: number;
+            /**
+             * Minutes
+             * @default 60
+             */
+            minutes: number;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
+         * UploadRead
+         * @description An address for one upload. `url` and `command` are there once, in the answer that made it.
+         *
+         *     `spent`: it was tried too often. `failure` says why the last try was not taken.
+         */
+        UploadRead: {
+            /** Attempts */
+            attempts: number;
+            /** Bytes */
+            bytes: number | null;
+            /** Capture Id */
+            capture_id: string | null;
+            /** Command */
+            command?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["UserRef"];
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            host: components["schemas"]["HostRef"] | null;
+            /** Host Name */
+            host_name: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Max Bytes */
+            max_bytes: number;
+            /** Note */
+            note: string;
+            /** Plan */
+            plan: string;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "receiving" | "used" | "revoked" | "expired" | "spent";
+            /** Url */
+            url?: string | null;
+            /** Used At */
+            used_at: string | null;
+            /** Used From */
+            used_from: string | null;
         };
         /**
          * UseCell
@@ -23669,6 +23813,203 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TriggerTested"];
                 };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_list_uploads: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_UploadRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_make_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_revoke_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {
