@@ -20,6 +20,7 @@ import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
 import { HostChanges } from "./HostChanges";
+import { StandbysPanel } from "../standbys/StandbysPanel";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
@@ -175,6 +176,7 @@ function Known({ host }: { host: Host }) {
           }
         />
       </Panel>
+      {host.state === "active" && <StandbysPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
           {({ items }) =>
