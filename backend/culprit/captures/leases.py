@@ -140,10 +140,9 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
 
     One that ended as a stage of a diagnosis lets that go on.
     """
-    # Its key stays, and the lock says so: whoever wrote a run twice holds the key of its capture by the foreign key,
-    # and two of them, each waiting for the other to let go of it, would wait for ever.
-    held_by_us = select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id)
-    row = session.execute(held_by_us.with_for_update(key_share=True)).first()
+    # key_share: who changed a run twice holds a share of its capture, which a stronger lock would wait for.
+    query = select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id)
+    row = session.execute(query.with_for_update(key_share=True)).first()
     held, diagnosis_id = row if row is not None else (None, None)
     states = session.scalars(select(Run.state).where(Run.capture_id == capture_id)).all()
     state = capture_state(states)

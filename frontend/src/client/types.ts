@@ -31,6 +31,8 @@ export interface Me {
   may: string[];
   version: string;
   needs_password: boolean;
+  /** At the identity provider, which decides about role and password. */
+  signs_in_elsewhere: boolean;
   /** The machine that the platform runs on, where it has enrolled itself. */
   this_host: string | null;
 }
@@ -42,6 +44,7 @@ export interface User {
   label_scope: Record<string, string[]>;
   locale: "en" | "zh";
   has_password: boolean;
+  signs_in_elsewhere: boolean;
   disabled_at: string | null;
   created_at: string;
   login_link?: string | null;
@@ -52,10 +55,35 @@ export interface ApiToken {
   name: string;
   prefix: string;
   role: Role;
+  /** What alone it may do; null: all that its role may. */
+  purpose: "events" | null;
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
   token?: string | null;
+}
+
+/** An address that takes one bundle; `url` and `command` are there once. */
+export interface UploadAddress {
+  id: string;
+  state: "open" | "receiving" | "used" | "revoked" | "expired" | "spent";
+  host: Named | null;
+  host_name: string;
+  plan: string;
+  seconds: number | null;
+  max_bytes: number;
+  note: string;
+  expires_at: string;
+  created_by: Named;
+  created_at: string;
+  used_at: string | null;
+  used_from: string | null;
+  bytes: number | null;
+  attempts: number;
+  failure: Sentence | null;
+  capture_id: string | null;
+  url?: string | null;
+  command?: string | null;
 }
 
 export interface AuditEntry {
@@ -400,6 +428,8 @@ export interface HostEvent {
   artifact_id: string | null;
   line: number | null;
   run_id: string | null;
+  /** Who told it, where it was told and not read from the host. */
+  told?: { by: string; who: string; link: string | null; everywhere: boolean } | null;
 }
 
 export interface LanePoints {
@@ -435,6 +465,8 @@ export interface CaptureBlock {
   number: number;
   plan: string;
   state: RunState;
+  /** Since when a ring on the host had kept what came home with the run; null where none had. */
+  look_back_ns: number | null;
   from_ns: number;
   to_ns: number;
   uncertainty_ns: number;
@@ -1040,6 +1072,12 @@ export interface ContextItem {
   unusual: Sentence | null;
   at_s: number | null;
   looked_at: boolean;
+  told_by?: string;
+  link?: string;
+  /** Of a fact that has changed: its value at the last reading before, when that was, and where it stands. */
+  was?: string | number | null;
+  was_at_s?: number | null;
+  was_citation?: Cited | null;
   citation: Cited | null;
 }
 
