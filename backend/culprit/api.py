@@ -18,8 +18,8 @@ from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
 from culprit.imports import upload_endpoints as uploads
+from culprit.incidents import comment_endpoints, mute_endpoints
 from culprit.incidents import endpoints as incidents
-from culprit.incidents import mute_endpoints
 from culprit.killswitch import endpoints as killswitch
 from culprit.kit.problem import RESPONSES
 from culprit.notices import endpoints as notices
@@ -29,12 +29,16 @@ from culprit.profiles import endpoints as profiles
 from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
+from culprit.signon import endpoints as signon
+from culprit.standbys import endpoints as standbys
+from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
+    signon.router,
     hosts.router,
     services.router,
     demo.router,
@@ -51,6 +55,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     diagnoses.router,
     playbooks.router,
     incidents.router,
+    comment_endpoints.router,
     mute_endpoints.router,
     schedules.router,
     oncall.router,
@@ -60,7 +65,9 @@ ROUTERS: tuple[APIRouter, ...] = (
     context.router,
     killswitch.router,
     triggers.router,
+    standbys.router,
     notices.router,
+    storage.router,
 )
 
 

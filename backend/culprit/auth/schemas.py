@@ -53,6 +53,7 @@ class Me(BaseModel):
     may: list[str]
     version: str
     needs_password: bool
+    signs_in_elsewhere: bool
     this_host: UUID | None
 
 
@@ -73,6 +74,7 @@ class UserRead(BaseModel):
     label_scope: dict[str, list[str]]
     locale: Locale
     has_password: bool
+    signs_in_elsewhere: bool
     disabled_at: datetime | None
     created_at: datetime
     login_link: str | None = None

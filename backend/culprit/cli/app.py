@@ -24,6 +24,8 @@ from culprit.cli import (
     reports,
     schedules,
     shapes,
+    standbys,
+    storage,
     triggers,
     uploads,
 )
@@ -51,7 +53,11 @@ app.add_typer(uploads.app, name="upload", help="Addresses that take one bundle, 
 app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
 app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
 app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
+app.add_typer(
+    storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
+)
 captures.register(app)
+standbys.register(app)
 events.register(app)
 files.register(app)
 diagnose.register(app)

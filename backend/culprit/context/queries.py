@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.orm import Session
 
+from collectors import look_back
 from collectors.contract import Sentence
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible, visible_runs
@@ -275,7 +276,10 @@ def _lanes(
     query = select(
         SeriesChunk.metric, SeriesChunk.labels, SeriesChunk.axis, SeriesChunk.axis_values, SeriesChunk.t0_ns,
         SeriesChunk.summary, SeriesChunk.run_collector_id, SeriesChunk.artifact_id,
-    ).where(SeriesChunk.run_id == of.id, SeriesChunk.level == 0, SeriesChunk.summary.is_not(None))  # fmt: skip
+    ).where(
+        SeriesChunk.run_id == of.id, SeriesChunk.level == 0, SeriesChunk.summary.is_not(None),
+        SeriesChunk.run_collector_id.not_in([one.id for one in owners.values() if one.collector == look_back.ID]),
+    )  # fmt: skip
     if metrics is not None:
         query = query.where(SeriesChunk.metric.in_(metrics))
     grouped: dict[tuple[str, str], list[Any]] = {}

@@ -126,7 +126,8 @@ def runs(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[tuple[Run, Capture]], int]:
     """The newest runs with data in the range, oldest first, and how many there are."""
-    within = (Run.host_id == host_id, Run.t0_ns < to_ns, Run.t1_ns >= from_ns)
+    begin = func.coalesce(Run.look_back_ns, Run.t0_ns)
+    within = (Run.host_id == host_id, begin < to_ns, Run.t1_ns >= from_ns)
     total = session.scalar(select(func.count()).select_from(Run).where(*within)) or 0
     query = (
         (select(Run, Capture).join(Capture, Capture.id == Run.capture_id).where(*within))
@@ -140,7 +141,9 @@ def runs(
 def span(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
     """From the first to the last moment of which a host's runs know anything, and what was told within a day of it."""
     row = session.execute(
-        select(func.min(Run.t0_ns), func.max(Run.t1_ns)).where(Run.host_id == host_id)
+        select(func.min(func.coalesce(Run.look_back_ns, Run.t0_ns)), func.max(Run.t1_ns)).where(
+            Run.host_id == host_id
+        )
     ).one()
     if row[0] is None or row[1] is None:
         return row[0], row[1]

@@ -49,13 +49,14 @@ class LaneRead(BaseModel):
 
 
 class CaptureBlock(BaseModel):
-    """One run as a block on the timeline."""
+    """One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too."""
 
     run_id: UUID
     capture_id: UUID
     number: int
     plan: str
     state: str
+    look_back_ns: int | None
     from_ns: int
     to_ns: int
     uncertainty_ns: int

@@ -152,6 +152,7 @@ def block(run: Run, capture: Capture) -> Json:
         "number": capture.number,
         "plan": capture.plan,
         "state": run.state,
+        "look_back_ns": run.look_back_ns,
         "from_ns": run.t0_ns,
         "to_ns": run.t1_ns,
         "uncertainty_ns": int((run.clock or {}).get("uncertainty_ns") or 0),

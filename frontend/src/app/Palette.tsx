@@ -15,6 +15,7 @@ import {
   Flag,
   Flame,
   Grid3x3,
+  Hourglass,
   Languages,
   PhoneCall,
   Plus,
@@ -189,6 +190,7 @@ function useCommands(): Command[] {
     add("capture", t("nav.newCapture"), <Camera size={SIZE} />, () => openDialog("capture"));
   if (may("capture.light"))
     add("diagnose", t("diagnose.title"), <Stethoscope size={SIZE} />, () => openDialog("diagnose"));
+  if (may("armed.manage")) add("arm", t("standbys.new"), <Hourglass size={SIZE} />, () => openDialog("arm"));
   if (may("host.enrol"))
     add("add", t("nav.addHost"), <Plus size={SIZE} />, () => void navigate({ to: "/hosts/new" }));
   if (may("capture.import"))
@@ -210,6 +212,12 @@ function useCommands(): Command[] {
   add("playbooks", t("nav.playbooks"), <BookOpen size={SIZE} />, () => void navigate({ to: "/playbooks" }));
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
+  add(
+    "standbys",
+    t("standbys.title"),
+    <Hourglass size={SIZE} />,
+    () => void navigate({ to: "/triggers", search: { part: "armed" } as never }),
+  );
   add("triggers", t("nav.triggers"), <BellRing size={SIZE} />, () => void navigate({ to: "/triggers" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add(

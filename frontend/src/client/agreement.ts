@@ -6,6 +6,8 @@ import type * as Events from "./events";
 import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
+import type * as SignOn from "./signon";
+import type * as Standbys from "./standbys";
 import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
@@ -19,11 +21,16 @@ type None<T extends never> = T;
 export type Agreed = [
   None<Missing<Events.FactChanges, Theirs["FactChanges"]>>,
   None<Missing<Events.FactChange, Theirs["FactChange"]>>,
+  None<Missing<Incidents.Comment, Theirs["CommentRead"]>>,
   None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
   None<Missing<Ours.UploadAddress, Theirs["UploadRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,
+  None<Missing<SignOn.Provider, Theirs["ProviderRead"]>>,
+  None<Missing<SignOn.ProviderState, Theirs["ProviderState"]>>,
+  None<Missing<SignOn.ProviderChecked, Theirs["ProviderChecked"]>>,
+  None<Missing<SignOn.SignInWays, Theirs["SignInWays"]>>,
   None<Missing<Ours.AuditEntry, Theirs["AuditRead"]>>,
   None<Missing<Ours.Credential, Theirs["CredentialRead"]>>,
   None<Missing<Ours.NetworkRule, Theirs["NetworkRuleRead"]>>,
@@ -164,6 +171,8 @@ export type Agreed = [
   None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
   None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
   None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
+  None<Missing<Standbys.Standby, Theirs["StandbyRead"]>>,
+  None<Missing<Standbys.ConditionKind, Theirs["ConditionKind"]>>,
   None<Missing<Triggers.Trigger, Theirs["TriggerRead"]>>,
   None<Missing<Triggers.TriggerTested, Theirs["TriggerTested"]>>,
   None<Missing<Triggers.Alert, Theirs["AlertRead"]>>,

@@ -1062,6 +1062,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Comments
+         * @description The newest first. Whoever may read the incident may read them.
+         */
+        get: operations["incidents_list_comments"];
+        put?: never;
+        /**
+         * Add Comment
+         * @description Plain text; `@name` tells that person through a channel of theirs. It takes no version: nobody is overwritten.
+         */
+        post: operations["incidents_add_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mend Comment
+         * @description Only one's own; what it said before stays to be seen.
+         */
+        patch: operations["incidents_mend_comment"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Comment
+         * @description One's own, or anybody's for who may resolve incidents. Its words are gone, that it was there is not.
+         */
+        post: operations["incidents_withdraw_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/events": {
         parameters: {
             query?: never;
@@ -1238,6 +1302,26 @@ export interface paths {
          * @description Something to remember.
          */
         post: operations["incidents_add_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People
+         * @description Who can be named in a comment: accounts for which this incident exists, 500 at most.
+         */
+        get: operations["incidents_list_people"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1742,6 +1826,54 @@ export interface paths {
         get: operations["notices_get_picture"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The identity provider
+         * @description Its settings without the secret.
+         */
+        get: operations["accounts_get_provider"];
+        /**
+         * Set up the identity provider
+         * @description Its address must be on the allow-list, and an admin with a password must be left.
+         */
+        put: operations["accounts_put_provider"];
+        post?: never;
+        /**
+         * Forget the identity provider
+         * @description Whoever came from it is logged out.
+         */
+        delete: operations["accounts_remove_provider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the identity provider
+         * @description Reads what it says about itself; nobody is signed in.
+         */
+        post: operations["accounts_check_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2816,6 +2948,290 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Leave for the identity provider
+         * @description Answers with the address to go to, and with a cookie that binds the way back to this browser.
+         */
+        post: operations["session_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from the identity provider
+         * @description To where the person wanted to go, with a session; or to the login page, which says why not.
+         */
+        get: operations["session_come_back"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the session at the provider ends
+         * @description For people who came from the provider: where the browser goes after logging out here. Else null.
+         */
+        get: operations["session_end_elsewhere"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people may sign in
+         * @description For the login page: the name of the identity provider, where there is one.
+         */
+        get: operations["session_sign_in_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Standbys
+         * @description What waits on hosts, the newest first; with `over` also what does not any more.
+         */
+        get: operations["standbys_list_standbys"];
+        put?: never;
+        /**
+         * Create Standby
+         * @description Keep the last minutes on a host, or capture it as soon as something begins. One of each kind a host.
+         */
+        post: operations["standbys_create_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Conditions
+         * @description What an armed capture may wait for.
+         */
+        get: operations["standbys_list_conditions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Standby
+         * @description One, with its last readings and what it takes of the host.
+         */
+        get: operations["standbys_get_standby"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Standby
+         * @description Ends it before its time; nothing stays on the host. What it has captured stays.
+         */
+        post: operations["standbys_end_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Storage
+         * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
+         */
+        get: operations["storage_read_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask For Look
+         * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
+         */
+        post: operations["storage_ask_for_look"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks/{look_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Look
+         * @description How far it is, and its outcome.
+         */
+        get: operations["storage_read_look"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/mend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend Storage
+         * @description Deletes bytes that no row names.
+         */
+        post: operations["storage_mend_storage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set Policy
+         * @description How long a kind is kept from now on. Deletion begins at once; neither limit: for ever.
+         */
+        patch: operations["storage_set_policy"];
+        trace?: never;
+    };
+    "/api/v1/storage/policy/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Policy
+         * @description What these limits would delete, and what they would leave because somebody cites it. Changes nothing.
+         */
+        post: operations["storage_preview_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/thresholds": {
         parameters: {
             query?: never;
@@ -3301,6 +3717,66 @@ export interface components {
              * @enum {string}
              */
             verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * ArmedCreate
+         * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         */
+        ArmedCreate: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Conditions */
+            conditions: components["schemas"]["ConditionGiven"][];
+            /**
+             * Cooldown S
+             * @default 600
+             */
+            cooldown_s: number;
+            /**
+             * Fires Max
+             * @default 1
+             */
+            fires_max: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 4
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "armed";
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds?: number | null;
         };
         /**
          * ArtifactRead
@@ -3837,7 +4313,7 @@ export interface components {
         };
         /**
          * CaptureBlock
-         * @description One run as a block on the timeline.
+         * @description One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too.
          */
         CaptureBlock: {
             /**
@@ -3847,6 +4323,8 @@ export interface components {
             capture_id: string;
             /** From Ns */
             from_ns: number;
+            /** Look Back Ns */
+            look_back_ns: number | null;
             /** Number */
             number: number;
             /** Plan */
@@ -4083,6 +4561,7 @@ export interface components {
          * ChannelCreate
          * @description A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
          *
+         *     `user_id`: it reaches this person when a comment names them.
          *     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
          */
         ChannelCreate: {
@@ -4114,6 +4593,8 @@ export interface components {
             secret?: string | null;
             /** Url */
             url?: string | null;
+            /** User Id */
+            user_id?: string | null;
         };
         /**
          * ChannelRead
@@ -4160,6 +4641,8 @@ export interface components {
             shown: {
                 [key: string]: unknown;
             };
+            /** User Id */
+            user_id: string | null;
         };
         /**
          * ChannelUpdate
@@ -4181,6 +4664,25 @@ export interface components {
             playbook: components["schemas"]["PlaybookRead"] | null;
             /** Problems */
             problems: components["schemas"]["ProblemRead"][];
+        };
+        /**
+         * Checked
+         * @description Rows against bytes.
+         */
+        Checked: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            lost: components["schemas"]["Lost"];
+            orphans: components["schemas"]["Orphans"];
+            /** Rows */
+            rows: number;
         };
         /**
          * ChunkSource
@@ -4408,6 +4910,72 @@ export interface components {
             } | null;
         };
         /**
+         * CommentAdd
+         * @description Plain text. `about` and `ref`: the incident, a step or a hypothesis by its key, or a pin by its id.
+         */
+        CommentAdd: {
+            /**
+             * About
+             * @default incident
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentPatch
+         * @description What it says now.
+         */
+        CommentPatch: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentRead
+         * @description A comment, as plain text. A withdrawn one has no text any more.
+         */
+        CommentRead: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Earlier */
+            earlier: components["schemas"]["EarlierRead"][];
+            /** Edited At */
+            edited_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** May Withdraw */
+            may_withdraw: boolean;
+            /** Mentions */
+            mentions: components["schemas"]["MentionRead"][];
+            /** Mine */
+            mine: boolean;
+            /** Ref */
+            ref: string;
+            /** Text */
+            text: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+            withdrawn_by: components["schemas"]["PersonRef"] | null;
+        };
+        /**
          * ComparisonPin
          * @description A comparison.
          */
@@ -4445,6 +5013,93 @@ export interface components {
              * @enum {string}
              */
             what: "runs" | "profiles";
+        };
+        /**
+         * ConditionGiven
+         * @description Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
+         *
+         *     Something that starts (`…_start`) takes a key alone.
+         */
+        ConditionGiven: {
+            /**
+             * Hits
+             * @default 1
+             */
+            hits: number;
+            /**
+             * Key
+             * @default
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /**
+             * Limit
+             * @default 1
+             */
+            limit: number;
+            /**
+             * Of
+             * @default 1
+             */
+            of: number;
+            /**
+             * Op
+             * @default over
+             * @enum {string}
+             */
+            op: "over" | "under";
+        };
+        /**
+         * ConditionKind
+         * @description A kind of condition that may be waited for. `key` is an expression that the whole key must match.
+         */
+        ConditionKind: {
+            /** Example */
+            example: string;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /** Starts */
+            starts: boolean;
+            /** Title */
+            title: {
+                [key: string]: string;
+            };
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ConditionRead
+         * @description A condition with its unit.
+         */
+        ConditionRead: {
+            /** Hits */
+            hits: number;
+            /** Key */
+            key: string;
+            /** Kind */
+            kind: string;
+            /** Limit */
+            limit: number;
+            /** Of */
+            of: number;
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "over" | "under";
+            /** Starts */
+            starts: boolean;
+            /** Unit */
+            unit: string;
         };
         /**
          * ContextCited
@@ -5009,6 +5664,18 @@ export interface components {
             }[];
         };
         /**
+         * Disk
+         * @description The disk of the artifact store, or of what is on its way to a bucket.
+         */
+        Disk: {
+            /** Free */
+            free: number;
+            /** Low */
+            low: boolean;
+            /** Total */
+            total: number;
+        };
+        /**
          * Dot
          * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
          *
@@ -5024,6 +5691,19 @@ export interface components {
             unlike: boolean;
             /** Z */
             z: number | null;
+        };
+        /**
+         * EarlierRead
+         * @description What a comment said before.
+         */
+        EarlierRead: {
+            /** Text */
+            text: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
         };
         /**
          * Edge
@@ -5406,7 +6086,7 @@ export interface components {
              * Format: date-time
              */
             at: string;
-            capture: components["schemas"]["StartedCapture"] | null;
+            capture: components["schemas"]["culprit__schedules__schemas__StartedCapture"] | null;
             /** Count */
             count: number;
             /**
@@ -5714,6 +6394,43 @@ export interface components {
             who: string;
         };
         /**
+         * Forecast
+         * @description Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet.
+         */
+        Forecast: {
+            /** Days */
+            days: number;
+            /** Full At */
+            full_at: string | null;
+            /** Grows Per Day */
+            grows_per_day: number;
+            /** Removed Per Day */
+            removed_per_day: number;
+        };
+        /**
+         * Foreseen
+         * @description What limits would delete of a kind now, and what they would reach if nobody cited it.
+         */
+        Foreseen: {
+            /** Before */
+            before: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Cited Items */
+            cited_items: number;
+            /** Items */
+            items: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Runs */
+            runs: number;
+        };
+        /**
          * FramePin
          * @description A frame.
          */
@@ -5841,6 +6558,19 @@ export interface components {
             kind: "graph";
             /** Nodes */
             nodes: components["schemas"]["Node"][];
+        };
+        /**
+         * GroupRole
+         * @description Who is in this group has this role.
+         */
+        GroupRole: {
+            /** Group */
+            group: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
         };
         /**
          * HeatRead
@@ -6118,6 +6848,25 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * HostShare
+         * @description What is stored of one host by kind; without a name: imports without a host, or the `others` together.
+         */
+        HostShare: {
+            /** Host Id */
+            host_id: string | null;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @default 0
+             */
+            others: number;
         };
         /**
          * HostUpdate
@@ -6603,6 +7352,18 @@ export interface components {
             reason: string;
         };
         /**
+         * KindRead
+         * @description How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them.
+         */
+        KindRead: {
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Items */
+            items: number;
+        };
+        /**
          * Ladder
          * @description The layers in the order that a received packet takes.
          */
@@ -6916,6 +7677,44 @@ export interface components {
             waited: components["schemas"]["Figure"];
         };
         /**
+         * LookAsk
+         * @description What is to be looked at.
+         */
+        LookAsk: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+        };
+        /**
+         * LookRead
+         * @description A look that was asked for, or its outcome.
+         */
+        LookRead: {
+            checked?: components["schemas"]["Checked"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+        };
+        /**
          * Loss
          * @description One counter of a layer: how often per second, and how often in all where that is known.
          *
@@ -6935,6 +7734,16 @@ export interface components {
              */
             tone: "good" | "warn" | "bad";
             total: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Lost
+         * @description Digests of which a row says that they are there, and they are not.
+         */
+        Lost: {
+            /** Count */
+            count: number;
+            /** Named */
+            named: string[];
         };
         /**
          * MailTo
@@ -7049,6 +7858,8 @@ export interface components {
             bundle: boolean;
             /** Capture */
             capture: boolean;
+            /** Comment */
+            comment: boolean;
             /** Edit */
             edit: boolean;
             /** Mute */
@@ -7090,6 +7901,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
             /** This Host */
             this_host: string | null;
             /** Version */
@@ -7106,6 +7919,55 @@ export interface components {
             locale?: ("en" | "zh") | null;
             /** Password */
             password?: string | null;
+        };
+        /**
+         * Measured
+         * @description The storage at one moment, in bytes. `kept` are tables that retention leaves alone.
+         */
+        Measured: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Database Bytes */
+            database_bytes: number;
+            /** Days */
+            days: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            disk: components["schemas"]["Disk"];
+            /** Hosts */
+            hosts: components["schemas"]["HostShare"][];
+            /** Kept */
+            kept: {
+                [key: string]: number;
+            };
+            /** Kinds */
+            kinds: {
+                [key: string]: components["schemas"]["KindRead"];
+            };
+            /** Removed */
+            removed: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * MentionRead
+         * @description Somebody who is named in a comment; `told`: a message is on its way through a channel of theirs.
+         */
+        MentionRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Told */
+            told: boolean;
         };
         /**
          * MetricRead
@@ -7354,7 +8216,7 @@ export interface components {
              * About
              * @enum {string}
              */
-            about: "firing" | "test";
+            about: "firing" | "mention" | "test";
             /** Channel */
             channel: string;
             /**
@@ -7566,6 +8428,43 @@ export interface components {
             window_s: number;
         };
         /**
+         * Orphan
+         * @description Bytes that no row names.
+         */
+        Orphan: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * Orphans
+         * @description How many there are; the first ones by name.
+         */
+        Orphans: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+            /** Named */
+            named: components["schemas"]["Orphan"][];
+        };
+        /**
+         * OrphansGone
+         * @description What was deleted.
+         */
+        OrphansGone: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+        };
+        /**
          * OutcomeRead
          * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
          */
@@ -7668,6 +8567,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CommentRead] */
+        Page_CommentRead_: {
+            /** Items */
+            items: components["schemas"]["CommentRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CredentialRead] */
         Page_CredentialRead_: {
             /** Items */
@@ -7742,6 +8648,13 @@ export interface components {
         Page_ServiceRead_: {
             /** Items */
             items: components["schemas"]["ServiceRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[StandbyRead] */
+        Page_StandbyRead_: {
+            /** Items */
+            items: components["schemas"]["StandbyRead"][];
             /** Next */
             next?: string | null;
         };
@@ -8280,6 +9193,44 @@ export interface components {
             t_ns: number[];
         };
         /**
+         * PolicyRead
+         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         */
+        PolicyRead: {
+            /** Days */
+            days: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Running */
+            running: boolean;
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * PolicySet
+         * @description The limits of one kind from now on.
+         */
+        PolicySet: {
+            /** Days */
+            days?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes?: number | null;
+        };
+        /**
          * PreflightRead
          * @description What a look at a host found; see the table for the shapes.
          */
@@ -8576,6 +9527,134 @@ export interface components {
             };
         };
         /**
+         * ProviderChecked
+         * @description What the provider says about itself now, or the sentence that tells why nothing usable came back.
+         */
+        ProviderChecked: {
+            /** Algorithms */
+            algorithms: string[];
+            /** Detail */
+            detail: string;
+            /** End Session */
+            end_session: boolean;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Keys */
+            keys: number;
+            /** Ok */
+            ok: boolean;
+        };
+        /**
+         * ProviderIn
+         * @description The identity provider. `client_secret`: null keeps the one there is; `public` says that there is none.
+         *
+         *     `otherwise` is the role of people without a fitting group; null refuses them. `version` is that of the settings
+         *     which were read before, 0 where there were none.
+         */
+        ProviderIn: {
+            /** Client Id */
+            client_id: string;
+            /** Client Secret */
+            client_secret?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Groups Claim
+             * @default groups
+             */
+            groups_claim: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /**
+             * Name Claim
+             * @default preferred_username
+             */
+            name_claim: string;
+            /** Otherwise */
+            otherwise?: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /**
+             * Public
+             * @default false
+             */
+            public: boolean;
+            /** Roles */
+            roles?: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes?: string[];
+            /**
+             * Session Hours
+             * @default 12
+             */
+            session_hours: number;
+            /**
+             * Version
+             * @default 0
+             */
+            version: number;
+        };
+        /**
+         * ProviderRead
+         * @description The settings without the secret. `redirect_uri` is what has to be registered at the provider.
+         *
+         *     `people` counts the accounts that came from it.
+         */
+        ProviderRead: {
+            /** Client Id */
+            client_id: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Groups Claim */
+            groups_claim: string;
+            /** Has Secret */
+            has_secret: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /** Name Claim */
+            name_claim: string;
+            /** Otherwise */
+            otherwise: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /** People */
+            people: number;
+            /** Redirect Uri */
+            redirect_uri: string;
+            /** Roles */
+            roles: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes: string[];
+            /** Session Hours */
+            session_hours: number;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * ProviderState
+         * @description `provider` is null where nothing is set up; `redirect_uri` is known before.
+         */
+        ProviderState: {
+            provider: components["schemas"]["ProviderRead"] | null;
+            /** Redirect Uri */
+            redirect_uri: string;
+        };
+        /**
          * Queries
          * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
          *
@@ -8712,6 +9791,21 @@ export interface components {
             set_aside: components["schemas"]["FindingRead"][];
         };
         /**
+         * ReadingsRead
+         * @description The last readings of each condition, one every `step_s`, the newest at `at`; null is no data.
+         */
+        ReadingsRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Step S */
+            step_s: number;
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
          * Received
          * @description What a sender is told: how many alerts became what. `duplicate`: this very request had been taken before.
          */
@@ -8773,6 +9867,38 @@ export interface components {
             url: string;
         };
         /**
+         * RefusedRead
+         * @description A start that did not happen, and why.
+         */
+        RefusedRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Sentence */
+            sentence: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RemovalRead
+         * @description A kind of data of which retention has deleted something.
+         */
+        RemovalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Items */
+            items: number;
+            /** Kind */
+            kind: string;
+        };
+        /**
          * ReplacedRead
          * @description An original and what stands for it. For the people of the incident alone.
          */
@@ -8830,9 +9956,13 @@ export interface components {
         };
         /**
          * ReportPatch
-         * @description What changes in the draft. `kinds` are what is redacted; another preset brings its own.
+         * @description What changes in the draft. `comments`: those of the incident are told in its timeline.
+         *
+         *     `kinds` are what is redacted; another preset brings its own.
          */
         ReportPatch: {
+            /** Comments */
+            comments?: boolean | null;
             /** Detected At */
             detected_at?: string | null;
             /** Follow Ups */
@@ -8881,6 +10011,8 @@ export interface components {
          * @description A draft, the versions that were frozen of it and the links to them.
          */
         ReportRead: {
+            /** Comments */
+            comments: boolean;
             /**
              * Created At
              * Format: date-time
@@ -8984,6 +10116,37 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
+        };
+        /**
+         * RingCreate
+         * @description Keep the last `seconds` on a host, for `hours`.
+         */
+        RingCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 8
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ring";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Seconds
+             * @default 600
+             */
+            seconds: number;
         };
         /**
          * RotationCreate
@@ -9754,6 +10917,41 @@ export interface components {
             visits: number;
         };
         /**
+         * SignInPlace
+         * @description Where the browser goes now.
+         */
+        SignInPlace: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * SignInStart
+         * @description `next` is where to go afterwards; what does not lead to a page of this server is not followed.
+         */
+        SignInStart: {
+            /**
+             * Next
+             * @default /
+             */
+            next: string;
+        };
+        /**
+         * SignInWays
+         * @description How people may sign in, for the login page: the name of the provider, or null.
+         */
+        SignInWays: {
+            /** Provider */
+            provider: string | null;
+        };
+        /**
+         * SignOutPlace
+         * @description Where the browser goes after logging out here; null: nowhere else.
+         */
+        SignOutPlace: {
+            /** Url */
+            url: string | null;
+        };
+        /**
          * Simple
          * @description Handed over every so many days, at one time of the clock of a zone, to the next of these accounts.
          */
@@ -9942,19 +11140,72 @@ export interface components {
             supports: string[];
         };
         /**
-         * StartedCapture
-         * @description A capture that a schedule started.
+         * StandbyRead
+         * @description Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption.
          */
-        StartedCapture: {
+        StandbyRead: {
+            by: components["schemas"]["UserRef"] | null;
+            /** Captures */
+            captures: components["schemas"]["culprit__standbys__schemas__StartedCapture"][];
+            /** Conditions */
+            conditions: components["schemas"]["ConditionRead"][];
+            /** Cooldown S */
+            cooldown_s: number;
+            cost: components["schemas"]["culprit__standbys__schemas__CostRead"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fired At */
+            fired_at: string | null;
+            /** Fires */
+            fires: number;
+            /** Fires Max */
+            fires_max: number;
+            host: components["schemas"]["HostRef"];
             /**
              * Id
              * Format: uuid
              */
             id: string;
+            /** Interrupted */
+            interrupted: number;
+            /** Kept S */
+            kept_s: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ring" | "armed";
             /** Number */
             number: number;
+            readings: components["schemas"]["ReadingsRead"] | null;
+            /** Reason */
+            reason: string;
+            refused: components["schemas"]["RefusedRead"] | null;
+            /** Ring S */
+            ring_s: number;
+            /** Started At */
+            started_at: string | null;
             /** State */
             state: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            wanted: components["schemas"]["WantedRead"] | null;
         };
         /**
          * StepRun
@@ -9990,6 +11241,27 @@ export interface components {
             step: string;
             /** Version */
             version: number;
+        };
+        /**
+         * StorageRead
+         * @description The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it.
+         */
+        StorageRead: {
+            checked: components["schemas"]["Checked"] | null;
+            disk: components["schemas"]["Disk"];
+            forecast: components["schemas"]["Forecast"] | null;
+            /** Looking */
+            looking: ("measure" | "check")[];
+            measured: components["schemas"]["Measured"] | null;
+            /** Policies */
+            policies: components["schemas"]["PolicyRead"][];
+            /**
+             * Store
+             * @enum {string}
+             */
+            store: "directory" | "bucket";
+            /** Waiting */
+            waiting: number;
         };
         /**
          * Strip
@@ -10837,6 +12109,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
         };
         /**
          * UserRef
@@ -11174,6 +12448,19 @@ export interface components {
             seconds?: number | null;
         };
         /**
+         * WantedRead
+         * @description What is captured when it fires.
+         */
+        WantedRead: {
+            /** Plan */
+            plan: string;
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds: number | null;
+            /** Tier */
+            tier: string;
+        };
+        /**
          * WayRead
          * @description One way of collecting, with the command line as it is shown.
          */
@@ -11446,6 +12733,11 @@ export interface components {
             not_before: string | null;
             /** Profiles */
             profiles: components["schemas"]["ProfileRef"][];
+            /**
+             * Removals
+             * @default []
+             */
+            removals: components["schemas"]["RemovalRead"][];
             /** Seconds */
             seconds: number | null;
             /** Spec */
@@ -11829,6 +13121,55 @@ export interface components {
             rows: components["schemas"]["TableRow"][];
             /** Total */
             total: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that a schedule started.
+         */
+        culprit__schedules__schemas__StartedCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core over the last minute, memory, and what the ring holds.
+         */
+        culprit__standbys__schemas__CostRead: {
+            /** Cpu Ms */
+            cpu_ms: number;
+            /** Cpu Pct */
+            cpu_pct: number | null;
+            /** Ring Bytes */
+            ring_bytes: number;
+            /** Rss Kb */
+            rss_kb: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that it started.
+         */
+        culprit__standbys__schemas__StartedCapture: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
         };
         /**
          * EventRead
@@ -16167,6 +17508,279 @@ export interface operations {
             };
         };
     };
+    incidents_list_comments: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CommentRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_mend_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_withdraw_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_incident_events: {
         parameters: {
             query?: {
@@ -16740,6 +18354,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonRef"][];
                 };
             };
             /** @description Refused */
@@ -18736,6 +20414,256 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_get_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_put_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_remove_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_check_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderChecked"];
+                };
             };
             /** @description Refused */
             "4XX": {
@@ -22834,6 +24762,975 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_come_back: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                code?: string | null;
+                error?: string | null;
+                iss?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_end_elsewhere: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignOutPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_sign_in_ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_standbys: {
+        parameters: {
+            query?: {
+                kind?: ("ring" | "armed") | null;
+                host?: string | null;
+                over?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_StandbyRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_create_standby: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RingCreate"] | components["schemas"]["ArmedCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_conditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConditionKind"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_get_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_end_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_ask_for_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                look_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_mend_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphansGone"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_set_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_preview_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Foreseen"];
                 };
             };
             /** @description Refused */

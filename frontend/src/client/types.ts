@@ -31,6 +31,8 @@ export interface Me {
   may: string[];
   version: string;
   needs_password: boolean;
+  /** At the identity provider, which decides about role and password. */
+  signs_in_elsewhere: boolean;
   /** The machine that the platform runs on, where it has enrolled itself. */
   this_host: string | null;
 }
@@ -42,6 +44,7 @@ export interface User {
   label_scope: Record<string, string[]>;
   locale: "en" | "zh";
   has_password: boolean;
+  signs_in_elsewhere: boolean;
   disabled_at: string | null;
   created_at: string;
   login_link?: string | null;
@@ -462,6 +465,8 @@ export interface CaptureBlock {
   number: number;
   plan: string;
   state: RunState;
+  /** Since when a ring on the host had kept what came home with the run; null where none had. */
+  look_back_ns: number | null;
   from_ns: number;
   to_ns: number;
   uncertainty_ns: number;

@@ -19,6 +19,7 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
+import { StandbysPanel } from "../standbys/StandbysPanel";
 import { HostChanges } from "./HostChanges";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
@@ -175,6 +176,7 @@ function Known({ host }: { host: Host }) {
           }
         />
       </Panel>
+      {host.state === "active" && <StandbysPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
           {({ items }) =>

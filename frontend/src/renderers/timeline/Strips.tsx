@@ -37,6 +37,9 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
         <span className={classes.stripName}>{t("timeline.captures")}</span>
       </div>
       <div className={classes.stripPlot} style={{ width }}>
+        {blocks.map((block) => (
+          <LookBack key={`back ${block.run_id}`} block={block} range={range} width={width} />
+        ))}
         {shown.map(({ things }) => {
           const first = things[0] as CaptureBlock;
           const from = Math.min(...things.map((b) => b.from_ns));
@@ -72,6 +75,27 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
     </div>
   );
 });
+
+/** What a ring on the host had kept before a capture: beside its block, and labelled as what it is. */
+function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; width: number }) {
+  const { t } = useTranslation();
+  if (block.look_back_ns === null || block.from_ns < range.from || block.look_back_ns > range.to) return null;
+  const x0 = Math.max(0, toX(block.look_back_ns, range, width));
+  const x1 = Math.min(width, toX(block.from_ns, range, width));
+  const length = duration(block.from_ns - block.look_back_ns);
+  const label = t("timeline.lookBackText", { number: block.number, length });
+  return (
+    <span
+      className={classes.lookBack}
+      style={{ left: x0, width: Math.max(2, x1 - x0) }}
+      role="img"
+      aria-label={label}
+      title={label}
+    >
+      {x1 - x0 > 70 && t("timeline.lookBack")}
+    </span>
+  );
+}
 
 interface EventsProps {
   /** undefined while they are not known, which is not the same as none. */
