@@ -57,7 +57,13 @@ export function EventsTable({ events, onCorrect }: Props) {
               <td>
                 <span className={classes.what}>{one.what}</span>{" "}
                 {one.link && (
-                  <Anchor href={one.link} target="_blank" rel="noreferrer noopener nofollow" size="xs">
+                  <Anchor
+                    href={one.link}
+                    target="_blank"
+                    rel="noreferrer noopener nofollow"
+                    underline="always"
+                    size="xs"
+                  >
                     {t("events.more")}
                   </Anchor>
                 )}

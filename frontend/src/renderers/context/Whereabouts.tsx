@@ -90,7 +90,13 @@ function Item({ item }: { item: ContextItem }) {
           <span className={classes.looked}> {t("events.toldBy", { name: item.told_by })}</span>
         )}
         {item.link && (
-          <Anchor href={item.link} target="_blank" rel="noreferrer noopener nofollow" size="xs">
+          <Anchor
+            href={item.link}
+            target="_blank"
+            rel="noreferrer noopener nofollow"
+            underline="always"
+            size="xs"
+          >
             {" "}
             {t("events.more")}
           </Anchor>

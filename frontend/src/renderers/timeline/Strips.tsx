@@ -203,7 +203,13 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
                 {t("events.toldBy", { name: event.told.by })}
                 {event.told.everywhere && `, ${t("events.places.everywhere")}`}{" "}
                 {event.told.link && (
-                  <Anchor href={event.told.link} target="_blank" rel="noreferrer noopener nofollow" size="xs">
+                  <Anchor
+                    href={event.told.link}
+                    target="_blank"
+                    rel="noreferrer noopener nofollow"
+                    underline="always"
+                    size="xs"
+                  >
                     {t("events.more")}
                   </Anchor>
                 )}
