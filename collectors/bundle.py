@@ -137,7 +137,13 @@ def build(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> byt
 
 
 def standby_program(
-    limits: Limits, ring_s: int, ring_bytes: int, files: Sequence[str], conditions: Sequence[str]
+    limits: Limits,
+    *,
+    ring_s: int,
+    ring_bytes: int,
+    files: Sequence[str],
+    conditions: Sequence[str],
+    stacks_hz: int = 0,
 ) -> bytes:
     """The program that waits instead of measuring; see `collectors.standby`. Raises ValueError."""
     if not all(_PATH.fullmatch(path) for path in files) or not all(map(_CONDITION.fullmatch, conditions)):
@@ -146,6 +152,7 @@ def standby_program(
         "STANDBY=1",
         f"RING_SECS={ring_s}",
         f"RING_BYTES={ring_bytes}",
+        f"STACKS={stacks_hz}",
         f"RING_FILES={_quote(' '.join(files))}",
         f"CONDITIONS={_quote(chr(10).join(conditions))}",
         f"STANDBY_AWK={_quote(_strip(_host('standby.awk')))}",

@@ -10119,7 +10119,7 @@ export interface components {
         };
         /**
          * RingCreate
-         * @description Keep the last `seconds` on a host, for `hours`.
+         * @description Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host.
          */
         RingCreate: {
             /**
@@ -10147,6 +10147,11 @@ export interface components {
              * @default 600
              */
             seconds: number;
+            /**
+             * Stacks
+             * @default false
+             */
+            stacks: boolean;
         };
         /**
          * RotationCreate
@@ -11192,6 +11197,8 @@ export interface components {
             refused: components["schemas"]["RefusedRead"] | null;
             /** Ring S */
             ring_s: number;
+            /** Stacks */
+            stacks: boolean;
             /** Started At */
             started_at: string | null;
             /** State */

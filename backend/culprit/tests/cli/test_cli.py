@@ -373,6 +373,24 @@ def test_schedules_and_who_is_on_call(cli: Cli, db: Database, people) -> None:
     cli("oncall", "take", "tertiary", status=REFUSED)
 
 
+def test_what_waits_on_hosts(cli: Cli, db: Database) -> None:
+    make_host(db, "feed-7")
+    when = ("--when", "process:java", "--when", "stall_pct:io.some>20@3/5", "--when", "available_pct<5")
+    made = json.loads(cli("arm", "feed-7", *when, "--hours", "2", "--times", "3", "--json"))
+    assert [one["kind"] for one in made["conditions"]] == ["process_start", "stall_pct", "available_pct"]
+    assert (made["conditions"][1]["hits"], made["conditions"][2]["op"], made["fires_max"]) == (3, "under", 3)
+    assert "process:java or stall_pct:io.some>20@3/5 or available_pct<5" in cli("armed")
+    cli("arm", "feed-7", "--when", "process:java", status=REFUSED)
+    cli("arm", "feed-7", "--when", "load1 is high", status=USAGE)
+    assert "feed-7: ends" in cli("disarm", "feed-7")
+    cli("disarm", "feed-7", status=REFUSED)
+    assert json.loads(cli("armed", "--json")) == []
+    assert "feed-7 until" in cli("ring", "start", "feed-7", "--minutes", "5")
+    assert "0 of 300 s" in cli("ring", "list")
+    assert "ends" in cli("ring", "stop", "feed-7")
+    assert json.loads(cli("ring", "list", "--over", "--json"))[0]["state"] == "cancelled"
+
+
 def test_events_are_told(cli: Cli, db: Database) -> None:
     make_host(db, "feed-7", {"role": "feed"})
     more = ("--kind", "deploy", "--label", "role=feed", "--id", "job-1", "--at", "2026-11-22T02:14:00Z")
