@@ -165,6 +165,17 @@ def standalone(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -
     return _program(jobs, limits, scope, standalone=True, plain=True)
 
 
+def pushing(script: str, url: str) -> str:
+    """A standalone script that sends what it sees to `url` by itself. Raises ValueError for what is no such address."""
+    if not re.fullmatch(r"https?://[A-Za-z0-9._~:/\[\]-]{1,400}", url):
+        raise ValueError("not an address")
+    end = "CULPRIT_ENDS_HERE"
+    if end in script:
+        raise ValueError("the script holds the word that ends it")
+    text = _host("push.sh").replace("@URL@", url).replace("@END@", end)
+    return text.replace("@SCRIPT@", script.rstrip("\n"))
+
+
 def command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:
     """What to ask sshd to execute. Raises TooLarge."""
     if not re.fullmatch(r"/[A-Za-z0-9/._-]+( [a-z]+)?", shell):

@@ -405,5 +405,43 @@ def test_events_are_told(cli: Cli, db: Database) -> None:
     cli("annotate", "x", "--everywhere", "--host", "feed-7", status=USAGE)
     cli("annotate", "x", "--label", "role", status=USAGE)
     cli("event", "correct", one["id"], status=USAGE)
+    assert "Nothing was ever read" in cli("host", "changes", "feed-7")
+    assert cli.json("host", "changes", "feed-7")["facts"] == 0
     cli("event", "withdraw", one["id"])
     assert cli.json("event", "list") == [] and len(cli.json("event", "list", "--withdrawn")) == 1
+
+
+def test_a_console_sends_what_it_saw_with_curl_alone(
+    cli: Cli, db: Database, server_url: str, tmp_path: Path
+) -> None:
+    made = cli.json("upload", "new", "--host-name", "console-1", "--plan", "baseline", "--seconds", "1")
+    here = made["command"].replace("http://testserver", server_url)
+    script = cli("bundle", "--push", made["url"].replace("http://testserver", server_url))
+    assert script.startswith("#!/bin/sh") and made["url"] in script
+    subprocess.run(["sh", "-c", here.partition("&&")[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "culprit.sh").read_text().count("CULPRIT_ENDS_HERE") == 2
+    (tmp_path / "culprit.sh").write_text(script.replace("http://testserver", server_url))
+    ran = subprocess.run(
+        ["sh", "culprit.sh"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    assert "It is capture" in ran.stdout
+    with db.sessions() as session:
+        host = session.query(Host).filter(Host.name == "console-1").one()
+        run = session.query(Run).filter(Run.host_id == host.id).one()
+    assert run.state == "ingesting"
+    again = subprocess.run(
+        ["sh", "culprit.sh"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (
+        again.returncode == 75
+        and "Each takes one bundle" in again.stdout
+        and "curl -T culprit-" in again.stderr
+    )
+    assert len(list(tmp_path.glob("culprit-*.bundle"))) == 1, "what could not be sent is kept"
+    assert "used" in cli("upload", "list")
+    other = cli.json("upload", "new", "--host-name", "console-2")
+    cli("upload", "revoke", other["id"])
+    cli("bundle", "--push", other["url"].replace("http://testserver", server_url), status=REFUSED)
+    assert "was revoked" in cli.last.stderr
+    cli("upload", "new", status=USAGE)
