@@ -114,7 +114,8 @@ def test_what_was_armed_for_captures_from_its_beginning(lab, tmp_path) -> None:
     host = lab.enrol(lab.sshd())
     lab.worker()
     one = arm(lab, host, {"kind": "process_start", "key": "slow-start"}, fires_max=1)
-    watching(lab, one)
+    since = watching(lab, one).started_at
+    lab.until(lambda: now() - since > timedelta(seconds=3), 30)
     name = run_of(lab, one)
     program = tmp_path / "slow-start"
     program.symlink_to("/bin/sleep")
