@@ -11,6 +11,7 @@ from culprit.catalogue import script
 from culprit.context import endpoints as context
 from culprit.diagnoses import endpoints as diagnoses
 from culprit.evidence import endpoints as evidence
+from culprit.exports import endpoints as exports
 from culprit.findings import endpoints as findings
 from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
@@ -60,6 +61,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     killswitch.router,
     triggers.router,
     notices.router,
+    exports.router,
 )
 
 
