@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel
+from sqlalchemy import func, select
 
 from culprit.auth.dependencies import CurrentActor
+from culprit.auth.policy import policy
 from culprit.core.rules.registry import RULES
 from culprit.exports import rule_metrics
 from culprit.infra.db import Db
 from culprit.kit.errors import Invalid
+from culprit.models import Capture, Incident
+from culprit.workflows.annotations import Teller
 
 router = APIRouter(tags=["exports"])
+LATEST_MS = 7_258_118_400_000  # the year 2200
+
+
+class AnnotationRead(BaseModel):
+    """One annotation, under Grafana's names; `timeEnd` is null for a moment, and for what still goes on."""
+
+    time: int
+    timeEnd: int | None
+    text: str
+    tags: list[str]
+
+
 RuleIds = Annotated[
     list[str], Query(max_length=100, description="Ids of rules; none: those that fired on some host")
 ]
@@ -39,6 +56,34 @@ def get_rule_metrics(
         raise Invalid("exports.no_such_rule", rule=unknown[:80])
     text = rule_metrics.exposition(db, actor, frozenset(rule), pairs_of(has), timedelta(seconds=max_age_s))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/grafana/annotations", summary="Annotations for Grafana")
+def get_annotations(
+    request: Request,
+    db: Db,
+    actor: CurrentActor,
+    from_ms: Annotated[int, Query(alias="from", ge=0, le=LATEST_MS, description="Milliseconds since 1970")],
+    to_ms: Annotated[int, Query(alias="to", ge=0, le=LATEST_MS, description="Milliseconds since 1970")],
+) -> list[AnnotationRead]:
+    """Captures, incidents, causes and fixes of a range of time, 500 captures and 200 incidents at most.
+
+    In the form that the JSON and Infinity data sources read: one row each, times in milliseconds.
+    """
+    policy(actor, "incident.read")
+    if to_ms < from_ms:
+        raise Invalid("incident.window_backwards")
+    begin, end = (datetime.fromtimestamp(one / 1000, UTC) for one in (from_ms, to_ms))
+    teller = Teller(db, actor, actor.locale, request.app.state.settings.public_url)
+    until = func.coalesce(Incident.window_to, Incident.resolved_at, end)
+    found = [
+        *teller.captures(select(Capture).where(Capture.created_at <= end, Capture.ended_at >= begin)),
+        *teller.incidents(select(Incident).where(Incident.window_from <= end, until >= begin)),
+    ]
+    return [
+        AnnotationRead(time=one.time_ms, timeEnd=one.end_ms, text=one.text, tags=list(one.tags))
+        for one in found
+    ]
 
 
 def pairs_of(texts: list[str]) -> list[tuple[str, str]]:

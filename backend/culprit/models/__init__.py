@@ -1,6 +1,7 @@
 """Every table, one file each. Import tables from here."""
 
 from culprit.models.alert import Alert
+from culprit.models.annotation import Annotation
 from culprit.models.api_token import ApiToken
 from culprit.models.artifact import Artifact
 from culprit.models.audit_entry import AuditEntry
@@ -70,6 +71,7 @@ from culprit.models.worker_state import WorkerState
 
 __all__ = [
     "Alert",
+    "Annotation",
     "ApiToken",
     "Artifact",
     "AuditEntry",

@@ -28,6 +28,7 @@ from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
 from culprit.models import (
     Alert,
+    Annotation,
     Capture,
     Diagnosis,
     Evaluation,
@@ -164,6 +165,14 @@ def forget_old(session: Session) -> None:
         .limit(BATCH)
     )
     session.execute(delete(Notice).where(Notice.id.in_(said)).execution_options(synchronize_session=False))
+    drawn = (
+        select(Annotation.id)
+        .where(Annotation.state != "queued", Annotation.not_before < _now() - KEEP_ALERTS)
+        .limit(BATCH)
+    )
+    session.execute(
+        delete(Annotation).where(Annotation.id.in_(drawn)).execution_options(synchronize_session=False)
+    )
 
 
 def _update(session: Session, run_id: UUID, **values: Any) -> None:
@@ -200,6 +209,9 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.tell_firing": select(Firing.diagnosis_id)
         .join(Diagnosis, Diagnosis.id == Firing.diagnosis_id)
         .where(Firing.told_at.is_(None), Diagnosis.state != "running"),
+        "culprit.send_annotation": select(Annotation.id)
+        .where(Annotation.state == "queued", Annotation.not_before <= _now())
+        .order_by(Annotation.not_before),
         "culprit.send_notice": select(Notice.id)
         .where(Notice.state == "queued", Notice.not_before <= _now())
         .order_by(Notice.not_before),
