@@ -26,6 +26,7 @@ from culprit.cli import (
     triggers,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
+from culprit.cli.mcp import server as mcp
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
 
@@ -51,6 +52,7 @@ captures.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)
+mcp.register(app)
 
 
 @app.command()
