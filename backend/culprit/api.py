@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from culprit.annotations import endpoints as annotations
 from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
@@ -29,6 +30,8 @@ from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
 from culprit.signon import endpoints as signon
+from culprit.standbys import endpoints as standbys
+from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
 from culprit.visuals import endpoints as visuals
@@ -44,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     script.router,
     evidence.router,
     timeline.router,
+    annotations.router,
     profiles.router,
     imports.router,
     findings.router,
@@ -60,8 +64,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     context.router,
     killswitch.router,
     triggers.router,
+    standbys.router,
     notices.router,
     exports.router,
+    storage.router,
 )
 
 

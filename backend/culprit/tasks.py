@@ -18,6 +18,8 @@ from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_oncall import fetch_oncall
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.look_at_storage import look_at_storage
+from culprit.workflows.retain import retain
 from culprit.workflows.run_capture import run_capture
 from culprit.workflows.send_notice import send_notice
 from culprit.workflows.tell_firing import tell_firing
@@ -40,6 +42,8 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.tell_firing": tell_firing,
     "culprit.send_annotation": send_annotation,
     "culprit.send_notice": send_notice,
+    "culprit.retain": retain,
+    "culprit.look_at_storage": look_at_storage,
 }
 log = structlog.get_logger("culprit.tasks")
 

@@ -68,6 +68,7 @@ route("POST", "/tokens", ({ body }) => {
     name: String(body.name),
     prefix: "culprit_9f2c",
     role: "investigator",
+    purpose: body.purpose === "events" ? "events" : null,
     expires_at: null,
     last_used_at: null,
     created_at: new Date().toISOString(),

@@ -103,6 +103,7 @@ export const state = {
       name: "cli on this machine",
       prefix: "culprit_a81f",
       role: "admin",
+      purpose: null,
       expires_at: null,
       last_used_at: "2026-11-21T02:30:00Z",
       created_at: "2026-03-01T08:00:00Z",
@@ -116,6 +117,7 @@ const MAY: Record<T.Role, string[]> = {
     "capture.read",
     "profile.read",
     "service.read",
+    "event.read",
     "finding.read",
     "incident.read",
     "schedule.read",
@@ -124,6 +126,7 @@ const MAY: Record<T.Role, string[]> = {
     "kill_switch.read",
     "token.own",
     "trigger.read",
+    "standby.read",
   ],
   investigator: [
     "artifact.read",
@@ -138,6 +141,7 @@ const MAY: Record<T.Role, string[]> = {
     "report.edit",
     "report.names",
     "report.share",
+    "event.tell",
   ],
   oncall: [
     "capture.deep",
@@ -149,6 +153,9 @@ const MAY: Record<T.Role, string[]> = {
     "channel.read",
     "notice.read",
     "trigger.manage",
+    "armed.manage",
+    "ring.manage",
+    "event.manage",
   ],
   admin: [
     "capture.ptrace",

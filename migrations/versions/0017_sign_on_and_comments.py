@@ -7,11 +7,11 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "0017"
-down_revision = "0013"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 
-TABLES = ("oidc_provider", "user_identity", "login_flow", "incident_comment", "annotation")
+TABLES = ("oidc_provider", "user_identity", "login_flow", "incident_comment", "grafana_annotation")
 ROLES = "('viewer', 'investigator', 'oncall', 'admin')"
 
 
@@ -117,7 +117,7 @@ def upgrade() -> None:
     op.alter_column("report", "comments", server_default=None)
     _kinds("('webhook', 'slack', 'email', 'grafana')")
     op.create_table(
-        "annotation",
+        "grafana_annotation",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("channel_id", sa.Uuid(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
@@ -131,13 +131,13 @@ def upgrade() -> None:
         sa.Column("failure", JSONB(none_as_null=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("state IN ('queued', 'sent', 'dead', 'gone')", name="ck_annotation_state"),
-        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name="fk_annotation_channel_id", ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name="pk_annotation"),
-        sa.UniqueConstraint("channel_id", "key", name="uq_annotation_channel_id_key"),
+        sa.CheckConstraint("state IN ('queued', 'sent', 'dead', 'gone')", name="ck_grafana_annotation_state"),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name="fk_grafana_annotation_channel_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name="pk_grafana_annotation"),
+        sa.UniqueConstraint("channel_id", "key", name="uq_grafana_annotation_channel_id_key"),
     )
     op.create_index(
-        "ix_annotation_queued", "annotation", ["not_before"], postgresql_where=sa.text("state = 'queued'")
+        "ix_grafana_annotation_queued", "grafana_annotation", ["not_before"], postgresql_where=sa.text("state = 'queued'")
     )
 
 

@@ -111,11 +111,14 @@ def create_token(session: Session, actor: Actor, body: TokenCreate) -> tuple[Api
         token_hash=token_hash(text),
         prefix=text[: len(API_PREFIX) + 4],
         role=role,
+        purpose=body.purpose,
         expires_at=now() + timedelta(days=body.expires_in_days) if body.expires_in_days else None,
     )
     session.add(token)
     session.flush()
-    audit.record(session, actor, "token.created", "token", token.id, name=token.name, role=role)
+    audit.record(
+        session, actor, "token.created", "token", token.id, name=token.name, role=role, purpose=body.purpose
+    )
     return token, text
 
 

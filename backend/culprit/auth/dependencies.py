@@ -16,6 +16,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor, lower
+from culprit.auth.policy import PURPOSES
 from culprit.auth.tokens import API_PREFIX, token_hash
 from culprit.config import Settings
 from culprit.infra.db import Db
@@ -135,6 +136,9 @@ def _by_token(session: Session, request: Request, token: str) -> Actor:
         raise Unauthenticated("auth.token_expired")
     if seen_at is not None and now() - seen_at > TOKENS_REST_AFTER:
         raise Unauthenticated("auth.token_rests", days=TOKENS_REST_AFTER.days)
+    purpose = PURPOSES[stored.purpose] if stored.purpose is not None else None
+    if purpose is not None and not purpose.reaches(request.url.path):
+        raise Forbidden("auth.token_purpose", action=f"{request.method} {request.url.path}"[:200])
     if stored.last_used_at is None or now() - stored.last_used_at > SEEN_EVERY:
         session.execute(
             update(ApiToken).where(ApiToken.id == stored.id).values(last_used_at=now()),
@@ -148,4 +152,5 @@ def _by_token(session: Session, request: Request, token: str) -> Actor:
         user.locale,
         address=client_address(request),
         token_id=stored.id,
+        only=purpose.actions if purpose is not None else None,
     )

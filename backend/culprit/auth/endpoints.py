@@ -191,6 +191,7 @@ def read_token(row: ApiToken, text: str | None = None) -> TokenRead:
         name=row.name,
         prefix=row.prefix,
         role=row.role,
+        purpose=row.purpose,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         created_at=row.created_at,

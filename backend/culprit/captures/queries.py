@@ -24,7 +24,7 @@ from culprit.captures.schemas import (
     ScopeRead,
     UserRef,
 )
-from culprit.models import Capture, Host, Preflight, Run, Service, UserAccount
+from culprit.models import Capture, Host, Preflight, Run, Service, Standby, UserAccount
 
 
 def captures(actor: Actor, host: UUID | None = None, state: str | None = None) -> Select[Capture]:
@@ -70,6 +70,12 @@ def measurable_services(session: Session) -> Sequence[Service]:
     return session.scalars(query.order_by(Service.name)).all()
 
 
+def kept_on(session: Session, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of these hosts on which something keeps the last minutes now."""
+    query = select(Standby.host_id).where(Standby.host_id.in_(ids), Standby.state == "watching")
+    return set(session.scalars(query))
+
+
 def latest_preflights(session: Session, ids: Sequence[UUID]) -> dict[UUID, Preflight]:
     """The newest finished check of each host."""
     newest = (
@@ -88,7 +94,7 @@ def open_runs(session: Session, capture_id: UUID) -> list[Run]:
         select(Run)
         .where(Run.capture_id == capture_id, Run.ended_at.is_(None))
         .order_by(Run.id)
-        .with_for_update(of=Run)
+        .with_for_update(of=Run, key_share=True)
     )
     return list(session.scalars(query))
 

@@ -114,6 +114,15 @@ class CollectorWarning(BaseModel):
     warning: Sentence
 
 
+class RemovalRead(BaseModel):
+    """A kind of data of which retention has deleted something."""
+
+    kind: str
+    at: datetime
+    items: int
+    bytes: int
+
+
 class RunRead(BaseModel):
     """All about one run but its series and events."""
 
@@ -142,6 +151,7 @@ class RunRead(BaseModel):
     profiles: list[ProfileRef]
     tables: list[TableRead]
     warnings: list[CollectorWarning]
+    removals: list[RemovalRead] = []
 
 
 class SeriesRead(BaseModel):

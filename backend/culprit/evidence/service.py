@@ -23,13 +23,14 @@ from culprit.evidence.schemas import (
     CollectorWarning,
     HostRef,
     ProfileRef,
+    RemovalRead,
     RunRead,
     TableRead,
 )
 from culprit.infra.artifact_lines import MAX_COUNT, window
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
 from culprit.infra.parts import StoredPart
-from culprit.kit.errors import Conflict, NotFound
+from culprit.kit.errors import Conflict, Gone, NotFound
 from culprit.models import Artifact, Capture, Run, RunCollector
 
 Json = dict[str, Any]
@@ -90,6 +91,10 @@ def read_run(session: Session, actor: Actor, run_id: UUID) -> RunRead:
                 artifact_id=one.artifact_id,
             )
             for one in queries.tables(session, run_id)
+        ],
+        removals=[
+            RemovalRead(kind=one.kind, at=one.at, items=one.items, bytes=one.bytes)
+            for one in queries.removals(session, run_id)
         ],
         warnings=[
             CollectorWarning(collector=one.collector, warning=warning)
@@ -181,7 +186,9 @@ def artifact(session: Session, actor: Actor, artifact_id: UUID) -> tuple[Artifac
 
 
 def path(store: ArtifactStore, one: Artifact) -> Path:
-    """Where its bytes are; raises NotFound or Conflict with what is wrong with them."""
+    """Where its bytes are; raises Gone, NotFound or Conflict with what is wrong with them."""
+    if one.removed_at is not None:
+        raise Gone("artifact.removed", at=one.removed_at.date().isoformat())
     try:
         return store.path(one.sha256)
     except ArtifactMissing:

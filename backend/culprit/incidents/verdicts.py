@@ -32,6 +32,7 @@ from culprit.models import (
     StepVerdict,
     VerdictPin,
 )
+from culprit.storage import references
 
 #: A pin that rests on several artifacts is as good as the worst of them.
 WORST: tuple[PinState, ...] = ("altered", "gone", "intact")
@@ -67,6 +68,7 @@ def add_pin(
     incident = journal.claim(session, actor, incident_id, wanted.version)
     if wanted.step is not None:
         step_about(session, incident, wanted.step)
+    references.keep(session, wanted.ref.model_dump(mode="json"))
     seen = shown(session, actor, store, wanted)
     mine = {host.id for _, host in queries.hosts(session, actor, incident.id)}
     if not mine.issuperset(host for host in seen.hosts if host is not None):

@@ -16,8 +16,10 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -29,6 +31,8 @@ BLOCK = 1 << 20
 MIN_FREE_SHARE = 0.10
 MIN_FREE_BYTES = 5 << 30
 CACHE_BYTES = 4 << 30
+#: To delete one file takes no minute; what lies aside for longer was left there.
+TAKEN_ASIDE_S = 60.0
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -50,6 +54,15 @@ class Stored:
 
     sha256: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Bytes that are in the store, and since when."""
+
+    sha256: str
+    size: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,18 @@ class ArtifactStore(Protocol):
         """Forgets them; no error where they are already gone."""
         ...
 
+    def delete_settled(self, sha256: str, before: datetime) -> bool:
+        """Forgets bytes that were stored before that moment; False where somebody has stored them again since."""
+        ...
+
+    def size(self, sha256: str) -> int | None:
+        """How many bytes they are; None where they are not there."""
+        ...
+
+    def walk(self) -> Iterator[Found]:
+        """Everything that is stored, in no order."""
+        ...
+
     def verify(self, sha256: str) -> None:
         """Reads all bytes again; raises ArtifactAltered or ArtifactMissing."""
         ...
@@ -129,6 +154,14 @@ class DirectoryStore:
         self.incoming = root / "incoming"
         for directory in (self.objects, self.incoming):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._put_back()
+
+    def _put_back(self) -> None:
+        """What was taken aside to be deleted by somebody who died: a check finds what nobody needs."""
+        for aside in self.incoming.glob("going-*"):
+            with contextlib.suppress(FileNotFoundError):
+                if aside.stat().st_ctime < time.time() - TAKEN_ASIDE_S:
+                    self._settle(aside, aside.name.removeprefix("going-"))
 
     def put(self, chunks: Iterable[bytes], limit: int) -> Stored:
         """See ArtifactStore."""
@@ -183,6 +216,38 @@ class DirectoryStore:
     def delete(self, sha256: str) -> None:
         """See ArtifactStore."""
         self._place(sha256).unlink(missing_ok=True)
+
+    def delete_settled(self, sha256: str, before: datetime) -> bool:
+        """See ArtifactStore. The file is taken aside first: whoever stores the same bytes meanwhile makes a new one."""
+        place, aside = self._place(sha256), self.incoming / f"going-{sha256}"
+        try:
+            place.rename(aside)
+        except FileNotFoundError:
+            return True
+        young = aside.stat().st_mtime >= before.timestamp()
+        if young:
+            with contextlib.suppress(FileExistsError):
+                place.hardlink_to(aside)
+        aside.unlink()
+        return not young
+
+    def size(self, sha256: str) -> int | None:
+        """See ArtifactStore."""
+        try:
+            return self.path(sha256).stat().st_size
+        except (ArtifactMissing, FileNotFoundError):
+            return None
+
+    def walk(self) -> Iterator[Found]:
+        """See ArtifactStore."""
+        for folder in sorted(self.objects.iterdir()):
+            with os.scandir(folder) as files:
+                inside = [(folder.name + file.name, file) for file in files]
+            for digest, file in inside:
+                if is_digest(digest):
+                    with contextlib.suppress(FileNotFoundError):
+                        info = file.stat()
+                        yield Found(digest, info.st_size, datetime.fromtimestamp(info.st_mtime, UTC))
 
     def verify(self, sha256: str) -> None:
         """See ArtifactStore."""
@@ -255,6 +320,25 @@ class BucketStore:
         """See ArtifactStore."""
         self.cache.delete(sha256)
         self.bucket.delete(_key(sha256))
+
+    def delete_settled(self, sha256: str, before: datetime) -> bool:
+        """See ArtifactStore. A bucket cannot take aside; between look and deletion lies one request."""
+        at = self.bucket.stored_at(_key(sha256))
+        if at is not None and at >= before:
+            return False
+        self.delete(sha256)
+        return True
+
+    def size(self, sha256: str) -> int | None:
+        """See ArtifactStore."""
+        return self.bucket.size(_key(sha256)) if is_digest(sha256) else None
+
+    def walk(self) -> Iterator[Found]:
+        """See ArtifactStore."""
+        for key, size, at in self.bucket.walk("objects/"):
+            digest = key.removeprefix("objects/").replace("/", "")
+            if is_digest(digest):
+                yield Found(digest, size, at)
 
     def verify(self, sha256: str) -> None:
         """See ArtifactStore. Reads the bucket, not the copy."""

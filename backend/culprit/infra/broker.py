@@ -31,6 +31,8 @@ QUEUES = {
     "culprit.fetch_oncall": "parse",
     "culprit.tell_firing": "parse",
     "culprit.send_annotation": "ssh",
+    "culprit.retain": "parse",
+    "culprit.look_at_storage": "parse",
     "culprit.send_notice": "ssh",  # it waits for the network, and threads do that
 }
 log = structlog.get_logger("culprit.broker")

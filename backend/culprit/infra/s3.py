@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,26 @@ class Bucket:
         except (NotFoundError, FileNotFoundError):
             return False
         return True
+
+    def stored_at(self, key: str) -> datetime | None:
+        """When the object was last written; None where there is none."""
+        try:
+            return obstore.head(self._store, key)["last_modified"]
+        except (NotFoundError, FileNotFoundError):
+            return None
+
+    def size(self, key: str) -> int | None:
+        """Its bytes; None where there is no such object."""
+        try:
+            return obstore.head(self._store, key)["size"]
+        except (NotFoundError, FileNotFoundError):
+            return None
+
+    def walk(self, prefix: str) -> Iterator[tuple[str, int, datetime]]:
+        """Key, bytes and last change of every object below a prefix."""
+        for page in obstore.list(self._store, prefix):
+            for one in page:
+                yield one["path"], one["size"], one["last_modified"]
 
     def delete(self, key: str) -> None:
         """Removes the object; no error where there is none."""

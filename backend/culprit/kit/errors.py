@@ -6,6 +6,7 @@
     ├── Forbidden        403  you may not
     ├── NotFound         404  there is no such thing, or not for you
     ├── Conflict         409  not in this state
+    ├── Gone             410  it was there and is deleted; the sentence says since when
     ├── TooLarge         413  above a limit
     ├── TooMany          429  too often; `retry_after_s` says when
     └── Unavailable      503  a part of the platform is away
@@ -84,6 +85,12 @@ class Conflict(CulpritError):
     """409"""
 
     status = 409
+
+
+class Gone(CulpritError):
+    """410"""
+
+    status = 410
 
 
 class TooLarge(CulpritError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from culprit.launch import down, prove, up
+from culprit.launch import down, prove, safekeeping, up
 from culprit.launch.progress import Refusal
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
@@ -17,6 +17,8 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "status": down.status,
     "worker": down.worker,
     "test": prove.test,
+    "backup": safekeeping.backup,
+    "restore": safekeeping.restore,
 }
 
 

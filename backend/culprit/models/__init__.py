@@ -2,6 +2,7 @@
 
 from culprit.models.alert import Alert
 from culprit.models.annotation import Annotation
+from culprit.models.annotation_host import AnnotationHost
 from culprit.models.api_token import ApiToken
 from culprit.models.artifact import Artifact
 from culprit.models.audit_entry import AuditEntry
@@ -11,12 +12,14 @@ from culprit.models.cause_outcome import CauseOutcome
 from culprit.models.channel import Channel
 from culprit.models.credential import Credential
 from culprit.models.diagnosis import Diagnosis
+from culprit.models.doomed_blob import DoomedBlob
 from culprit.models.evaluation import Evaluation
 from culprit.models.event import Event
 from culprit.models.finding import Finding
 from culprit.models.finding_mute import FindingMute
 from culprit.models.firing import Firing
 from culprit.models.fix import Fix
+from culprit.models.grafana_annotation import GrafanaAnnotation
 from culprit.models.host import Host
 from culprit.models.hypothesis import Hypothesis
 from culprit.models.idempotency_key import IdempotencyKey
@@ -42,11 +45,13 @@ from culprit.models.pin import Pin
 from culprit.models.preflight import Preflight
 from culprit.models.profile import Profile
 from culprit.models.profile_diff import ProfileDiff
+from culprit.models.removal import Removal
 from culprit.models.report import Report
 from culprit.models.report_share import ReportShare
 from culprit.models.report_version import ReportVersion
 from culprit.models.report_visit import ReportVisit
 from culprit.models.result_table import ResultTable
+from culprit.models.retention_policy import RetentionPolicy
 from culprit.models.rotation import Rotation
 from culprit.models.run import Run
 from culprit.models.run_collector import RunCollector
@@ -57,8 +62,10 @@ from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
 from culprit.models.service import Service
+from culprit.models.standby import Standby
 from culprit.models.step_verdict import StepVerdict
 from culprit.models.step_waiver import StepWaiver
+from culprit.models.storage_look import StorageLook
 from culprit.models.threshold import Threshold
 from culprit.models.tier_allowance import TierAllowance
 from culprit.models.trigger import Trigger
@@ -72,6 +79,7 @@ from culprit.models.worker_state import WorkerState
 __all__ = [
     "Alert",
     "Annotation",
+    "AnnotationHost",
     "ApiToken",
     "Artifact",
     "AuditEntry",
@@ -81,12 +89,14 @@ __all__ = [
     "Channel",
     "Credential",
     "Diagnosis",
+    "DoomedBlob",
     "Evaluation",
     "Event",
     "Finding",
     "FindingMute",
     "Firing",
     "Fix",
+    "GrafanaAnnotation",
     "Host",
     "Hypothesis",
     "IdempotencyKey",
@@ -112,11 +122,13 @@ __all__ = [
     "Preflight",
     "Profile",
     "ProfileDiff",
+    "Removal",
     "Report",
     "ReportShare",
     "ReportVersion",
     "ReportVisit",
     "ResultTable",
+    "RetentionPolicy",
     "Rotation",
     "Run",
     "RunCollector",
@@ -127,8 +139,10 @@ __all__ = [
     "SeriesChunk",
     "SeriesDay",
     "Service",
+    "Standby",
     "StepVerdict",
     "StepWaiver",
+    "StorageLook",
     "Threshold",
     "TierAllowance",
     "Trigger",

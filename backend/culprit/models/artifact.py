@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index
+from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, one_of
@@ -15,11 +16,16 @@ ENCODINGS = ("identity", "gzip", "zstd")
 class Artifact(Base):
     """One part of what one collector left; the bytes are in the artifact store under `sha256`.
 
-    `size` counts the bytes as read, `stored_size` as stored in `encoding`; `sha256` is of the latter.
+    `size` counts the bytes as read, `stored_size` as stored in `encoding`; `sha256` is of the latter. With `removed_at`
+    retention has deleted the bytes; the row stays, to say so.
     """
 
     __tablename__ = "artifact"
-    __table_args__ = (one_of("encoding", ENCODINGS), Index(None, "sha256"))
+    __table_args__ = (
+        one_of("encoding", ENCODINGS),
+        Index(None, "sha256"),
+        Index("ix_artifact_kept", "id", postgresql_where=text("removed_at IS NULL")),
+    )
 
     id: Mapped[Id]
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
@@ -35,3 +41,4 @@ class Artifact(Base):
     complete: Mapped[bool] = mapped_column(default=True)
     attempt: Mapped[int] = mapped_column(default=1)
     created_at: Mapped[CreatedAt]
+    removed_at: Mapped[datetime | None]

@@ -29,6 +29,9 @@ class Diagnosis(Base):
         one_of("source", DIAGNOSIS_SOURCES),
         one_of("state", DIAGNOSIS_STATES),
         Index(None, "host_id", "created_at"),
+        Index(
+            "ix_diagnosis_baseline", "baseline_run_id", postgresql_where=text("baseline_run_id IS NOT NULL")
+        ),
         Index("ix_diagnosis_running", "state", postgresql_where=text("state = 'running'")),
     )
 

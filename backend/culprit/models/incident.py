@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, SmallInteger
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
@@ -27,6 +27,7 @@ class Incident(Base):
         CheckConstraint("severity BETWEEN 1 AND 4", name="severity"),
         CheckConstraint("window_to >= window_from", name="window"),
         Index(None, "state", "number"),
+        Index("ix_incident_symptom_ids", text("mentioned_ids(symptom)"), postgresql_using="gin"),
     )
 
     id: Mapped[Id]

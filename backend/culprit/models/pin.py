@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
@@ -21,7 +21,11 @@ class Pin(Base):
     """
 
     __tablename__ = "pin"
-    __table_args__ = (one_of("kind", PIN_KINDS),)
+    __table_args__ = (
+        one_of("kind", PIN_KINDS),
+        Index("ix_pin_ref_ids", text("mentioned_ids(ref)"), postgresql_using="gin"),
+        Index("ix_pin_said_ids", text("mentioned_ids(said)"), postgresql_using="gin"),
+    )
 
     id: Mapped[Id]
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"), index=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey
+from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
@@ -18,11 +18,18 @@ class Profile(Base):
     """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
 
     `source` says which artifact's part is read how. `attempts` and `started_at` are of building it: whoever
-    comes back with an older attempt is refused, and one that takes too long is tried again.
+    comes back with an older attempt is refused, and one that takes too long is tried again. With `removed_at` retention
+    has deleted the files.
     """
 
     __tablename__ = "profile"
-    __table_args__ = (one_of("state", JOB_STATES), one_of("unit", UNITS))
+    __table_args__ = (
+        one_of("state", JOB_STATES),
+        one_of("unit", UNITS),
+        Index("ix_profile_kept", "id", postgresql_where=text("removed_at IS NULL")),
+        Index(None, "store_key"),
+        Index(None, "tree_key"),
+    )
 
     id: Mapped[Id]
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), index=True)
@@ -48,3 +55,5 @@ class Profile(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     started_at: Mapped[datetime | None]
     created_at: Mapped[CreatedAt]
+    stored_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    removed_at: Mapped[datetime | None]

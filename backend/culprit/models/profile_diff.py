@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
@@ -16,11 +16,17 @@ class ProfileDiff(Base):
     """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` holds the tree.
 
     A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`: functions
-    are told apart by their names without the marks of a build.
+    are told apart by their names without the marks of a build. With `removed_at` retention has deleted the tree.
     """
 
     __tablename__ = "profile_diff"
-    __table_args__ = (one_of("state", JOB_STATES),)
+    __table_args__ = (
+        one_of("state", JOB_STATES),
+        Index("ix_profile_diff_kept", "id", postgresql_where=text("removed_at IS NULL")),
+        Index(None, "result_key"),
+        Index("ix_profile_diff_a_ids", text("mentioned_ids(a)"), postgresql_using="gin"),
+        Index("ix_profile_diff_b_ids", text("mentioned_ids(b)"), postgresql_using="gin"),
+    )
 
     id: Mapped[Id]
     a: Mapped[Json]
@@ -34,3 +40,5 @@ class ProfileDiff(Base):
     started_at: Mapped[datetime | None]
     created_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]
+    stored_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    removed_at: Mapped[datetime | None]

@@ -28,6 +28,10 @@ class Verification(Base):
     __table_args__ = (
         one_of("kind", VERIFICATION_KINDS),
         one_of("state", VERIFICATION_STATES),
+        *(
+            Index(f"ix_verification_{side}_ids", text(f"mentioned_ids({side})"), postgresql_using="gin")
+            for side in ("before", "made_before", "after")
+        ),
         Index(
             "ix_verification_open",
             "state",

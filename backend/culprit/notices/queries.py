@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible
 from culprit.infra.addresses import Rule
-from culprit.models import Annotation, Channel, Host, NetworkRule, Notice
+from culprit.models import Channel, GrafanaAnnotation, Host, NetworkRule, Notice
 
 
 def channels() -> Select[Channel]:
@@ -51,9 +51,9 @@ def counts(session: Session, ids: Collection[UUID]) -> dict[UUID, dict[str, int]
         .group_by(Notice.channel_id, Notice.state)
     )
     drawn = (
-        select(Annotation.channel_id, Annotation.state, func.count())
-        .where(Annotation.channel_id.in_(ids), Annotation.state.in_(("queued", "dead")))
-        .group_by(Annotation.channel_id, Annotation.state)
+        select(GrafanaAnnotation.channel_id, GrafanaAnnotation.state, func.count())
+        .where(GrafanaAnnotation.channel_id.in_(ids), GrafanaAnnotation.state.in_(("queued", "dead")))
+        .group_by(GrafanaAnnotation.channel_id, GrafanaAnnotation.state)
     )
     found: dict[UUID, dict[str, int]] = {}
     for channel_id, state, count in (*session.execute(query), *session.execute(drawn)):

@@ -14,7 +14,7 @@ from culprit.core.diff import Change
 from culprit.core.tree_answer import tree_answer
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
 from culprit.infra.broker import announce
-from culprit.kit.errors import Conflict, Invalid, NotFound
+from culprit.kit.errors import Conflict, Gone, Invalid, NotFound
 from culprit.models import ProfileDiff
 from culprit.profiles import queries, service
 from culprit.profiles.loaded import DIFFS
@@ -95,6 +95,8 @@ def tree(
     store: ArtifactStore, row: ProfileDiff, *, width: int, root: int, normalise: Normalise | None
 ) -> bytes:
     """The JSON of its tree, as wide as B; with paths that only one side has."""
+    if row.removed_at is not None:
+        raise Gone("diff.removed", at=row.removed_at.date().isoformat())
     if row.state != "ready" or row.result_key is None:
         raise Conflict(f"diff.{'failed' if row.state == 'failed' else 'not_ready'}", state=row.state)
     try:

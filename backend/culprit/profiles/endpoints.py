@@ -18,7 +18,7 @@ from culprit.infra.artifacts import ArtifactMissing, artifact_store
 from culprit.infra.db import Db
 from culprit.kit.answers import fast_json
 from culprit.kit.cursor import Cursor, Limit, Page, page
-from culprit.kit.errors import NotFound
+from culprit.kit.errors import Gone, NotFound
 from culprit.models import Profile
 from culprit.profiles import diffs, queries, sched, service
 from culprit.profiles.schemas import (
@@ -182,6 +182,8 @@ def _raw(db: Db, actor: CurrentActor, profile: Profile, stem: str) -> Response:
     artifact = queries.raw_artifact(db, profile)
     if artifact is None:
         raise NotFound("artifact.not_found")
+    if artifact.removed_at is not None:
+        raise Gone("artifact.removed", at=artifact.removed_at.date().isoformat())
     try:
         path = artifact_store().path(artifact.sha256)
     except ArtifactMissing:

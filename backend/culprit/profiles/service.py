@@ -19,7 +19,7 @@ from culprit.core.stacks import Filter, View
 from culprit.core.stacks import Profile as Samples
 from culprit.core.tree_answer import tree_answer
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
-from culprit.kit.errors import Conflict, Invalid, NotFound
+from culprit.kit.errors import Conflict, Gone, Invalid, NotFound
 from culprit.models import Profile
 from culprit.profiles import queries
 from culprit.profiles.loaded import PROFILES
@@ -57,7 +57,9 @@ def one(session: Session, actor: Actor, profile_id: UUID) -> Profile:
 
 
 def ready(profile: Profile) -> str:
-    """The key of its samples; raises Conflict while it is being built, or where that failed."""
+    """The key of its samples; raises Conflict while it is being built or where that failed, Gone once it is deleted."""
+    if profile.removed_at is not None:
+        raise Gone("profile.removed", at=profile.removed_at.date().isoformat())
     if profile.state != "ready" or profile.store_key is None:
         raise Conflict(
             f"profile.{'failed' if profile.state == 'failed' else 'not_ready'}", state=profile.state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -15,8 +15,8 @@ from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
 from culprit.kit.sentences import say
 from culprit.kit.version import VERSION
-from culprit.models import Incident, Report
-from culprit.reports import fixes, naming
+from culprit.models import Annotation, Incident, Report
+from culprit.reports import fixes, naming, queries
 from culprit.reports.chain import Chain
 from culprit.reports.sources import Sources
 
@@ -119,6 +119,7 @@ def _timeline(
     told = [_event(one, report.language) for one in rows if one.kind not in _LEFT_OUT]
     if report.comments:
         told += _comments(session, incident, report.language)
+    told += [_told(one, name) for one, name in queries.told(session, whole)]
     marks = [
         ("report.window_from", whole.window.from_),
         ("report.window_to", whole.window.to),
@@ -156,6 +157,12 @@ def _event(one: JournalRead, language: str) -> Json:
         "by": one.by.name if one.by else "Culprit",
         "note": one.note,
     }
+
+
+def _told(one: Annotation, told_by: str) -> Json:
+    """A deploy or a note of the time of the incident, in the words of who told it."""
+    at = datetime.fromtimestamp(one.t_ns // 1_000_000_000, UTC)
+    return {"at": _iso(at), "text": f"{one.kind}: {one.what}", "by": one.who or told_by, "note": one.detail}
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -23,6 +23,8 @@ from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
 from culprit.models import (
+    Annotation,
+    AnnotationHost,
     Artifact,
     Capture,
     Credential,
@@ -46,6 +48,7 @@ from culprit.models import (
     RunCollector,
     Schedule,
     ScheduleHost,
+    Standby,
     StepVerdict,
 )
 from culprit.tests.support.reports import frozen
@@ -91,6 +94,12 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/tokens"): ("viewer", None, "", False),
     ("POST", "/tokens"): ("viewer", {"name": "t"}, "", False),
     ("DELETE", "/tokens/{token_id}"): ("viewer", None, "", False),
+    ("GET", "/storage"): ("admin", None, "", False),
+    ("PATCH", "/storage/policy"): ("admin", {"kind": "recordings", "days": 36500}, "", False),
+    ("POST", "/storage/policy/preview"): ("admin", {"kind": "recordings", "days": 36500}, "", False),
+    ("POST", "/storage/looks"): ("admin", {"kind": "check"}, "", False),
+    ("GET", "/storage/looks/{look_id}"): ("admin", None, "", False),
+    ("POST", "/storage/mend"): ("admin", None, "", False),
     ("GET", "/audit"): ("admin", None, "", False),
     ("GET", "/audit/chain"): ("admin", None, "", False),
     ("GET", "/hosts"): ("viewer", None, "", False),
@@ -293,6 +302,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("PATCH", "/schedules/{schedule_id}"): ("oncall", {"version": 1, "reason": "r"}, "", True),
     ("DELETE", "/schedules/{schedule_id}"): ("oncall", None, "", True),
     ("GET", "/schedules/{schedule_id}/firings"): ("viewer", None, "", True),
+    ("GET", "/events"): ("viewer", None, "", False),
+    ("POST", "/events"): ("investigator", {"what": "feed 4f2a", "hosts": ["{host}"]}, "", True),
+    ("GET", "/events/{event_id}"): ("viewer", None, "", True),
+    ("PATCH", "/events/{event_id}"): ("oncall", {"detail": "rolled back"}, "", True),
+    ("DELETE", "/events/{event_id}"): ("oncall", None, "", True),
     ("GET", "/maintenance"): ("viewer", None, "", False),
     ("POST", "/maintenance"): (
         "oncall",
@@ -346,6 +360,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/kill-switches"): ("viewer", None, "", False),
     ("POST", "/kill-switches"): ("admin", {"kind": "label", "label": {"role": "nowhere"}}, "", False),
     ("POST", "/kill-switches/{switch_id}/lift"): ("admin", None, "", False),
+    ("GET", "/standbys"): ("viewer", None, "", False),
+    ("GET", "/standbys/conditions"): ("viewer", None, "", False),
+    ("POST", "/standbys"): ("oncall", {"kind": "ring", "host_id": "{host}"}, "", True),
+    ("GET", "/standbys/{standby_id}"): ("viewer", None, "", True),
+    ("POST", "/standbys/{standby_id}/end"): ("oncall", None, "", True),
     ("GET", "/triggers"): ("viewer", None, "", False),
     ("POST", "/triggers"): ("oncall", {"name": "t", "kind": "generic"}, "", False),
     ("PATCH", "/triggers/{trigger_id}"): ("oncall", {}, "", False),
@@ -427,8 +446,19 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
             reason="r",
         )
         rotation = Rotation(name=f"r {labels}", kind="calendar")
-        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation])
+        standby = Standby(
+            kind="ring",
+            host_id=host.id,
+            ring_s=60,
+            ring_bytes=1 << 20,
+            until=now(),
+            state="expired",
+            ended_at=now(),
+        )
+        event = Annotation(t_ns=1, kind="note", what="x", place={"kind": "hosts"}, told_by=owner)
+        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation, standby, event])
         session.flush()
+        session.add(AnnotationHost(annotation_id=event.id, host_id=host.id))
         comment = IncidentComment(incident_id=incident.id, text="x", by=owner)
         hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
         verdict = StepVerdict(incident_id=incident.id, step="own/1", hypothesis="own/1", verdict="supports")
@@ -450,8 +480,8 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
-                "window": window, "rotation": rotation, "report": report, "version": version,
-                "share": share, "comment": comment}  # fmt: skip
+                "window": window, "rotation": rotation, "event": event, "report": report, "version": version,
+                "share": share, "comment": comment, "standby": standby}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",

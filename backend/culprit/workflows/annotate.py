@@ -29,7 +29,7 @@ from culprit.infra.secrets import SecretUnreadable, vault
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
-from culprit.models import Annotation, Capture, Channel, Incident
+from culprit.models import Capture, Channel, GrafanaAnnotation, Incident
 from culprit.notices import leads, queries
 from culprit.notices.leads import Lead
 from culprit.workflows.annotations import Teller
@@ -63,8 +63,10 @@ def _bring(session: Session, channel: Channel) -> int:
     ]
     wanted = {one.key: one for one in told}
     incidents = {key for key in wanted if key.startswith("incident:") and key.count(":") == 1}
-    known = or_(Annotation.key.in_(wanted), func.substr(Annotation.key, 1, INCIDENT_KEY).in_(incidents))
-    rows = session.scalars(select(Annotation).where(Annotation.channel_id == channel.id, known))
+    known = or_(
+        GrafanaAnnotation.key.in_(wanted), func.substr(GrafanaAnnotation.key, 1, INCIDENT_KEY).in_(incidents)
+    )
+    rows = session.scalars(select(GrafanaAnnotation).where(GrafanaAnnotation.channel_id == channel.id, known))
     have = {row.key: row for row in rows}
     rung: list[UUID] = []
     for key, one in wanted.items():
@@ -81,7 +83,7 @@ def _bring(session: Session, channel: Channel) -> int:
     return len(rung)
 
 
-def _held(row: Annotation) -> bool:
+def _held(row: GrafanaAnnotation) -> bool:
     """Whether it only died because the channel was turned off, which it is not any more."""
     return row.state == "dead" and (row.failure or {}).get("key") == "channel.disabled"
 
@@ -89,9 +91,13 @@ def _held(row: Annotation) -> bool:
 def _want(session: Session, channel: Channel, one: Told) -> UUID:
     fresh = {"wanted": one.body(), "digest": one.digest, "removed": False, "state": "queued", "tries": 0,
              "not_before": now(), "failure": None}  # fmt: skip
-    row = insert(Annotation).values(id=uuid7(), channel_id=channel.id, key=one.key, created_at=now(), **fresh)
-    upsert = row.on_conflict_do_update(index_elements=[Annotation.channel_id, Annotation.key], set_=fresh)
-    return session.execute(upsert.returning(Annotation.id)).scalar_one()
+    row = insert(GrafanaAnnotation).values(
+        id=uuid7(), channel_id=channel.id, key=one.key, created_at=now(), **fresh
+    )
+    upsert = row.on_conflict_do_update(
+        index_elements=[GrafanaAnnotation.channel_id, GrafanaAnnotation.key], set_=fresh
+    )
+    return session.execute(upsert.returning(GrafanaAnnotation.id)).scalar_one()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +129,11 @@ def send_annotation(row_id: UUID) -> str | None:
 
 def _begin(session: Session, row_id: UUID) -> _Try | str | None:
     row = session.scalar(
-        select(Annotation)
+        select(GrafanaAnnotation)
         .where(
-            Annotation.id == row_id,
-            Annotation.state == "queued",
-            Annotation.not_before <= func.clock_timestamp(),
+            GrafanaAnnotation.id == row_id,
+            GrafanaAnnotation.state == "queued",
+            GrafanaAnnotation.not_before <= func.clock_timestamp(),
         )
         .with_for_update(skip_locked=True)
     )
@@ -211,15 +217,15 @@ def _arrived(one: _Try, number: int | None) -> str:
     with unit_of_work(database().sessions) as session:
         _set(session, one, {"grafana_id": number})
         same = (
-            Annotation.digest == one.digest,
-            Annotation.removed.is_(one.removed),
-            Annotation.tries == one.number,
+            GrafanaAnnotation.digest == one.digest,
+            GrafanaAnnotation.removed.is_(one.removed),
+            GrafanaAnnotation.tries == one.number,
         )
         done = session.execute(
-            update(Annotation)
-            .where(Annotation.id == one.row_id, *same)
+            update(GrafanaAnnotation)
+            .where(GrafanaAnnotation.id == one.row_id, *same)
             .values(**values)
-            .returning(Annotation.id)
+            .returning(GrafanaAnnotation.id)
         ).first()
         if done is None:
             _set(session, one, {"not_before": func.clock_timestamp()})
@@ -237,8 +243,12 @@ def _failed(one: _Try, error: OutgoingError) -> str:
     log.info("annotation_failed", annotation=str(one.row_id), tries=one.number, kind=error.kind)
     with unit_of_work(database().sessions) as session:
         session.execute(
-            update(Annotation)
-            .where(Annotation.id == one.row_id, Annotation.tries == one.number, Annotation.state == "queued")
+            update(GrafanaAnnotation)
+            .where(
+                GrafanaAnnotation.id == one.row_id,
+                GrafanaAnnotation.tries == one.number,
+                GrafanaAnnotation.state == "queued",
+            )
             .values(**values)
             .execution_options(synchronize_session=False)
         )
@@ -247,8 +257,8 @@ def _failed(one: _Try, error: OutgoingError) -> str:
 
 def _set(session: Session, one: _Try, values: dict[str, Any]) -> None:
     session.execute(
-        update(Annotation)
-        .where(Annotation.id == one.row_id)
+        update(GrafanaAnnotation)
+        .where(GrafanaAnnotation.id == one.row_id)
         .values(**values)
         .execution_options(synchronize_session=False)
     )

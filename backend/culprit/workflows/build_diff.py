@@ -48,7 +48,13 @@ def build_diff(diff_id: UUID) -> str | None:
         with workspace(settings().home / "work") as directory:
             place = directory / "diff"
             pooled(a, b, by_base=by_base).save(place)
-            values = {"state": "ready", "result_key": _adopt(store, place), "failure": None}
+            size = place.stat().st_size
+            values = {
+                "state": "ready",
+                "result_key": _adopt(store, place),
+                "stored_size": size,
+                "failure": None,
+            }
     except Failed as failed:
         values = {"state": "failed", "failure": failed.sentence}
     with unit_of_work(db.sessions) as session:

@@ -116,19 +116,21 @@ def _died(ended: Ended, limits: Limits) -> Failed:
 def _adopt(store: ArtifactStore, directory: Path, one: Json) -> Json:
     """Moves the files of one profile into the store."""
     place = int(one["place"])
-    keys: dict[str, str | None] = {"tree_key": None}
+    keys: Json = {"tree_key": None, "stored_size": 0}
     files = [("store_key", "samples"), *([("tree_key", "tree")] if one["tree"] else [])]
     for column, suffix in files:
         path = directory / f"{place}.{suffix}"
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        keys[column] = store.adopt(path, digest).sha256
+        stored = store.adopt(path, digest)
+        keys[column] = stored.sha256
+        keys["stored_size"] += stored.size
     return {**one, **keys}
 
 
 _COLUMNS = (
     "event", "unit", "samples", "weight", "lost", "unknown_share", "truncated_share", "t0_ns", "t1_ns",
-    "store_key", "tree_key",
+    "store_key", "tree_key", "stored_size",
 )  # fmt: skip
 
 

@@ -58,7 +58,9 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
     store = artifact_store()
     with unit_of_work(database().sessions) as session:
         diagnosis = session.scalar(
-            select(Diagnosis).where(Diagnosis.id == diagnosis_id).with_for_update(of=Diagnosis)
+            select(Diagnosis)
+            .where(Diagnosis.id == diagnosis_id)
+            .with_for_update(of=Diagnosis, key_share=True)
         )
         if diagnosis is None:
             return None
@@ -140,7 +142,10 @@ def _start(  # noqa: PLR0917
         options=options,
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
-    capture = captures.create(session, actor, store, wanted, source=diagnosis.source)
+    # What was kept before the alert came home with the first stage.
+    capture = captures.create(
+        session, actor, store, wanted, source=diagnosis.source, look_back=not diagnosis.stages
+    )
     capture.diagnosis_id = diagnosis.id
     capture.collectors = [
         {**one, "seconds": min(seconds[one["id"]], COLLECTORS[one["id"]].seconds_max)}

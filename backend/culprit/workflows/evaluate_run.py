@@ -32,6 +32,7 @@ from culprit.models import (
     Finding,
     IncidentRun,
     Profile,
+    Removal,
     Run,
     RunCollector,
     Verification,
@@ -46,8 +47,10 @@ READ = ("done", "partial", "failed", "cancelled")
 def evaluate_run(run_id: UUID) -> int | None:
     """Evaluate one run. Returns how many rules fired; None where there is nothing to evaluate."""
     with unit_of_work(database().sessions) as session:
-        run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(of=Run))
+        run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(of=Run, key_share=True))
         if run is None or run.state not in READ:
+            return None
+        if _deleted(session, run.id):
             return None
         began = time.perf_counter()
         view = read_view(session, artifact_store(), [run.id])
@@ -58,6 +61,13 @@ def evaluate_run(run_id: UUID) -> int | None:
         if not being_built(session, run.id):
             _go_on(session, run)
         return fired
+
+
+def _deleted(session: Session, run_id: UUID) -> bool:
+    """Whether retention has deleted some of what rules read: what they said when it was there stands."""
+    removed = exists(select(Removal.kind).where(Removal.run_id == run_id))
+    said = exists(select(Evaluation.run_id).where(Evaluation.run_id == run_id))
+    return bool(session.scalar(select(and_(removed, said))))
 
 
 def being_built(session: Session, run_id: UUID) -> bool:

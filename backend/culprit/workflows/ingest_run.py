@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import exists, func, select, update
 from sqlalchemy.orm import Session
 
 from collectors.registry import COLLECTORS
@@ -25,7 +25,7 @@ from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactSt
 from culprit.infra.bounded import Ended, Limits, run_confined, workspace
 from culprit.infra.db import Database, database
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Run, RunCollector
+from culprit.models import Artifact, Removal, Run, RunCollector
 from culprit.workflows import confined_ingest
 from culprit.workflows.store_parsed import Reading, store
 
@@ -81,6 +81,8 @@ def ingest_run(run_id: UUID, *, again: bool = False) -> str | None:
 
 def _begin(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool) -> Work | None:
     with unit_of_work(db.sessions) as session:
+        if again and session.scalar(select(exists().where(Removal.run_id == run_id))):
+            return None  # what was deleted cannot be read again, and what was read of it would be lost
         wanted = RUN_DONE if again else ("ingesting",)
         row = session.execute(
             update(Run)

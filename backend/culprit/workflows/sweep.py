@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Select, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from collectors.plans import tier_of
@@ -28,18 +28,21 @@ from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import after_commit, unit_of_work
 from culprit.models import (
     Alert,
-    Annotation,
     Capture,
     Diagnosis,
     Evaluation,
     Firing,
+    GrafanaAnnotation,
     Incident,
     IncidentRun,
     Notice,
     Preflight,
+    RetentionPolicy,
     Rotation,
     Run,
     RunCollector,
+    Standby,
+    StorageLook,
     TriggerDelivery,
     Verification,
 )
@@ -54,6 +57,8 @@ EVALUATE_WITHIN = timedelta(days=1)
 QUEUE_LIMIT = timedelta(hours=1)
 KEEP_ALERTS = timedelta(days=90)
 CHECK_LIMIT = timedelta(minutes=10)
+MEASURE_EVERY = timedelta(hours=1)
+LOOK_LIMIT = timedelta(minutes=30)
 Json = dict[str, Any]
 log = structlog.get_logger("culprit.sweep")
 
@@ -66,8 +71,10 @@ def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
         expire_leases(session, publisher)
     with unit_of_work(db.sessions) as session:
         expire_waiting(session, publisher)
+        expire_standbys(session)
         fail_stuck_checks(session)
         forget_old(session)
+        measure_again(session)
     with db.sessions() as session:
         waiting = doorbells(session)
     ring(redis, waiting)
@@ -80,7 +87,7 @@ def expire_leases(session: Session, publisher: Publisher) -> int:
         .where(Run.state == "running", Run.lease_until < _now())
         .order_by(Run.lease_until)
         .limit(BATCH)
-        .with_for_update(of=Run, skip_locked=True)
+        .with_for_update(of=Run, key_share=True, skip_locked=True)
     )
     lost = session.scalars(query).all()
     for run in sorted(lost, key=lambda one: (one.capture_id, one.id)):
@@ -126,7 +133,7 @@ def expire_waiting(session: Session, publisher: Publisher) -> int:
         .where(Run.state == "queued", Run.queued_at < _now() - QUEUE_LIMIT)
         .order_by(Run.queued_at)
         .limit(BATCH)
-        .with_for_update(of=Run, skip_locked=True)
+        .with_for_update(of=Run, key_share=True, skip_locked=True)
     )
     waited = session.scalars(query).all()
     for run in sorted(waited, key=lambda one: (one.capture_id, one.id)):
@@ -142,6 +149,35 @@ def expire_waiting(session: Session, publisher: Publisher) -> int:
         settle_capture(session, run.capture_id)
         _tell_later(session, publisher, run)
     return len(waited)
+
+
+def expire_standbys(session: Session) -> None:
+    """What waits on hosts and lost its worker: to be begun again, or over. Also what nobody began in its time."""
+    lost = (Standby.state == "watching", Standby.lease_until < _now())
+    over = or_(Standby.cancel_requested_at.is_not(None), Standby.until < _now())
+    ended: Json = {"lease_until": None, "waiting": None, "fence": Standby.fence + 1, "ended_at": _now()}
+    changes: list[tuple[tuple[ColumnElement[bool], ...], Json]] = [
+        ((*lost, Standby.cancel_requested_at.is_not(None)), {"state": "cancelled", **ended}),
+        ((*lost, Standby.until < _now()), {"state": "expired", **ended}),
+        (
+            (*lost, ~over),
+            {
+                "state": "waiting",
+                "lease_until": None,
+                "started_at": None,
+                "cost": None,
+                "readings": None,
+                "fence": Standby.fence + 1,
+                "interrupted": Standby.interrupted + 1,
+                "waiting": {"key": "standby.worker_lost", "params": {}},
+            },
+        ),
+        ((Standby.state == "waiting", Standby.until < _now()), {"state": "expired", **ended}),
+    ]
+    for which, values in changes:
+        session.execute(
+            update(Standby).where(*which).values(**values).execution_options(synchronize_session=False)
+        )
 
 
 def fail_stuck_checks(session: Session) -> None:
@@ -166,12 +202,18 @@ def forget_old(session: Session) -> None:
     )
     session.execute(delete(Notice).where(Notice.id.in_(said)).execution_options(synchronize_session=False))
     drawn = (
-        select(Annotation.id)
-        .where(Annotation.state != "queued", Annotation.not_before < _now() - KEEP_ALERTS)
+        select(GrafanaAnnotation.id)
+        .where(GrafanaAnnotation.state != "queued", GrafanaAnnotation.not_before < _now() - KEEP_ALERTS)
         .limit(BATCH)
     )
     session.execute(
-        delete(Annotation).where(Annotation.id.in_(drawn)).execution_options(synchronize_session=False)
+        delete(GrafanaAnnotation)
+        .where(GrafanaAnnotation.id.in_(drawn))
+        .execution_options(synchronize_session=False)
+    )
+    looks = select(StorageLook.id).where(StorageLook.created_at < _now() - KEEP_ALERTS).limit(BATCH)
+    session.execute(
+        delete(StorageLook).where(StorageLook.id.in_(looks)).execution_options(synchronize_session=False)
     )
 
 
@@ -209,9 +251,11 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.tell_firing": select(Firing.diagnosis_id)
         .join(Diagnosis, Diagnosis.id == Firing.diagnosis_id)
         .where(Firing.told_at.is_(None), Diagnosis.state != "running"),
-        "culprit.send_annotation": select(Annotation.id)
-        .where(Annotation.state == "queued", Annotation.not_before <= _now())
-        .order_by(Annotation.not_before),
+        "culprit.send_annotation": select(GrafanaAnnotation.id)
+        .where(GrafanaAnnotation.state == "queued", GrafanaAnnotation.not_before <= _now())
+        .order_by(GrafanaAnnotation.not_before),
+        "culprit.retain": select(RetentionPolicy.id).where(RetentionPolicy.due_at <= _now()),
+        "culprit.look_at_storage": _unlooked(),
         "culprit.send_notice": select(Notice.id)
         .where(Notice.state == "queued", Notice.not_before <= _now())
         .order_by(Notice.not_before),
@@ -222,6 +266,21 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
     return [
         (name, one) for name, query in queries.items() for one in session.scalars(query.limit(BATCH)).all()
     ]
+
+
+def _unlooked() -> Select[UUID]:
+    """Looks at the storage that nobody has begun, or whose worker was lost."""
+    lost = and_(StorageLook.state == "running", StorageLook.started_at < _now() - LOOK_LIMIT)
+    return select(StorageLook.id).where(or_(StorageLook.state == "queued", lost))
+
+
+def measure_again(session: Session) -> None:
+    """Has the storage measured every hour: how large it is by day is what growth and limits are read from."""
+    lately = select(StorageLook.id).where(
+        StorageLook.kind == "measure", StorageLook.created_at > _now() - MEASURE_EVERY
+    )
+    if session.scalar(lately.limit(1)) is None:
+        session.add(StorageLook(kind="measure"))
 
 
 def _unevaluated() -> Select[UUID]:

@@ -564,6 +564,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was told: deploys, changes, notes
+         * @description The newest telling first.
+         */
+        get: operations["events_list_events"];
+        put?: never;
+        /**
+         * Tell an event
+         * @description Puts it on the timelines of its hosts. With an `external_id` that was told before: corrects that one (200).
+         */
+        post: operations["events_tell_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One event that was told
+         * @description Also where it was withdrawn.
+         */
+        get: operations["events_get_event"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an event
+         * @description It leaves every timeline; the list shows it on demand.
+         */
+        delete: operations["events_withdraw_event"];
+        options?: never;
+        head?: never;
+        /**
+         * Correct an event
+         * @description Who told it may, and who manages what others told.
+         */
+        patch: operations["events_correct_event"];
+        trace?: never;
+    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -2996,6 +3048,210 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/standbys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Standbys
+         * @description What waits on hosts, the newest first; with `over` also what does not any more.
+         */
+        get: operations["standbys_list_standbys"];
+        put?: never;
+        /**
+         * Create Standby
+         * @description Keep the last minutes on a host, or capture it as soon as something begins. One of each kind a host.
+         */
+        post: operations["standbys_create_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Conditions
+         * @description What an armed capture may wait for.
+         */
+        get: operations["standbys_list_conditions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Standby
+         * @description One, with its last readings and what it takes of the host.
+         */
+        get: operations["standbys_get_standby"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Standby
+         * @description Ends it before its time; nothing stays on the host. What it has captured stays.
+         */
+        post: operations["standbys_end_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Storage
+         * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
+         */
+        get: operations["storage_read_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask For Look
+         * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
+         */
+        post: operations["storage_ask_for_look"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks/{look_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Look
+         * @description How far it is, and its outcome.
+         */
+        get: operations["storage_read_look"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/mend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend Storage
+         * @description Deletes bytes that no row names.
+         */
+        post: operations["storage_mend_storage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set Policy
+         * @description How long a kind is kept from now on. Deletion begins at once; neither limit: for ever.
+         */
+        patch: operations["storage_set_policy"];
+        trace?: never;
+    };
+    "/api/v1/storage/policy/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Policy
+         * @description What these limits would delete, and what they would leave because somebody cites it. Changes nothing.
+         */
+        post: operations["storage_preview_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/thresholds": {
         parameters: {
             query?: never;
@@ -3451,6 +3707,66 @@ export interface components {
              * @enum {string}
              */
             verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
+        };
+        /**
+         * ArmedCreate
+         * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         */
+        ArmedCreate: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Conditions */
+            conditions: components["schemas"]["ConditionGiven"][];
+            /**
+             * Cooldown S
+             * @default 600
+             */
+            cooldown_s: number;
+            /**
+             * Fires Max
+             * @default 1
+             */
+            fires_max: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 4
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "armed";
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds?: number | null;
         };
         /**
          * ArtifactRead
@@ -3987,7 +4303,7 @@ export interface components {
         };
         /**
          * CaptureBlock
-         * @description One run as a block on the timeline.
+         * @description One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too.
          */
         CaptureBlock: {
             /**
@@ -3997,6 +4313,8 @@ export interface components {
             capture_id: string;
             /** From Ns */
             from_ns: number;
+            /** Look Back Ns */
+            look_back_ns: number | null;
             /** Number */
             number: number;
             /** Plan */
@@ -4339,6 +4657,25 @@ export interface components {
             problems: components["schemas"]["ProblemRead"][];
         };
         /**
+         * Checked
+         * @description Rows against bytes.
+         */
+        Checked: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            lost: components["schemas"]["Lost"];
+            orphans: components["schemas"]["Orphans"];
+            /** Rows */
+            rows: number;
+        };
+        /**
          * ChunkSource
          * @description Whose bytes a part of a lane was read from.
          */
@@ -4669,6 +5006,93 @@ export interface components {
             what: "runs" | "profiles";
         };
         /**
+         * ConditionGiven
+         * @description Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
+         *
+         *     Something that starts (`…_start`) takes a key alone.
+         */
+        ConditionGiven: {
+            /**
+             * Hits
+             * @default 1
+             */
+            hits: number;
+            /**
+             * Key
+             * @default
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /**
+             * Limit
+             * @default 1
+             */
+            limit: number;
+            /**
+             * Of
+             * @default 1
+             */
+            of: number;
+            /**
+             * Op
+             * @default over
+             * @enum {string}
+             */
+            op: "over" | "under";
+        };
+        /**
+         * ConditionKind
+         * @description A kind of condition that may be waited for. `key` is an expression that the whole key must match.
+         */
+        ConditionKind: {
+            /** Example */
+            example: string;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /** Starts */
+            starts: boolean;
+            /** Title */
+            title: {
+                [key: string]: string;
+            };
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ConditionRead
+         * @description A condition with its unit.
+         */
+        ConditionRead: {
+            /** Hits */
+            hits: number;
+            /** Key */
+            key: string;
+            /** Kind */
+            kind: string;
+            /** Limit */
+            limit: number;
+            /** Of */
+            of: number;
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "over" | "under";
+            /** Starts */
+            starts: boolean;
+            /** Unit */
+            unit: string;
+        };
+        /**
          * ContextCited
          * @description Where something was read: lines (1-based) of a part of an artifact.
          */
@@ -4741,7 +5165,8 @@ export interface components {
          * @description One thing that is known of where a run was.
          *
          *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
+         *     account in `told_by`, and perhaps a `link`.
          */
         ContextItem: {
             /** At S */
@@ -4751,10 +5176,20 @@ export interface components {
             detail: string;
             /** Id */
             id: string;
+            /**
+             * Link
+             * @default
+             */
+            link: string;
             /** Looked At */
             looked_at: boolean;
             /** Name */
             name: string;
+            /**
+             * Told By
+             * @default
+             */
+            told_by: string;
             /** Unit */
             unit: string;
             /** Unusual */
@@ -5214,6 +5649,18 @@ export interface components {
             }[];
         };
         /**
+         * Disk
+         * @description The disk of the artifact store, or of what is on its way to a bucket.
+         */
+        Disk: {
+            /** Free */
+            free: number;
+            /** Low */
+            low: boolean;
+            /** Total */
+            total: number;
+        };
+        /**
          * Dot
          * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
          *
@@ -5256,6 +5703,107 @@ export interface components {
             /** Via */
             via: components["schemas"]["Text"] | string;
             waited: components["schemas"]["Figure"];
+        };
+        /**
+         * EventCorrect
+         * @description What is not mentioned stays; `until` and `link` that are null are taken away.
+         */
+        EventCorrect: {
+            /** At */
+            at?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** Hosts */
+            hosts?: string[];
+            /** Kind */
+            kind?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what?: string | null;
+            /** Who */
+            who?: string | null;
+        };
+        /**
+         * EventTell
+         * @description Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
+         *
+         *     `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
+         *     only fields that are sent change.
+         */
+        EventTell: {
+            /** At */
+            at?: string | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** External Id */
+            external_id?: string | null;
+            /** Hosts */
+            hosts?: string[];
+            /**
+             * Kind
+             * @default note
+             */
+            kind: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+        };
+        /**
+         * EventWhere
+         * @description How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too.
+         */
+        EventWhere: {
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /** Hosts Total */
+            hosts_total: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "hosts" | "labels" | "service";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Service */
+            service: string | null;
         };
         /**
          * EvidenceRead
@@ -5467,7 +6015,7 @@ export interface components {
              * Format: date-time
              */
             at: string;
-            capture: components["schemas"]["StartedCapture"] | null;
+            capture: components["schemas"]["culprit__schedules__schemas__StartedCapture"] | null;
             /** Count */
             count: number;
             /**
@@ -5773,6 +6321,43 @@ export interface components {
              * @default
              */
             who: string;
+        };
+        /**
+         * Forecast
+         * @description Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet.
+         */
+        Forecast: {
+            /** Days */
+            days: number;
+            /** Full At */
+            full_at: string | null;
+            /** Grows Per Day */
+            grows_per_day: number;
+            /** Removed Per Day */
+            removed_per_day: number;
+        };
+        /**
+         * Foreseen
+         * @description What limits would delete of a kind now, and what they would reach if nobody cited it.
+         */
+        Foreseen: {
+            /** Before */
+            before: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Cited Items */
+            cited_items: number;
+            /** Items */
+            items: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Runs */
+            runs: number;
         };
         /**
          * FramePin
@@ -6192,6 +6777,25 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * HostShare
+         * @description What is stored of one host by kind; without a name: imports without a host, or the `others` together.
+         */
+        HostShare: {
+            /** Host Id */
+            host_id: string | null;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @default 0
+             */
+            others: number;
         };
         /**
          * HostUpdate
@@ -6677,6 +7281,18 @@ export interface components {
             reason: string;
         };
         /**
+         * KindRead
+         * @description How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them.
+         */
+        KindRead: {
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Items */
+            items: number;
+        };
+        /**
          * Ladder
          * @description The layers in the order that a received packet takes.
          */
@@ -6963,6 +7579,44 @@ export interface components {
             waited: components["schemas"]["Figure"];
         };
         /**
+         * LookAsk
+         * @description What is to be looked at.
+         */
+        LookAsk: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+        };
+        /**
+         * LookRead
+         * @description A look that was asked for, or its outcome.
+         */
+        LookRead: {
+            checked?: components["schemas"]["Checked"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+        };
+        /**
          * Loss
          * @description One counter of a layer: how often per second, and how often in all where that is known.
          *
@@ -6982,6 +7636,16 @@ export interface components {
              */
             tone: "good" | "warn" | "bad";
             total: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Lost
+         * @description Digests of which a row says that they are there, and they are not.
+         */
+        Lost: {
+            /** Count */
+            count: number;
+            /** Named */
+            named: string[];
         };
         /**
          * MailTo
@@ -7157,6 +7821,40 @@ export interface components {
             locale?: ("en" | "zh") | null;
             /** Password */
             password?: string | null;
+        };
+        /**
+         * Measured
+         * @description The storage at one moment, in bytes. `kept` are tables that retention leaves alone.
+         */
+        Measured: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Database Bytes */
+            database_bytes: number;
+            /** Days */
+            days: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            disk: components["schemas"]["Disk"];
+            /** Hosts */
+            hosts: components["schemas"]["HostShare"][];
+            /** Kept */
+            kept: {
+                [key: string]: number;
+            };
+            /** Kinds */
+            kinds: {
+                [key: string]: components["schemas"]["KindRead"];
+            };
+            /** Removed */
+            removed: {
+                [key: string]: number;
+            };
         };
         /**
          * MentionRead
@@ -7632,6 +8330,43 @@ export interface components {
             window_s: number;
         };
         /**
+         * Orphan
+         * @description Bytes that no row names.
+         */
+        Orphan: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * Orphans
+         * @description How many there are; the first ones by name.
+         */
+        Orphans: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+            /** Named */
+            named: components["schemas"]["Orphan"][];
+        };
+        /**
+         * OrphansGone
+         * @description What was deleted.
+         */
+        OrphansGone: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+        };
+        /**
          * OutcomeRead
          * @description How often a cause was named and was it, and how often it was not; `instead` counts what it was then.
          */
@@ -7818,10 +8553,24 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[StandbyRead] */
+        Page_StandbyRead_: {
+            /** Items */
+            items: components["schemas"]["StandbyRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[TokenRead] */
         Page_TokenRead_: {
             /** Items */
             items: components["schemas"]["TokenRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ToldEventRead] */
+        Page_ToldEventRead_: {
+            /** Items */
+            items: components["schemas"]["ToldEventRead"][];
             /** Next */
             next?: string | null;
         };
@@ -8337,6 +9086,44 @@ export interface components {
             min: (number | null)[];
             /** T Ns */
             t_ns: number[];
+        };
+        /**
+         * PolicyRead
+         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         */
+        PolicyRead: {
+            /** Days */
+            days: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Running */
+            running: boolean;
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * PolicySet
+         * @description The limits of one kind from now on.
+         */
+        PolicySet: {
+            /** Days */
+            days?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes?: number | null;
         };
         /**
          * PreflightRead
@@ -8899,6 +9686,21 @@ export interface components {
             set_aside: components["schemas"]["FindingRead"][];
         };
         /**
+         * ReadingsRead
+         * @description The last readings of each condition, one every `step_s`, the newest at `at`; null is no data.
+         */
+        ReadingsRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Step S */
+            step_s: number;
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
          * Received
          * @description What a sender is told: how many alerts became what. `duplicate`: this very request had been taken before.
          */
@@ -8958,6 +9760,38 @@ export interface components {
             title: string;
             /** Url */
             url: string;
+        };
+        /**
+         * RefusedRead
+         * @description A start that did not happen, and why.
+         */
+        RefusedRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Sentence */
+            sentence: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RemovalRead
+         * @description A kind of data of which retention has deleted something.
+         */
+        RemovalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Items */
+            items: number;
+            /** Kind */
+            kind: string;
         };
         /**
          * ReplacedRead
@@ -9177,6 +10011,37 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
+        };
+        /**
+         * RingCreate
+         * @description Keep the last `seconds` on a host, for `hours`.
+         */
+        RingCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 8
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ring";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Seconds
+             * @default 600
+             */
+            seconds: number;
         };
         /**
          * RotationCreate
@@ -10170,19 +11035,72 @@ export interface components {
             supports: string[];
         };
         /**
-         * StartedCapture
-         * @description A capture that a schedule started.
+         * StandbyRead
+         * @description Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption.
          */
-        StartedCapture: {
+        StandbyRead: {
+            by: components["schemas"]["UserRef"] | null;
+            /** Captures */
+            captures: components["schemas"]["culprit__standbys__schemas__StartedCapture"][];
+            /** Conditions */
+            conditions: components["schemas"]["ConditionRead"][];
+            /** Cooldown S */
+            cooldown_s: number;
+            cost: components["schemas"]["culprit__standbys__schemas__CostRead"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fired At */
+            fired_at: string | null;
+            /** Fires */
+            fires: number;
+            /** Fires Max */
+            fires_max: number;
+            host: components["schemas"]["HostRef"];
             /**
              * Id
              * Format: uuid
              */
             id: string;
+            /** Interrupted */
+            interrupted: number;
+            /** Kept S */
+            kept_s: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ring" | "armed";
             /** Number */
             number: number;
+            readings: components["schemas"]["ReadingsRead"] | null;
+            /** Reason */
+            reason: string;
+            refused: components["schemas"]["RefusedRead"] | null;
+            /** Ring S */
+            ring_s: number;
+            /** Started At */
+            started_at: string | null;
             /** State */
             state: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            wanted: components["schemas"]["WantedRead"] | null;
         };
         /**
          * StepRun
@@ -10218,6 +11136,27 @@ export interface components {
             step: string;
             /** Version */
             version: number;
+        };
+        /**
+         * StorageRead
+         * @description The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it.
+         */
+        StorageRead: {
+            checked: components["schemas"]["Checked"] | null;
+            disk: components["schemas"]["Disk"];
+            forecast: components["schemas"]["Forecast"] | null;
+            /** Looking */
+            looking: ("measure" | "check")[];
+            measured: components["schemas"]["Measured"] | null;
+            /** Policies */
+            policies: components["schemas"]["PolicyRead"][];
+            /**
+             * Store
+             * @enum {string}
+             */
+            store: "directory" | "bucket";
+            /** Waiting */
+            waiting: number;
         };
         /**
          * Strip
@@ -10395,6 +11334,8 @@ export interface components {
         /**
          * TokenCreate
          * @description A token may at most what its owner may; `role` narrows it further.
+         *
+         *     One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
          */
         TokenCreate: {
             /**
@@ -10404,6 +11345,8 @@ export interface components {
             expires_in_days: number | null;
             /** Name */
             name: string;
+            /** Purpose */
+            purpose?: "events" | null;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
@@ -10430,6 +11373,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Purpose */
+            purpose: "events" | null;
             /**
              * Role
              * @enum {string}
@@ -10437,6 +11382,63 @@ export interface components {
             role: "viewer" | "investigator" | "oncall" | "admin";
             /** Token */
             token?: string | null;
+        };
+        /**
+         * ToldEventRead
+         * @description Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it.
+         */
+        ToldEventRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Detail */
+            detail: string;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Link */
+            link: string | null;
+            /** May Change */
+            may_change: boolean;
+            told_by: components["schemas"]["UserRef"];
+            /** Until */
+            until: string | null;
+            /** What */
+            what: string;
+            where: components["schemas"]["EventWhere"];
+            /** Who */
+            who: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
+         * ToldRead
+         * @description Who told an event that was not read from a host: the account `by`, and `who` did it by their words.
+         */
+        ToldRead: {
+            /** By */
+            by: string;
+            /** Everywhere */
+            everywhere: boolean;
+            /** Link */
+            link: string | null;
+            /** Who */
+            who: string;
         };
         /**
          * Track
@@ -11248,6 +12250,19 @@ export interface components {
             seconds?: number | null;
         };
         /**
+         * WantedRead
+         * @description What is captured when it fires.
+         */
+        WantedRead: {
+            /** Plan */
+            plan: string;
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds: number | null;
+            /** Tier */
+            tier: string;
+        };
+        /**
          * WayRead
          * @description One way of collecting, with the command line as it is shown.
          */
@@ -11520,6 +12535,11 @@ export interface components {
             not_before: string | null;
             /** Profiles */
             profiles: components["schemas"]["ProfileRef"][];
+            /**
+             * Removals
+             * @default []
+             */
+            removals: components["schemas"]["RemovalRead"][];
             /** Seconds */
             seconds: number | null;
             /** Spec */
@@ -11905,8 +12925,57 @@ export interface components {
             total: number;
         };
         /**
+         * StartedCapture
+         * @description A capture that a schedule started.
+         */
+        culprit__schedules__schemas__StartedCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core over the last minute, memory, and what the ring holds.
+         */
+        culprit__standbys__schemas__CostRead: {
+            /** Cpu Ms */
+            cpu_ms: number;
+            /** Cpu Pct */
+            cpu_pct: number | null;
+            /** Ring Bytes */
+            ring_bytes: number;
+            /** Rss Kb */
+            rss_kb: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that it started.
+         */
+        culprit__standbys__schemas__StartedCapture: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
          * EventRead
-         * @description Something that happened. `title` is a sentence.
+         * @description Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact.
          */
         culprit__timeline__schemas__EventRead: {
             /** Artifact Id */
@@ -11934,6 +13003,7 @@ export interface components {
             title: {
                 [key: string]: unknown;
             };
+            told?: components["schemas"]["ToldRead"] | null;
             /** Uncertainty Ns */
             uncertainty_ns: number;
         };
@@ -14040,6 +15110,341 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffTreeRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_list_events: {
+        parameters: {
+            query?: {
+                host_id?: string | null;
+                kind?: string | null;
+                /** @description Only what began then or later */
+                since?: string | null;
+                /** @description Also what was taken back */
+                withdrawn?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ToldEventRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_tell_event: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventTell"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_withdraw_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_correct_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventCorrect"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
                 };
             };
             /** @description Refused */
@@ -23481,6 +24886,720 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_standbys: {
+        parameters: {
+            query?: {
+                kind?: ("ring" | "armed") | null;
+                host?: string | null;
+                over?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_StandbyRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_create_standby: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RingCreate"] | components["schemas"]["ArmedCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_conditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConditionKind"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_get_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_end_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_ask_for_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                look_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_mend_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphansGone"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_set_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_preview_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Foreseen"];
                 };
             };
             /** @description Refused */

@@ -55,6 +55,8 @@ export interface ApiToken {
   name: string;
   prefix: string;
   role: Role;
+  /** What alone it may do; null: all that its role may. */
+  purpose: "events" | null;
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
@@ -403,6 +405,8 @@ export interface HostEvent {
   artifact_id: string | null;
   line: number | null;
   run_id: string | null;
+  /** Who told it, where it was told and not read from the host. */
+  told?: { by: string; who: string; link: string | null; everywhere: boolean } | null;
 }
 
 export interface LanePoints {
@@ -438,6 +442,8 @@ export interface CaptureBlock {
   number: number;
   plan: string;
   state: RunState;
+  /** Since when a ring on the host had kept what came home with the run; null where none had. */
+  look_back_ns: number | null;
   from_ns: number;
   to_ns: number;
   uncertainty_ns: number;
@@ -1043,6 +1049,8 @@ export interface ContextItem {
   unusual: Sentence | null;
   at_s: number | null;
   looked_at: boolean;
+  told_by?: string;
+  link?: string;
   citation: Cited | null;
 }
 

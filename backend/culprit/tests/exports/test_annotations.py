@@ -13,9 +13,9 @@ from culprit.infra.db import Database, database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import (
-    Annotation,
     Capture,
     Fix,
+    GrafanaAnnotation,
     Host,
     Hypothesis,
     Incident,
@@ -75,7 +75,9 @@ def story(db: Database, people) -> dict:
 def deliver(db: Database) -> list[str | None]:
     """Sends what waits, however long it would."""
     with unit_of_work(db.sessions) as session:
-        session.execute(update(Annotation).where(Annotation.state == "queued").values(not_before=now()))
+        session.execute(
+            update(GrafanaAnnotation).where(GrafanaAnnotation.state == "queued").values(not_before=now())
+        )
     with db.sessions() as session:
         waiting = [one for name, one in doorbells(session) if name == "culprit.send_annotation"]
     return [send_annotation(one) for one in waiting]
@@ -157,7 +159,9 @@ def test_while_it_is_away_it_is_tried_again_and_then_dead(
     listed = as_("admin").get(f"{API}/channels").json()["items"][0]
     assert (listed["queued"], listed["dead"]) == (0, 4)
     with db.sessions() as session:
-        assert {row.failure["key"] for row in session.scalars(select(Annotation))} == {"outgoing.status"}
+        assert {row.failure["key"] for row in session.scalars(select(GrafanaAnnotation))} == {
+            "outgoing.status"
+        }
 
 
 def test_a_wrong_token_is_dead_at_once(db: Database, as_, story, there: Grafana, channel) -> None:
@@ -185,7 +189,7 @@ def test_what_changes_while_it_is_sent_is_sent_again(
 
     with db.sessions() as session:
         row = session.scalars(
-            select(Annotation).where(Annotation.key == f"incident:{story['incident']}")
+            select(GrafanaAnnotation).where(GrafanaAnnotation.key == f"incident:{story['incident']}")
         ).one()
     monkeypatch.setattr(annotate, "_deliver", slow)
     assert send_annotation(row.id) == "queued"

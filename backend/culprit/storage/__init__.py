@@ -1,0 +1,1 @@
+"""What is kept, for how long, where it lies, and what holds it."""
