@@ -17,7 +17,7 @@ from culprit.core.rules.registry import RULES
 from culprit.exports import rule_metrics
 from culprit.infra.db import Db
 from culprit.kit.errors import Invalid
-from culprit.models import Capture, Incident
+from culprit.models import Annotation, Capture, Incident
 from culprit.workflows.annotations import Teller
 
 router = APIRouter(tags=["exports"])
@@ -66,7 +66,7 @@ def get_annotations(
     from_ms: Annotated[int, Query(alias="from", ge=0, le=LATEST_MS, description="Milliseconds since 1970")],
     to_ms: Annotated[int, Query(alias="to", ge=0, le=LATEST_MS, description="Milliseconds since 1970")],
 ) -> list[AnnotationRead]:
-    """Captures, incidents, causes and fixes of a range of time, 500 captures and 200 incidents at most.
+    """Captures, incidents, causes, fixes and told events of a range of time, 500 or 200 of a kind at most.
 
     In the form that the JSON and Infinity data sources read: one row each, times in milliseconds.
     """
@@ -79,6 +79,7 @@ def get_annotations(
     found = [
         *teller.captures(select(Capture).where(Capture.created_at <= end, Capture.ended_at >= begin)),
         *teller.incidents(select(Incident).where(Incident.window_from <= end, until >= begin)),
+        *teller.events(select(Annotation).where(Annotation.within(from_ms * 10**6, to_ms * 10**6 + 1))),
     ]
     return [
         AnnotationRead(time=one.time_ms, timeEnd=one.end_ms, text=one.text, tags=list(one.tags))

@@ -29,6 +29,7 @@ from culprit.infra.secrets import SecretUnreadable, vault
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
+from culprit.models import Annotation as Event
 from culprit.models import Capture, Channel, GrafanaAnnotation, Incident
 from culprit.notices import leads, queries
 from culprit.notices.leads import Lead
@@ -60,11 +61,16 @@ def _bring(session: Session, channel: Channel) -> int:
     told = [
         *teller.captures(select(Capture).where(Capture.ended_at > since)),
         *teller.incidents(changed),
+        *teller.events(select(Event).where(or_(Event.created_at > since, Event.changed_at > since))),
     ]
     wanted = {one.key: one for one in told}
     incidents = {key for key in wanted if key.startswith("incident:") and key.count(":") == 1}
+    gone = select(Event.id).where(Event.withdrawn_at > since)
+    withdrawn = [f"event:{one}" for one in session.scalars(gone)]
     known = or_(
-        GrafanaAnnotation.key.in_(wanted), func.substr(GrafanaAnnotation.key, 1, INCIDENT_KEY).in_(incidents)
+        GrafanaAnnotation.key.in_(withdrawn),
+        GrafanaAnnotation.key.in_(wanted),
+        func.substr(GrafanaAnnotation.key, 1, INCIDENT_KEY).in_(incidents),
     )
     rows = session.scalars(select(GrafanaAnnotation).where(GrafanaAnnotation.channel_id == channel.id, known))
     have = {row.key: row for row in rows}
@@ -74,7 +80,7 @@ def _bring(session: Session, channel: Channel) -> int:
         if row is None or row.digest != one.digest or row.removed or _held(row):
             rung.append(_want(session, channel, one))
     for key, row in have.items():
-        # A cause that is not likely any more, or a fix that was never applied after all.
+        # A cause that is not likely any more, a fix that was never applied after all, an event that was withdrawn.
         if key not in wanted and not row.removed:
             row.removed, row.state, row.tries, row.not_before = True, "queued", 0, now()
             rung.append(row.id)

@@ -1,4 +1,4 @@
-"""What annotations there should be: captures, incidents, their causes and their fixes, as they stand now."""
+"""What annotations there should be: captures, incidents with causes and fixes, and told events such as deploys."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from uuid import UUID
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from culprit.annotations.queries import seen
+from culprit.annotations.read import moment
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible, visible_captures
 from culprit.core.annotations import Annotation, made
 from culprit.core.rules.registry import CAUSES
 from culprit.incidents.queries import visible_incidents
 from culprit.kit.sentences import say
-from culprit.models import Capture, Fix, Host, Hypothesis, Incident, IncidentHost, Run
+from culprit.models import Annotation as Event
+from culprit.models import AnnotationHost, Capture, Fix, Host, Hypothesis, Incident, IncidentHost, Run
 
 MOST_CAPTURES = 500
 MOST_INCIDENTS = 200
+MOST_EVENTS = 500
 MOST_HOSTS = 8
 ENDED = ("done", "partial", "failed")
 Hosts = dict[UUID, list[str]]
@@ -66,6 +70,16 @@ class Teller:
         for fix in self.session.scalars(applied.order_by(Fix.id)):
             found.append(self._fix(by_id[fix.incident_id], fix, hosts[fix.incident_id]))
         return found
+
+    def events(self, query: Select[Event]) -> list[Annotation]:
+        """What was told from outside and not withdrawn: deploys, changes of configuration, notes."""
+        query = query.where(Event.withdrawn_at.is_(None))
+        if self.actor is not None:
+            query = query.where(seen(self.actor))
+        rows = self.session.scalars(query.order_by(Event.t_ns.desc()).limit(MOST_EVENTS)).all()
+        named = select(AnnotationHost.annotation_id, Host.name).join(Host, Host.id == AnnotationHost.host_id)
+        hosts = self._hosts_of(named.where(AnnotationHost.annotation_id.in_([one.id for one in rows])))
+        return [self._event(one, hosts[one.id]) for one in rows]
 
     def _hosts_of(self, query: Select[UUID, str]) -> Hosts:
         if self.actor is not None:
@@ -125,6 +139,18 @@ class Teller:
             say("annotation.fix", params, self.locale),
             self._at(one) + "?pane=fixes",
             ["fix", f"state:{fix.state}", *_tags(hosts)],
+        )
+
+    def _event(self, one: Event, hosts: Sequence[str]) -> Annotation:
+        who = f" ({one.who})" if one.who else ""
+        where = ["everywhere"] if one.everywhere else _tags(hosts)
+        return made(
+            f"event:{one.id}",
+            moment(one.t_ns),
+            None if one.end_ns is None else moment(one.end_ns),
+            f"{one.what}{who}",
+            one.link or self.address,
+            [one.kind, "event", *where],
         )
 
     def _at(self, one: Incident) -> str:

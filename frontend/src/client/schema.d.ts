@@ -685,7 +685,7 @@ export interface paths {
         };
         /**
          * Annotations for Grafana
-         * @description Captures, incidents, causes and fixes of a range of time, 500 captures and 200 incidents at most.
+         * @description Captures, incidents, causes, fixes and told events of a range of time, 500 or 200 of a kind at most.
          *
          *     In the form that the JSON and Infinity data sources read: one row each, times in milliseconds.
          */

@@ -128,6 +128,22 @@ def test_what_changes_here_changes_there(db: Database, channel, story, there: Gr
     assert "confidence:confirmed" in tagged(there, "cause")[0]["tags"]
 
 
+def test_a_deploy_is_there_until_it_is_withdrawn(db: Database, channel, there: Grafana, as_) -> None:
+    told = as_("oncall").post(
+        f"{API}/events", json={"kind": "deploy", "what": "feed 4f2a <b>", "who": "ci", "everywhere": True}
+    )
+    assert told.status_code in {200, 201}, told.text
+    assert survey(database()) == 1 and deliver(db) == ["sent"]
+    [one] = tagged(there, "deploy")
+    assert "feed 4f2a &lt;b&gt; (ci)" in one["text"] and "everywhere" in one["tags"]
+    to = milliseconds(now()) + 1000
+    rows = as_("viewer").get(f"{API}/grafana/annotations", params={"from": to - 60_000, "to": to}).json()
+    assert [row["tags"][1] for row in rows] == ["deploy"]
+    withdrawn = as_("oncall").delete(f"{API}/events/{told.json()['id']}")
+    assert withdrawn.status_code in {200, 204}, withdrawn.text
+    assert survey(database()) == 1 and deliver(db) == ["gone"] and there.kept == {}
+
+
 def test_an_answer_that_is_lost_makes_no_second_one(db: Database, channel, story, there: Grafana) -> None:
     survey(database())
     there.deaf = True
