@@ -13,6 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("standby", sa.Column("stacks", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.alter_column("standby", "stacks", server_default=None)
 
 
 def downgrade() -> None:
