@@ -14,12 +14,12 @@ import typer
 from culprit.cli import (
     captures,
     channels,
+    comments,
     demo,
     diagnose,
     events,
     files,
     hosts,
-    incidents,
     playbooks,
     reports,
     schedules,
@@ -30,6 +30,7 @@ from culprit.cli import (
     uploads,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
+from culprit.cli.mcp import server as mcp
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
 
@@ -42,7 +43,7 @@ app = typer.Typer(
 )
 app.add_typer(hosts.app, name="host", help="Machines that may be captured.")
 app.add_typer(playbooks.app, name="playbook", help="Checklists that lead from a symptom to its cause.")
-app.add_typer(incidents.app, name="incident", help="What is being investigated, and on what evidence.")
+app.add_typer(comments.app, name="incident", help="What is being investigated, and on what evidence.")
 app.add_typer(schedules.app, name="schedule", help="What is captured while nobody watches, and when not.")
 app.add_typer(schedules.oncall, name="oncall", help="Who is on call, now and next.")
 app.add_typer(
@@ -62,6 +63,7 @@ events.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)
+mcp.register(app)
 
 
 @app.command()
