@@ -10,6 +10,7 @@ import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
 import "./schedules.ts";
+import "./storage.ts";
 import "./triggers.ts";
 import "./visuals.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";

@@ -136,6 +136,8 @@ const MAY: Record<T.Role, string[]> = {
     "service.manage",
     "user.manage",
     "audit.read",
+    "storage.manage",
+    "storage.read",
     "threshold.manage",
     "schedule.allow_deep",
     "oncall.manage",

@@ -78,6 +78,7 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
     def scratch() -> IO[bytes]:
         return tempfile.TemporaryFile(dir=path.parent)
 
+    made_at = datetime.now(UTC).isoformat()
     with rows.one_moment(config.database_url) as connection, writing(path, scratch) as out:
         at = rows.revision(connection)
         if at is None:
@@ -103,7 +104,7 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
                 "format_version": FORMAT_VERSION,
                 "culprit": VERSION,
                 "schema": at,
-                "made_at": datetime.now(UTC).isoformat(),
+                "made_at": made_at,
                 "tables": tables,
                 "objects": made.objects,
                 "objects_inside": not directory,

@@ -2742,6 +2742,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Storage
+         * @description What uses the space by kind, day and host as it was measured last, whereto it goes, and how long what is kept.
+         */
+        get: operations["storage_read_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask For Look
+         * @description Has a worker measure the storage, or hold rows against bytes. Asked twice, it is done once.
+         */
+        post: operations["storage_ask_for_look"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/looks/{look_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Look
+         * @description How far it is, and its outcome.
+         */
+        get: operations["storage_read_look"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/mend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend Storage
+         * @description Deletes bytes that no row names.
+         */
+        post: operations["storage_mend_storage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Set Policy
+         * @description How long a kind is kept from now on. Deletion begins at once; neither limit: for ever.
+         */
+        patch: operations["storage_set_policy"];
+        trace?: never;
+    };
+    "/api/v1/storage/policy/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Policy
+         * @description What these limits would delete, and what they would leave because somebody cites it. Changes nothing.
+         */
+        post: operations["storage_preview_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/thresholds": {
         parameters: {
             query?: never;
@@ -4065,6 +4185,25 @@ export interface components {
             problems: components["schemas"]["ProblemRead"][];
         };
         /**
+         * Checked
+         * @description Rows against bytes.
+         */
+        Checked: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            lost: components["schemas"]["Lost"];
+            orphans: components["schemas"]["Orphans"];
+            /** Rows */
+            rows: number;
+        };
+        /**
          * ChunkSource
          * @description Whose bytes a part of a lane was read from.
          */
@@ -4874,6 +5013,18 @@ export interface components {
             }[];
         };
         /**
+         * Disk
+         * @description The disk of the artifact store, or of what is on its way to a bucket.
+         */
+        Disk: {
+            /** Free */
+            free: number;
+            /** Low */
+            low: boolean;
+            /** Total */
+            total: number;
+        };
+        /**
          * Dot
          * @description One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
          *
@@ -5422,6 +5573,43 @@ export interface components {
             who: string;
         };
         /**
+         * Forecast
+         * @description Whereto it goes if days go on as the last full ones. `full_at` None: it does not fill, or nobody can tell yet.
+         */
+        Forecast: {
+            /** Days */
+            days: number;
+            /** Full At */
+            full_at: string | null;
+            /** Grows Per Day */
+            grows_per_day: number;
+            /** Removed Per Day */
+            removed_per_day: number;
+        };
+        /**
+         * Foreseen
+         * @description What limits would delete of a kind now, and what they would reach if nobody cited it.
+         */
+        Foreseen: {
+            /** Before */
+            before: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Cited Items */
+            cited_items: number;
+            /** Items */
+            items: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Runs */
+            runs: number;
+        };
+        /**
          * FramePin
          * @description A frame.
          */
@@ -5826,6 +6014,25 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+        };
+        /**
+         * HostShare
+         * @description What is stored of one host by kind; without a name: imports without a host, or the `others` together.
+         */
+        HostShare: {
+            /** Host Id */
+            host_id: string | null;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @default 0
+             */
+            others: number;
         };
         /**
          * HostUpdate
@@ -6311,6 +6518,18 @@ export interface components {
             reason: string;
         };
         /**
+         * KindRead
+         * @description How much there is of a kind; `cited_bytes` of it stay as long as somebody cites them.
+         */
+        KindRead: {
+            /** Bytes */
+            bytes: number;
+            /** Cited Bytes */
+            cited_bytes: number;
+            /** Items */
+            items: number;
+        };
+        /**
          * Ladder
          * @description The layers in the order that a received packet takes.
          */
@@ -6597,6 +6816,44 @@ export interface components {
             waited: components["schemas"]["Figure"];
         };
         /**
+         * LookAsk
+         * @description What is to be looked at.
+         */
+        LookAsk: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+        };
+        /**
+         * LookRead
+         * @description A look that was asked for, or its outcome.
+         */
+        LookRead: {
+            checked?: components["schemas"]["Checked"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "measure" | "check";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+        };
+        /**
          * Loss
          * @description One counter of a layer: how often per second, and how often in all where that is known.
          *
@@ -6616,6 +6873,16 @@ export interface components {
              */
             tone: "good" | "warn" | "bad";
             total: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Lost
+         * @description Digests of which a row says that they are there, and they are not.
+         */
+        Lost: {
+            /** Count */
+            count: number;
+            /** Named */
+            named: string[];
         };
         /**
          * MailTo
@@ -6787,6 +7054,40 @@ export interface components {
             locale?: ("en" | "zh") | null;
             /** Password */
             password?: string | null;
+        };
+        /**
+         * Measured
+         * @description The storage at one moment, in bytes. `kept` are tables that retention leaves alone.
+         */
+        Measured: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Database Bytes */
+            database_bytes: number;
+            /** Days */
+            days: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            disk: components["schemas"]["Disk"];
+            /** Hosts */
+            hosts: components["schemas"]["HostShare"][];
+            /** Kept */
+            kept: {
+                [key: string]: number;
+            };
+            /** Kinds */
+            kinds: {
+                [key: string]: components["schemas"]["KindRead"];
+            };
+            /** Removed */
+            removed: {
+                [key: string]: number;
+            };
         };
         /**
          * MetricRead
@@ -7245,6 +7546,43 @@ export interface components {
              * @default 300
              */
             window_s: number;
+        };
+        /**
+         * Orphan
+         * @description Bytes that no row names.
+         */
+        Orphan: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Sha256 */
+            sha256: string;
+        };
+        /**
+         * Orphans
+         * @description How many there are; the first ones by name.
+         */
+        Orphans: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
+            /** Named */
+            named: components["schemas"]["Orphan"][];
+        };
+        /**
+         * OrphansGone
+         * @description What was deleted.
+         */
+        OrphansGone: {
+            /** Bytes */
+            bytes: number;
+            /** Count */
+            count: number;
         };
         /**
          * OutcomeRead
@@ -7947,6 +8285,44 @@ export interface components {
             t_ns: number[];
         };
         /**
+         * PolicyRead
+         * @description How long a kind is kept. `ended_at` is when a pass was last through; None where there was none.
+         */
+        PolicyRead: {
+            /** Days */
+            days: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes: number | null;
+            /** Running */
+            running: boolean;
+            /** Updated At */
+            updated_at: string | null;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * PolicySet
+         * @description The limits of one kind from now on.
+         */
+        PolicySet: {
+            /** Days */
+            days?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "recordings" | "texts" | "imports" | "profiles" | "comparisons" | "series" | "tables" | "events";
+            /** Max Bytes */
+            max_bytes?: number | null;
+        };
+        /**
          * PreflightRead
          * @description What a look at a host found; see the table for the shapes.
          */
@@ -8438,6 +8814,23 @@ export interface components {
             title: string;
             /** Url */
             url: string;
+        };
+        /**
+         * RemovalRead
+         * @description A kind of data of which retention has deleted something.
+         */
+        RemovalRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /** Items */
+            items: number;
+            /** Kind */
+            kind: string;
         };
         /**
          * ReplacedRead
@@ -9657,6 +10050,27 @@ export interface components {
             step: string;
             /** Version */
             version: number;
+        };
+        /**
+         * StorageRead
+         * @description The storage page. `measured` is None until it was measured once; `checked` until somebody asked for it.
+         */
+        StorageRead: {
+            checked: components["schemas"]["Checked"] | null;
+            disk: components["schemas"]["Disk"];
+            forecast: components["schemas"]["Forecast"] | null;
+            /** Looking */
+            looking: ("measure" | "check")[];
+            measured: components["schemas"]["Measured"] | null;
+            /** Policies */
+            policies: components["schemas"]["PolicyRead"][];
+            /**
+             * Store
+             * @enum {string}
+             */
+            store: "directory" | "bucket";
+            /** Waiting */
+            waiting: number;
         };
         /**
          * Strip
@@ -10957,6 +11371,11 @@ export interface components {
             not_before: string | null;
             /** Profiles */
             profiles: components["schemas"]["ProfileRef"][];
+            /**
+             * Removals
+             * @default []
+             */
+            removals: components["schemas"]["RemovalRead"][];
             /** Seconds */
             seconds: number | null;
             /** Spec */
@@ -21940,6 +22359,392 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_ask_for_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookAsk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_read_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                look_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_mend_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphansGone"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_set_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    storage_preview_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicySet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Foreseen"];
                 };
             };
             /** @description Refused */

@@ -7,13 +7,14 @@ import { BlockSkeleton, Empty } from "../../components/States";
 import { useMay } from "../../lib/queries";
 import classes from "./Settings.module.css";
 
-const PARTS = ["account", "tokens", "users", "credentials", "networks", "audit"] as const;
+const PARTS = ["account", "tokens", "users", "credentials", "networks", "storage", "audit"] as const;
 type Part = (typeof PARTS)[number];
 
 const NEEDS: Partial<Record<Part, string>> = {
   users: "user.manage",
   credentials: "credential.manage",
   networks: "network.manage",
+  storage: "storage.read",
   audit: "audit.read",
 };
 
@@ -23,6 +24,7 @@ const SCREENS: Record<Part, ComponentType> = {
   users: lazy(() => import("./Users").then((m) => ({ default: m.Users }))),
   credentials: lazy(() => import("./Credentials").then((m) => ({ default: m.Credentials }))),
   networks: lazy(() => import("./Networks").then((m) => ({ default: m.Networks }))),
+  storage: lazy(() => import("./Storage").then((m) => ({ default: m.Storage }))),
   audit: lazy(() => import("./Audit").then((m) => ({ default: m.Audit }))),
 };
 
