@@ -32,7 +32,8 @@ from sqlalchemy.orm import Session
 
 KINDS = ("recordings", "texts", "series")
 # An id as `culprit.kit.uuid7` makes it for a moment, out of a row's number: 48 bits of milliseconds, then the number.
-ID = "(lpad(to_hex({at}), 12, '0') || '7' || lpad(to_hex({n} % 4096), 3, '0') || '8' || lpad(to_hex({n}), 15, '0'))::uuid"
+ID = "(lpad(to_hex({at}), 12, '0') || '7' || lpad(to_hex({n} % 4096), 3, '0') || {low})::uuid"
+LOW = "'8' || lpad(to_hex({n}), 15, '0')"
 AT = "((extract(epoch FROM now()) * 1000)::bigint - (n * {span} / {rows})::bigint)"
 SEED = """
 CREATE TEMP TABLE made AS SELECT n, {run} AS id, {other} AS capture FROM generate_series(1, {rows}) n;
@@ -62,6 +63,11 @@ DROP TABLE made;
 """
 
 
+def made_id(at: str, n: str) -> str:
+    """SQL for the id of row `n`."""
+    return ID.format(at=at, n=n, low=LOW.format(n=n))
+
+
 def seed(url: str, hosts: int, days: int) -> int:
     """The year; returns its runs."""
     config = Config(REPOSITORY / "migrations" / "alembic.ini")
@@ -73,9 +79,9 @@ def seed(url: str, hosts: int, days: int) -> int:
         "rows": rows,
         "hosts": hosts,
         "incidents": max(1, rows // 400),
-        "run": ID.format(at=at, n="n"),
-        "other": ID.format(at=at, n="(n + 1000000000)"),
-        "artifact": ID.format(at=at, n="(n * 2 + part)"),
+        "run": made_id(at, "n"),
+        "other": made_id(at, "(n + 1000000000)"),
+        "artifact": made_id(at, "(n * 2 + part)"),
     }
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in SEED.format(**names).split(";\n"):
