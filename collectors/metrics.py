@@ -21,6 +21,7 @@ from collectors.metric_rows import (
     sockets,
     storage,
     tasks,
+    tcp,
 )
 from collectors.metric_rows.row import Lane, Metric
 
@@ -47,7 +48,7 @@ GROUPS: Mapping[str, Text] = MappingProxyType(
 
 def _collect() -> Mapping[str, Metric]:
     """All rows by id; two rows with one id are our bug."""
-    modules = (cpu, tasks, memory, disk, network, cgroup, sockets, storage, application, platform)
+    modules = (cpu, tasks, memory, disk, network, tcp, cgroup, sockets, storage, application, platform)
     rows = [row for module in modules for row in module.ROWS]
     catalogue = {row.id: row for row in rows}
     if len(catalogue) != len(rows):

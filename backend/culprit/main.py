@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,12 +18,20 @@ from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
+from culprit.playbooks.library import library
 from culprit.reports import public as reports
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
 #: Where answers hold what lets somebody in; a test looks for those that are missing here.
-SECRETS = ("/api/v1/me", "/api/v1/session", "/api/v1/users", "/api/v1/tokens")
+SECRETS = (
+    "/api/v1/channels",
+    "/api/v1/me",
+    "/api/v1/session",
+    "/api/v1/tokens",
+    "/api/v1/triggers",
+    "/api/v1/users",
+)
 DESCRIPTION = (
     "Log in with a session cookie (and its CSRF token in X-CSRF-Token), or send an API token as "
     "'Authorization: Bearer culprit_…'. Errors are application/problem+json; lists are pages by cursor; "
@@ -43,6 +52,10 @@ def create_app(given: Settings | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if given is None:
             logs.configure(config.log_level)
+            # What stays for good is left out of full collections, which would hold up one answer in a dozen.
+            library()
+            gc.collect()
+            gc.freeze()
         yield
         app.state.busy.stop()
         app.state.database.close()

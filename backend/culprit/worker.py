@@ -6,6 +6,7 @@ over a session in a child of the fork server; the one of `parse` (and `default`)
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -174,10 +175,11 @@ def _logging(**_: Any) -> None:
 
 @worker_process_init.connect
 def _own_connections(**_: Any) -> None:
-    """A forked child must not use the connections of its parent."""
+    """A forked child must not use the connections of its parent, nor look through its modules for garbage."""
     if database.cache_info().currsize:
         database().engine.dispose(close=False)
         database.cache_clear()
+    gc.freeze()
 
 
 def make_app() -> Celery:

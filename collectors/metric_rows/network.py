@@ -1,11 +1,11 @@
-"""Network interfaces, IP, TCP and UDP."""
+"""Network interfaces, IP and UDP."""
 
 # ruff: noqa: PLR0917 - a table of rows reads better by position
 
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, LaneKind, Metric, Unit
+from collectors.metric_rows.row import Lane, LaneKind, Metric, Unit, rate
 
 
 def _dev(name: str, unit: Unit, order: int, title: Text, meaning: Text, kind: LaneKind = "line") -> Metric:
@@ -100,13 +100,8 @@ _DEVICES = (
 )
 
 
-def _rate(metric: str, group: str, order: int, en: str, zh: str, meaning_en: str, meaning_zh: str) -> Metric:
-    lane = Lane(group, order, "line")
-    return Metric(metric, "per_s", "counter", (), None, Text(en, zh), Text(meaning_en, meaning_zh), lane)
-
-
 _IP = (
-    _rate(
+    rate(
         "net.ip_in_discards_per_s",
         "network",
         720,
@@ -115,7 +110,7 @@ _IP = (
         "Good packets dropped, mostly for want of memory.",
         "因缺少内存等丢弃的正常包。",
     ),
-    _rate(
+    rate(
         "net.ip_out_discards_per_s",
         "network",
         721,
@@ -124,7 +119,7 @@ _IP = (
         "Good packets dropped on their way out.",
         "发送途中丢弃的正常包。",
     ),
-    _rate(
+    rate(
         "net.ip_in_addr_errors_per_s",
         "network",
         722,
@@ -133,7 +128,7 @@ _IP = (
         "Packets for an address that is not here.",
         "目的地址不属于本机的包。",
     ),
-    _rate(
+    rate(
         "net.ip_no_routes_per_s",
         "network",
         723,
@@ -142,7 +137,7 @@ _IP = (
         "Packets for which no route was found.",
         "找不到路由的包。",
     ),
-    _rate(
+    rate(
         "net.ip_reasm_fails_per_s",
         "network",
         724,
@@ -151,7 +146,7 @@ _IP = (
         "Fragments that could not be put together.",
         "无法重组的分片。",
     ),
-    _rate(
+    rate(
         "net.udp_in_per_s",
         "tcp",
         860,
@@ -160,10 +155,10 @@ _IP = (
         "UDP datagrams given to sockets.",
         "交付给套接字的 UDP 数据报。",
     ),
-    _rate(
+    rate(
         "net.udp_out_per_s", "tcp", 861, "UDP sent", "UDP 发送", "UDP datagrams sent.", "发送的 UDP 数据报。"
     ),
-    _rate(
+    rate(
         "net.udp_no_ports_per_s",
         "tcp",
         862,
@@ -172,7 +167,7 @@ _IP = (
         "UDP datagrams for a port on which nobody listens.",
         "目标端口无人监听的 UDP 数据报。",
     ),
-    _rate(
+    rate(
         "net.udp_in_errors_per_s",
         "tcp",
         863,
@@ -181,7 +176,7 @@ _IP = (
         "UDP datagrams that could not be delivered.",
         "无法交付的 UDP 数据报。",
     ),
-    _rate(
+    rate(
         "net.udp_rcvbuf_errors_per_s",
         "tcp",
         864,
@@ -190,7 +185,7 @@ _IP = (
         "UDP datagrams dropped because the socket's buffer was full.",
         "因套接字接收缓冲已满而丢弃的 UDP 数据报。",
     ),
-    _rate(
+    rate(
         "net.udp_sndbuf_errors_per_s",
         "tcp",
         865,
@@ -199,7 +194,7 @@ _IP = (
         "UDP datagrams refused because the send buffer was full.",
         "因发送缓冲已满而被拒的 UDP 数据报。",
     ),
-    _rate(
+    rate(
         "net.udp6_in_errors_per_s",
         "tcp",
         866,
@@ -208,7 +203,7 @@ _IP = (
         "The same over IPv6.",
         "IPv6 上的同类错误。",
     ),
-    _rate(
+    rate(
         "net.udp6_rcvbuf_errors_per_s",
         "tcp",
         867,
@@ -219,263 +214,4 @@ _IP = (
     ),
 )
 
-_TCP = (
-    Metric(
-        "tcp.estab",
-        "count",
-        "gauge",
-        (),
-        None,
-        Text("Connections", "连接数"),
-        Text(
-            "TCP connections in ESTABLISHED or CLOSE_WAIT.", "处于 ESTABLISHED 或 CLOSE_WAIT 的 TCP 连接数。"
-        ),
-        Lane("tcp", 800, "step"),
-    ),
-    Metric(
-        "tcp.retrans_pct",
-        "pct",
-        "counter",
-        (),
-        None,
-        Text("Retransmitted", "重传率"),
-        Text(
-            "Segments sent again as a share of all segments sent; no data without segments.",
-            "重传段占发送段的比例；无发送时无数据。",
-        ),
-        Lane("tcp", 801, "area"),
-    ),
-    _rate(
-        "tcp.retrans_segs_per_s",
-        "tcp",
-        802,
-        "Retransmitted segments",
-        "重传段",
-        "TCP segments sent again.",
-        "重传的 TCP 段。",
-    ),
-    _rate(
-        "tcp.active_opens_per_s",
-        "tcp",
-        803,
-        "Connections opened",
-        "主动建连",
-        "Connections opened from here.",
-        "由本机发起的连接。",
-    ),
-    _rate(
-        "tcp.passive_opens_per_s",
-        "tcp",
-        804,
-        "Connections accepted",
-        "被动建连",
-        "Connections opened by others.",
-        "由对端发起的连接。",
-    ),
-    _rate(
-        "tcp.attempt_fails_per_s",
-        "tcp",
-        805,
-        "Failed attempts",
-        "建连失败",
-        "Connection attempts that failed.",
-        "失败的建连尝试。",
-    ),
-    _rate(
-        "tcp.estab_resets_per_s",
-        "tcp",
-        806,
-        "Connections reset",
-        "连接复位",
-        "Established connections that ended by a reset.",
-        "被复位的已建立连接。",
-    ),
-    _rate(
-        "tcp.in_segs_per_s",
-        "tcp",
-        807,
-        "Segments received",
-        "接收段",
-        "TCP segments received.",
-        "接收的 TCP 段。",
-    ),
-    _rate(
-        "tcp.out_segs_per_s",
-        "tcp",
-        808,
-        "Segments sent",
-        "发送段",
-        "TCP segments sent, without retransmissions.",
-        "发送的 TCP 段，不含重传。",
-    ),
-    _rate(
-        "tcp.in_errs_per_s",
-        "tcp",
-        809,
-        "Bad segments",
-        "错误段",
-        "TCP segments with errors, such as bad checksums.",
-        "校验和等错误的 TCP 段。",
-    ),
-    _rate(
-        "tcp.out_rsts_per_s", "tcp", 810, "Resets sent", "发送复位", "TCP resets sent.", "发送的 TCP 复位。"
-    ),
-)
-
-_TCP_EXT = (
-    _rate(
-        "tcp.listen_overflows_per_s",
-        "tcp",
-        820,
-        "Listen queue overflows",
-        "监听队列溢出",
-        "Handshakes completed while the accept queue was full.",
-        "完成握手时 accept 队列已满的次数。",
-    ),
-    _rate(
-        "tcp.listen_drops_per_s",
-        "tcp",
-        821,
-        "Listen drops",
-        "监听丢弃",
-        "Connection requests dropped at a listener for any reason.",
-        "监听端以任何原因丢弃的连接请求。",
-    ),
-    _rate(
-        "tcp.req_q_full_drop_per_s",
-        "tcp",
-        822,
-        "SYN queue full",
-        "SYN 队列满",
-        "Connection requests dropped because the SYN queue was full.",
-        "因 SYN 队列已满而丢弃的请求。",
-    ),
-    _rate(
-        "tcp.syncookies_sent_per_s",
-        "tcp",
-        823,
-        "SYN cookies",
-        "SYN cookie",
-        "SYN cookies sent: the SYN queue overflowed.",
-        "发送的 SYN cookie，表示 SYN 队列溢出。",
-    ),
-    _rate(
-        "tcp.timeouts_per_s",
-        "tcp",
-        824,
-        "Timeouts",
-        "超时",
-        "Retransmission timers that fired.",
-        "触发的重传定时器。",
-    ),
-    _rate(
-        "tcp.syn_retrans_per_s",
-        "tcp",
-        825,
-        "SYN retransmissions",
-        "SYN 重传",
-        "SYN and SYN-ACK segments sent again.",
-        "重传的 SYN 与 SYN-ACK。",
-    ),
-    _rate(
-        "tcp.fast_retrans_per_s",
-        "tcp",
-        826,
-        "Fast retransmissions",
-        "快速重传",
-        "Segments sent again after duplicate acknowledgements.",
-        "因重复确认而重传的段。",
-    ),
-    _rate(
-        "tcp.lost_retrans_per_s",
-        "tcp",
-        827,
-        "Lost retransmissions",
-        "重传再丢",
-        "Retransmitted segments that were lost again.",
-        "重传后再次丢失的段。",
-    ),
-    _rate(
-        "tcp.embryonic_rsts_per_s",
-        "tcp",
-        828,
-        "Resets in handshake",
-        "握手期复位",
-        "Resets received for half-open connections.",
-        "半开连接收到的复位。",
-    ),
-    _rate(
-        "tcp.abort_on_timeout_per_s",
-        "tcp",
-        829,
-        "Aborted on timeout",
-        "超时中止",
-        "Connections given up after too many retries.",
-        "重试过多而放弃的连接。",
-    ),
-    _rate(
-        "tcp.abort_on_memory_per_s",
-        "tcp",
-        830,
-        "Aborted for memory",
-        "内存不足中止",
-        "Connections given up for want of memory.",
-        "因内存不足而放弃的连接。",
-    ),
-    _rate(
-        "tcp.backlog_drop_per_s",
-        "tcp",
-        831,
-        "Backlog drops",
-        "积压丢弃",
-        "Segments dropped because the socket was busy and its backlog full.",
-        "套接字忙且积压已满时丢弃的段。",
-    ),
-    _rate(
-        "tcp.rcvq_drop_per_s",
-        "tcp",
-        832,
-        "Receive queue drops",
-        "接收队列丢弃",
-        "Segments dropped because the receive queue was full.",
-        "接收队列已满而丢弃的段。",
-    ),
-    _rate(
-        "tcp.zero_window_drop_per_s",
-        "tcp",
-        833,
-        "Zero-window drops",
-        "零窗口丢弃",
-        "Segments dropped because the window was shut.",
-        "窗口为零时丢弃的段。",
-    ),
-    _rate(
-        "tcp.prune_called_per_s",
-        "tcp",
-        834,
-        "Receive queue pruned",
-        "接收队列裁剪",
-        "Times that a receive queue was squeezed for memory.",
-        "因内存压力裁剪接收队列的次数。",
-    ),
-    _rate(
-        "tcp.time_wait_per_s",
-        "tcp",
-        835,
-        "Closed into TIME_WAIT",
-        "进入 TIME_WAIT",
-        "Connections whose TIME_WAIT ended.",
-        "结束 TIME_WAIT 的连接。",
-    ),
-    _rate(
-        "tcp.tw_reused_per_s",
-        "tcp",
-        836,
-        "TIME_WAIT reused",
-        "复用 TIME_WAIT",
-        "TIME_WAIT connections reused for new ones.",
-        "被新连接复用的 TIME_WAIT。",
-    ),
-)
-
-ROWS: tuple[Metric, ...] = _DEVICES + _IP + _TCP + _TCP_EXT
+ROWS: tuple[Metric, ...] = _DEVICES + _IP

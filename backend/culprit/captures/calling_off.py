@@ -55,7 +55,7 @@ def call_off_on(session: Session, publisher: Publisher, hosts: ColumnElement[boo
             select(Run)
             .where(Run.capture_id == capture_id, *open_runs)
             .order_by(Run.id)
-            .with_for_update(of=Run)
+            .with_for_update(of=Run, key_share=True)
             .execution_options(populate_existing=True)
         ).all()
         call_off(session, capture_id, runs, why)

@@ -140,9 +140,9 @@ def settle_capture(session: Session, capture_id: UUID) -> str:
 
     One that ended as a stage of a diagnosis lets that go on.
     """
-    row = session.execute(
-        select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id).with_for_update()
-    ).first()
+    # key_share: who changed a run twice holds a share of its capture, which a stronger lock would wait for.
+    query = select(Capture.state, Capture.diagnosis_id).where(Capture.id == capture_id)
+    row = session.execute(query.with_for_update(key_share=True)).first()
     held, diagnosis_id = row if row is not None else (None, None)
     states = session.scalars(select(Run.state).where(Run.capture_id == capture_id)).all()
     state = capture_state(states)

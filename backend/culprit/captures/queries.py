@@ -88,7 +88,7 @@ def open_runs(session: Session, capture_id: UUID) -> list[Run]:
         select(Run)
         .where(Run.capture_id == capture_id, Run.ended_at.is_(None))
         .order_by(Run.id)
-        .with_for_update(of=Run)
+        .with_for_update(of=Run, key_share=True)
     )
     return list(session.scalars(query))
 

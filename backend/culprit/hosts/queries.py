@@ -32,7 +32,7 @@ def host_list(
 def host(session: Session, actor: Actor, host_id: UUID, *, lock: bool = False) -> Host:
     """One visible host. Raises NotFound."""
     query = select(Host).where(Host.id == host_id, visible(actor))
-    found = session.scalars(query.with_for_update(of=Host) if lock else query).first()
+    found = session.scalars(query.with_for_update(of=Host, key_share=True) if lock else query).first()
     if found is None:
         raise NotFound("host.not_found")
     return found

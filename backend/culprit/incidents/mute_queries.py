@@ -44,7 +44,7 @@ def open_incidents(session: Session, host_id: UUID) -> Sequence[Incident]:
         select(Incident)
         .where(Incident.id.in_(mine), Incident.state != "resolved")
         .order_by(Incident.id)
-        .with_for_update(of=Incident)
+        .with_for_update(of=Incident, key_share=True)
         .execution_options(populate_existing=True)
     )
     return session.scalars(query).all()

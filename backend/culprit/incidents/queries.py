@@ -69,7 +69,7 @@ def incident(session: Session, actor: Actor, incident_id: UUID, *, lock: bool = 
     """One, where it exists for this actor; locked until the end of the transaction where that is asked for."""
     query = incidents(actor).where(Incident.id == incident_id)
     if lock:
-        query = query.with_for_update(of=Incident).execution_options(populate_existing=True)
+        query = query.with_for_update(of=Incident, key_share=True).execution_options(populate_existing=True)
     return session.scalar(query)
 
 

@@ -65,7 +65,7 @@ def incidents(session: Session, switch: KillSwitch) -> list[Incident]:
         .where(Incident.state != "resolved", Incident.id.in_(theirs))
         .order_by(Incident.id)
         .limit(MAX_TOLD)
-        .with_for_update(of=Incident)
+        .with_for_update(of=Incident, key_share=True)
     )
     return list(session.scalars(query))
 

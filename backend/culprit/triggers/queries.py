@@ -191,7 +191,9 @@ def open_incident(
         or_(*same), Alert.last_at > since, Alert.incident_id.is_not(None)
     )
     query = select(Incident).where(Incident.state != "resolved", Incident.id.in_(theirs))
-    return session.scalar(query.order_by(Incident.number.desc()).limit(1).with_for_update(of=Incident))
+    return session.scalar(
+        query.order_by(Incident.number.desc()).limit(1).with_for_update(of=Incident, key_share=True)
+    )
 
 
 def news(session: Session, incident_id: UUID, host_id: UUID, cause: str) -> bool:

@@ -32,7 +32,7 @@ def advance_incident(incident_id: UUID) -> str | None:
     """Do what can be done now. Returns the state that the autopilot is left in, None where there is none."""
     with unit_of_work(database().sessions) as session:
         incident = session.scalar(
-            select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident)
+            select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident, key_share=True)
         )
         if incident is None or not incident.autopilot:
             return None

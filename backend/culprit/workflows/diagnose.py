@@ -58,7 +58,9 @@ def advance_diagnosis(diagnosis_id: UUID) -> str | None:
     store = artifact_store()
     with unit_of_work(database().sessions) as session:
         diagnosis = session.scalar(
-            select(Diagnosis).where(Diagnosis.id == diagnosis_id).with_for_update(of=Diagnosis)
+            select(Diagnosis)
+            .where(Diagnosis.id == diagnosis_id)
+            .with_for_update(of=Diagnosis, key_share=True)
         )
         if diagnosis is None:
             return None

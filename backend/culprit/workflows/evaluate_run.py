@@ -47,7 +47,7 @@ READ = ("done", "partial", "failed", "cancelled")
 def evaluate_run(run_id: UUID) -> int | None:
     """Evaluate one run. Returns how many rules fired; None where there is nothing to evaluate."""
     with unit_of_work(database().sessions) as session:
-        run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(of=Run))
+        run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(of=Run, key_share=True))
         if run is None or run.state not in READ:
             return None
         if _deleted(session, run.id):

@@ -55,7 +55,9 @@ def store(
     session: Session, run_id: UUID, fence: int, readings: list[Reading], *, clock: Json | None, again: bool
 ) -> str | None:
     """Replace, and end the run where it was waiting for this. None where somebody else was faster."""
-    run = session.scalar(select(Run).where(Run.id == run_id, Run.fence == fence).with_for_update(of=Run))
+    run = session.scalar(
+        select(Run).where(Run.id == run_id, Run.fence == fence).with_for_update(of=Run, key_share=True)
+    )
     if run is None or (run.state != "ingesting" and not again):
         return None
     run.clock = clock
@@ -82,7 +84,7 @@ def store(
 
 def add(session: Session, run_id: UUID, reading: Reading) -> None:
     """Write what one collector yielded beside what is there of a run that has ended."""
-    run = session.scalars(select(Run).where(Run.id == run_id).with_for_update(of=Run)).one()
+    run = session.scalars(select(Run).where(Run.id == run_id).with_for_update(of=Run, key_share=True)).one()
     if reading.failure is None:
         fetched = _fetched(session, run.id)
         replace_series(session, run, _lanes(reading, fetched), only=reading.run_collector_id)

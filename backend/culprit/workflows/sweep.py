@@ -84,7 +84,7 @@ def expire_leases(session: Session, publisher: Publisher) -> int:
         .where(Run.state == "running", Run.lease_until < _now())
         .order_by(Run.lease_until)
         .limit(BATCH)
-        .with_for_update(of=Run, skip_locked=True)
+        .with_for_update(of=Run, key_share=True, skip_locked=True)
     )
     lost = session.scalars(query).all()
     for run in sorted(lost, key=lambda one: (one.capture_id, one.id)):
@@ -130,7 +130,7 @@ def expire_waiting(session: Session, publisher: Publisher) -> int:
         .where(Run.state == "queued", Run.queued_at < _now() - QUEUE_LIMIT)
         .order_by(Run.queued_at)
         .limit(BATCH)
-        .with_for_update(of=Run, skip_locked=True)
+        .with_for_update(of=Run, key_share=True, skip_locked=True)
     )
     waited = session.scalars(query).all()
     for run in sorted(waited, key=lambda one: (one.capture_id, one.id)):

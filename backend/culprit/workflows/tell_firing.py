@@ -52,7 +52,7 @@ def _bring(session: Session, firing: Firing, diagnosis: Diagnosis) -> Incident |
     if firing.incident_id is None:
         return None
     incident = session.scalar(
-        select(Incident).where(Incident.id == firing.incident_id).with_for_update(of=Incident)
+        select(Incident).where(Incident.id == firing.incident_id).with_for_update(of=Incident, key_share=True)
     )
     actor = actor_by_id(session, diagnosis.requested_by)
     if incident is not None and incident.state != "resolved" and actor is not None:

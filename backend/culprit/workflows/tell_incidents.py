@@ -37,7 +37,9 @@ def tell_incidents(run_id: UUID) -> int:
 
 
 def _tell(session: Session, incident_id: UUID, run_id: UUID) -> bool:
-    incident = session.scalar(select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident))
+    incident = session.scalar(
+        select(Incident).where(Incident.id == incident_id).with_for_update(of=Incident, key_share=True)
+    )
     if incident is None or session.get(Evaluation, run_id) is None:
         return False
     loaded = load(session, None, incident)

@@ -8,27 +8,7 @@ import {
 } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import {
-  Activity,
-  BellRing,
-  BookOpen,
-  Boxes,
-  CalendarClock,
-  Camera,
-  CircleHelp,
-  Flame,
-  Grid3x3,
-  Moon,
-  OctagonX,
-  Ruler,
-  Search as SearchIcon,
-  Server,
-  Settings,
-  Siren,
-  Stethoscope,
-  Sun,
-  UserRound,
-} from "lucide-react";
+import { Activity, CircleHelp, Moon, OctagonX, Search as SearchIcon, Sun, UserRound } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
@@ -40,6 +20,7 @@ import { setPrefs, usePrefs } from "../lib/prefs";
 import { useMay, useMe } from "../lib/queries";
 import { Dialogs } from "./Dialogs";
 import { OnCallNow } from "./OnCallNow";
+import { Places } from "./Places";
 import classes from "./Shell.module.css";
 
 const Palette = lazy(() => import("./Palette").then((m) => ({ default: m.Palette })));
@@ -50,21 +31,6 @@ const KillSwitchDialog = lazy(() =>
 );
 
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
-
-const PLACES = [
-  { to: "/incidents", key: "nav.incidents", icon: Siren },
-  { to: "/hosts", key: "nav.hosts", icon: Server },
-  { to: "/fleet", key: "nav.fleet", icon: Grid3x3 },
-  { to: "/diagnoses", key: "nav.diagnoses", icon: Stethoscope },
-  { to: "/services", key: "nav.services", icon: Boxes },
-  { to: "/captures", key: "nav.captures", icon: Camera },
-  { to: "/schedules", key: "nav.schedules", icon: CalendarClock },
-  { to: "/profiles", key: "nav.profiles", icon: Flame },
-  { to: "/triggers", key: "nav.triggers", icon: BellRing },
-  { to: "/playbooks", key: "nav.playbooks", icon: BookOpen },
-  { to: "/rules", key: "nav.rules", icon: Ruler },
-  { to: "/settings", key: "nav.settings", icon: Settings },
-] as const;
 
 /** What stands around every screen: places, palette, zone, theme, account. */
 export function Shell() {
@@ -100,20 +66,7 @@ export function Shell() {
           <Activity size={18} aria-hidden />
           <span>Culprit</span>
         </Link>
-        <nav className={classes.nav} aria-label={t("nav.main")}>
-          {PLACES.map(({ to, key, icon: Icon }) => (
-            <Link
-              key={to}
-              to={to}
-              className={classes.place ?? ""}
-              underline="never"
-              activeProps={{ "data-active": "" } as never}
-            >
-              <Icon size={15} aria-hidden />
-              <span>{t(key)}</span>
-            </Link>
-          ))}
-        </nav>
+        <Places />
         <UnstyledButton
           className={classes.search}
           onClick={() => setPalette(true)}

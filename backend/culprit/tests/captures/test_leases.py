@@ -8,6 +8,7 @@ from culprit.captures import leases
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Run
 from sqlalchemy import func, update
+from sqlalchemy.exc import DBAPIError
 
 
 @pytest.fixture
@@ -141,4 +142,35 @@ def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, cl
         thread.start()
     for thread in threads:
         thread.join()
+    assert read(db, runs[0])[1].state == "done"
+
+
+def test_runs_that_end_at_once_do_not_block_each_other(db, make_run):
+    """A row changed twice in one transaction has its foreign key checked: each then holds a share of the capture."""
+    runs = [make_run() for _ in range(2)]
+    with unit_of_work(db.sessions) as session:
+        first = session.get_one(Run, runs[0])
+        session.get_one(Run, runs[1]).capture_id = first.capture_id
+    barrier = threading.Barrier(2)
+    broken = []
+
+    def end(run_id):
+        try:
+            with unit_of_work(db.sessions) as session:
+                run = session.get_one(Run, run_id)
+                run.clock = {}
+                session.flush()
+                run.state = "done"
+                session.flush()
+                barrier.wait(timeout=30)
+                leases.settle_capture(session, run.capture_id)
+        except DBAPIError as error:
+            broken.append(error)
+
+    threads = [threading.Thread(target=end, args=(one,)) for one in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not broken
     assert read(db, runs[0])[1].state == "done"
