@@ -38,7 +38,7 @@ from culprit.core.rules.parsed_view import view_of
 from culprit.core.rules.view import View
 from culprit.core.verify import DEFAULT_BAR, Judged, Window, judge
 
-from bench.cost import BEAT_S, BUSY, PR_SET_PDEATHSIG, Occupied, every, heartbeat, prctl, unhindered
+from bench.own_capture import BEAT_S, BUSY, PR_SET_PDEATHSIG, Occupied, every, heartbeat, prctl, unhindered
 from bench.score_client import unpacked
 from collectors import bundle, frames
 from collectors.clock import ClockMap

@@ -35,13 +35,17 @@ PARTS = (
     "ship.sh",
     "memory.sh",
     "scope.sh",
+    "standby.sh",
     "main.sh",
 )
+#: What a run that measures has no use for.
+ONLY_STANDBY = frozenset({"standby.sh"})
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TOOL = re.compile(r"[A-Za-z0-9._+-]+")
 _PATH = re.compile(r"/[A-Za-z0-9._/*?\[\]:-]+")
+_CONDITION = re.compile(r"[a-z0-9_]+ (over|under) [0-9.e+-]+ [0-9]+ [0-9]+ [A-Za-z0-9_@:.+/\\-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,23 @@ def build(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> byt
     return _program(jobs, limits, scope, standalone=False, plain=False).encode("ascii")
 
 
+def standby_program(
+    limits: Limits, ring_s: int, ring_bytes: int, files: Sequence[str], conditions: Sequence[str]
+) -> bytes:
+    """The program that waits instead of measuring; see `collectors.standby`. Raises ValueError."""
+    if not all(_PATH.fullmatch(path) for path in files) or not all(map(_CONDITION.fullmatch, conditions)):
+        raise ValueError("a standby reads what it may not")
+    waiting = [
+        "STANDBY=1",
+        f"RING_SECS={ring_s}",
+        f"RING_BYTES={ring_bytes}",
+        f"RING_FILES={_quote(' '.join(files))}",
+        f"CONDITIONS={_quote(chr(10).join(conditions))}",
+        f"STANDBY_AWK={_quote(_strip(_host('standby.awk')))}",
+    ]
+    return _program([], limits, WHOLE_HOST, standalone=False, plain=False, waiting=waiting).encode("ascii")
+
+
 def standalone(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> str:
     """The same as a script to carry by hand; its comments stay, for whoever reads it before running it."""
     return _program(jobs, limits, scope, standalone=True, plain=True)
@@ -159,11 +180,19 @@ def _bootstrap(shell: str, *, plain: bool) -> str:
     return text
 
 
-def _program(jobs: Sequence[Job], limits: Limits, scope: Scope, *, standalone: bool, plain: bool) -> str:
+def _program(
+    jobs: Sequence[Job],
+    limits: Limits,
+    scope: Scope,
+    *,
+    standalone: bool,
+    plain: bool,
+    waiting: Sequence[str] = (),
+) -> str:
     if len({job.id for job in jobs}) != len(jobs):
         raise ValueError("a collector may run once per run")
     head = [*_limit_lines(limits, standalone=standalone)]
-    head += [f"WANT_KIND={scope.kind}", f"WANT_VALUE={_quote(scope.value)}"]
+    head += [f"WANT_KIND={scope.kind}", f"WANT_VALUE={_quote(scope.value)}", *(waiting or ["STANDBY="])]
     for number, job in enumerate(jobs, 1):
         head += _job_lines(number, job)
     head.append(f"JOBS={_quote(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
@@ -171,7 +200,8 @@ def _program(jobs: Sequence[Job], limits: Limits, scope: Scope, *, standalone: b
         f"{name}={_quote(_strip(_host(file)))}"
         for name, file in (("SCAN", "scan.awk"), ("SAMPLER", "sampler.awk"))
     ]
-    body = [_host(part) if plain else _strip(_host(part)) for part in PARTS]
+    parts = [part for part in PARTS if waiting or part not in ONLY_STANDBY]
+    body = [_host(part) if plain else _strip(_host(part)) for part in parts]
     intro = [_host("standalone.sh")] if standalone else []
     return "\n".join([*intro, *head, *body]) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from culprit.annotations import endpoints as annotations
 from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
@@ -16,8 +17,8 @@ from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
+from culprit.incidents import comment_endpoints, mute_endpoints
 from culprit.incidents import endpoints as incidents
-from culprit.incidents import mute_endpoints
 from culprit.killswitch import endpoints as killswitch
 from culprit.kit.problem import RESPONSES
 from culprit.notices import endpoints as notices
@@ -27,6 +28,8 @@ from culprit.profiles import endpoints as profiles
 from culprit.reports import endpoints as reports
 from culprit.schedules import endpoints as schedules
 from culprit.services import endpoints as services
+from culprit.signon import endpoints as signon
+from culprit.standbys import endpoints as standbys
 from culprit.storage import endpoints as storage
 from culprit.timeline import endpoints as timeline
 from culprit.triggers import endpoints as triggers
@@ -34,6 +37,7 @@ from culprit.visuals import endpoints as visuals
 
 ROUTERS: tuple[APIRouter, ...] = (
     auth.router,
+    signon.router,
     hosts.router,
     services.router,
     demo.router,
@@ -42,12 +46,14 @@ ROUTERS: tuple[APIRouter, ...] = (
     script.router,
     evidence.router,
     timeline.router,
+    annotations.router,
     profiles.router,
     imports.router,
     findings.router,
     diagnoses.router,
     playbooks.router,
     incidents.router,
+    comment_endpoints.router,
     mute_endpoints.router,
     schedules.router,
     oncall.router,
@@ -57,6 +63,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     context.router,
     killswitch.router,
     triggers.router,
+    standbys.router,
     notices.router,
     storage.router,
 )

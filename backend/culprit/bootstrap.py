@@ -42,6 +42,7 @@ from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
 from culprit.notices import leads
 from culprit.oncall import secret
 from culprit.services import tokens
+from culprit.signon import secret as signon_secret
 from culprit.triggers import secrets as trigger_secrets
 
 ADMIN = "admin"
@@ -171,6 +172,7 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
         secret.rewrap_all(session, vault())
         leads.rewrap_all(session, vault())
         trigger_secrets.rewrap_all(session, vault())
+        signon_secret.rewrap_all(session, vault())
         host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE
     write_private(cli_file, json.dumps({"url": config.public_url, "token": token}) + "\n")

@@ -46,6 +46,10 @@ class Settings(BaseSettings):
     )
     upload_limit: int = Field(default=256 << 20, ge=1, validation_alias="CULPRIT_UPLOAD_LIMIT")  # bytes
     ssh_concurrency: int = Field(default=32, ge=1, le=500, validation_alias="CULPRIT_SSH_CONCURRENCY")
+    # Hosts on which something waits, per worker: each is a session of its own beside those that capture.
+    standby_concurrency: int = Field(
+        default=100, ge=1, le=1000, validation_alias="CULPRIT_STANDBY_CONCURRENCY"
+    )
     # A worker that was not heard of for so long has lost its runs.
     lease_seconds: int = Field(default=30, ge=5, le=300, validation_alias="CULPRIT_LEASE_SECONDS")
     parse_concurrency: int = Field(default=2, ge=1, le=64, validation_alias="CULPRIT_PARSE_CONCURRENCY")

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from culprit import health, ui
+from culprit.annotations import endpoints as annotations
 from culprit.api import api_router
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
@@ -20,6 +21,7 @@ from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
+from culprit.signon.provider import Memory
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
@@ -88,7 +90,9 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.settings = config
     app.state.database = Database(config.sqlalchemy_url)
     app.state.busy = Busy()
-    app.state.report_gate = reports.Gate()
+    app.state.signon = Memory()
+    app.state.report_gate = reports.gate()
+    app.state.events_gate = annotations.gate()
     app.state.registry = health.registry(app.state.database)
 
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import structlog
 from celery import Celery, bootsteps
@@ -29,9 +30,11 @@ from culprit.config import settings
 from culprit.infra.broker import celery
 from culprit.infra.db import Database, database
 from culprit.kit import logs
-from culprit.models import Run
+from culprit.models import Run, Standby
+from culprit.standbys.leases import due as standbys_due
 from culprit.workflows import recover
 from culprit.workflows.crew import crew
+from culprit.workflows.keep_watch import keep_watch
 from culprit.workflows.run_capture import run_capture
 from culprit.workflows.worker_states import gone, seen
 
@@ -133,6 +136,50 @@ class StandIn(Repeated):
             self.pool.submit(run_capture, run_id).add_done_callback(_tell_bug)
 
 
+class Watchers(Repeated):
+    """Looks after what waits on hosts, in threads of its own: not one of those that capture is kept by it.
+
+    Asked of the database every second, whether the broker is there or not.
+    """
+
+    requires = ("celery.worker.components:Pool", SshCrew)
+    every_s = 1.0
+
+    def include_if(self, worker: Any) -> bool:
+        """Only where the queue `ssh` is served."""
+        return "ssh" in worker.app.amqp.queues.consume_from
+
+    def begin(self, worker: Any) -> None:
+        """Room for as many hosts as one worker may watch."""
+        self.room = settings().standby_concurrency
+        self.pool = ThreadPoolExecutor(self.room, thread_name_prefix="watcher")
+        self.mine: set[UUID] = set()
+
+    def stop(self, worker: Any) -> None:
+        """Their sessions would never end by themselves."""
+        super().stop(worker)
+        crew().stopping.set()
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def once(self) -> None:
+        """One look."""
+        room = self.room - len(self.mine)
+        if room <= 0:
+            return
+        with database().sessions() as session:
+            query = select(Standby.id).where(standbys_due()).order_by(Standby.created_at).limit(room)
+            found = [one for one in session.scalars(query) if one not in self.mine]
+        for standby_id in found:
+            self.mine.add(standby_id)
+            self.pool.submit(self._watch, standby_id).add_done_callback(_tell_bug)
+
+    def _watch(self, standby_id: UUID) -> str | None:
+        try:
+            return keep_watch(standby_id)
+        finally:
+            self.mine.discard(standby_id)
+
+
 def _tell_bug(done: Future[str | None]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         log.error("run_failed", exc_info=error)
@@ -196,7 +243,7 @@ def make_app() -> Celery:
         broker_connection_retry=True,
         broker_heartbeat=0,
     )
-    for step in (SshCrew, StandIn, SignOfLife):
+    for step in (SshCrew, StandIn, Watchers, SignOfLife):
         made.steps["worker"].add(step)
     tasks.install(made)
     return made

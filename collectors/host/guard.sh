@@ -20,7 +20,9 @@ guard() {
   exec 3<&-
   [ -z "$DIR" ] || { proc $$; echo "guard $$ $START" >>"$DIR/manifest"; }
   echo "$$" >&5
-  PACE=1
+  # What waits for hours is looked after with fewer forks: no job of it has a deadline or a cap of its own.
+  PACE=${STANDBY:+2}
+  PACE=${PACE:-1}
   while :; do
     [ -n "$EV" ] || nap "$PACE"
     up
@@ -32,8 +34,8 @@ guard() {
     [ -n "$EV" ] || [ "$SILENCE" -eq 0 ] || [ $((CS - BEAT)) -lt $((SILENCE * 100)) ] || EV=silence
     [ -n "$EV" ] || [ "$CS" -lt "$END" ] || EV=deadline
     [ -z "$EV" ] || break
-    [ -z "$DIR" ] || watch
-    if [ "$CS" -ge "$CLOCK_AT" ]; then
+    [ -z "$DIR" ] || [ -n "$STANDBY" ] || watch
+    if [ -z "$STANDBY" ] && [ "$CS" -ge "$CLOCK_AT" ]; then
       CLOCK_AT=$((CS + 1000))
       # In a process of its own: the stream may be stalled, and the guard may not be.
       if [ -z "${TICK-}" ] || ! kill -0 "$TICK" 2>/dev/null; then

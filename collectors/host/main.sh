@@ -178,8 +178,12 @@ main() {
   target
   hello
   clock start 0
-  choose
-  for x_ in $SUPS; do attend "$x_"; done
+  if [ -n "$STANDBY" ]; then
+    stand
+  else
+    choose
+    for x_ in $SUPS; do attend "$x_"; done
+  fi
   clock end 9999
   farewell
   depart
@@ -332,7 +336,7 @@ farewell() {
   frame end - - "state $s_
 cpu_ms $(((c_ + CPU) * 1000 / TCK))
 elapsed_ms $(((CS - BEGUN) * 10))
-rung $RUNG"
+rung $RUNG${STANDBY:+${NL}watcher $WATCHER}"
 }
 
 depart() {

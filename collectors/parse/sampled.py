@@ -84,6 +84,32 @@ def read(parts: Mapping[str, Part], limit: int) -> Samples:
     return Samples(by_path, tuple(warnings))
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One snapshot with its header, as it stands in an artifact: from its `line` (1-based) on, `lines` of them."""
+
+    path: str
+    line: int
+    lines: int
+    data: bytes
+
+
+def split(data: bytes) -> list[Piece]:
+    """The snapshots of many files one by one, for whoever hands each file to its own reader."""
+    found: list[Piece] = []
+    line, counted_to = 1, 0
+    header = _HEADER.search(data)
+    while header is not None and len(found) < _MAX_SNAPSHOTS:
+        following = _HEADER.search(data, header.end())
+        end = following.start() if following else len(data)
+        line += data.count(b"\n", counted_to, header.start())
+        counted_to = header.start()
+        piece = data[header.start() : end]
+        found.append(Piece(words(header[3], 4096), line, piece.count(b"\n"), piece))
+        header = following
+    return found
+
+
 def _split(data: bytes) -> tuple[dict[str, list[Snapshot]], int]:
     """Snapshots by path, and how many were left out because their clock went backwards."""
     by_path: dict[str, list[Snapshot]] = {}

@@ -9,9 +9,13 @@ import math
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from collectors.clock import ClockMap
 from collectors.contract import Context, Parsed
 from collectors.tests.recorder import clock_record
+
+NAN = float("nan")
 
 
 class BytesPart:
@@ -109,3 +113,20 @@ def _round(cell: Any) -> Any:
     if isinstance(cell, float):
         return None if math.isnan(cell) else float(f"{cell:.9g}")
     return cell
+
+
+def values(parsed: Parsed, metric: str, **labels: str) -> np.ndarray:
+    """The values of the one series with these labels."""
+    [one] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
+    return one.values
+
+
+def axis(parsed: Parsed, metric: str, **labels: str) -> tuple[str, ...]:
+    """The axis of the one series with these labels."""
+    [one] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
+    return one.axis_values
+
+
+def same(found: np.ndarray, wanted: list) -> None:
+    """These numbers, NaN where NaN is wanted."""
+    np.testing.assert_allclose(found, np.array(wanted, float).reshape(found.shape), rtol=1e-9)

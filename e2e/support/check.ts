@@ -52,7 +52,10 @@ export async function nothingHidden(page: Page): Promise<void> {
 }
 
 /** Fails the test on errors in the browser's console, blocked content among them. */
-export function watchConsole(page: Page, allow: RegExp = /status of (401|404|409|422)/): () => void {
+export function watchConsole(
+  page: Page,
+  allow: RegExp = /status of (401|404|409|422)|ERR_NETWORK_CHANGED/,
+): () => void {
   const seen: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" && !allow.test(message.text())) seen.push(message.text());

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { statSync, truncateSync } from "node:fs";
-import { expect, test } from "@playwright/test";
 import { culprit, OUT, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 interface CaptureJson {
   capture: string;

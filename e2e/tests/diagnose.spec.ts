@@ -1,6 +1,6 @@
-import { expect, test } from "@playwright/test";
 import { accessible, fitsSideways, nothingHidden, watchConsole } from "../support/check";
 import { culprit, OUT, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 interface Diagnosis {
   host: string;

@@ -1,6 +1,6 @@
-import { expect, test } from "@playwright/test";
 import { accessible, fitsSideways, watchConsole } from "../support/check";
 import { thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 const host = thisHost();
 const SCREENS = [

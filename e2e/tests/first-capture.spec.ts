@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync } from "node:fs";
-import { expect, type Page, test } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { culprit, OUT, ROOT, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 test.describe.configure({ mode: "serial" });
 

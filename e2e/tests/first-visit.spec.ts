@@ -1,6 +1,6 @@
-import { expect, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { LOGIN_URL, PASSWORD, STATE } from "../support/platform";
+import { expect, test } from "../support/test";
 
 test("the printed link lets the first person in, once, and shows three doors", async ({ page, context }) => {
   const clean = watchConsole(page);

@@ -1,6 +1,7 @@
-import { expect, type Locator, type Page, test } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { running } from "../support/platform";
+import { expect, test } from "../support/test";
 
 const BEFORE =
   "app;main;render;json 40\napp;main;parse;count_quoted 4\napp;main;gone 6\napp;main;steady 50\n";

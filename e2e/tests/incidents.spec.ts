@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
-import { expect, type Page, test } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { accessible, fitsSideways, watchConsole } from "../support/check";
 import { Hands, type Spent, told } from "../support/hands";
 import { SickHost } from "../support/lab";
 import { OUT } from "../support/platform";
+import { expect, test } from "../support/test";
 
 /**
  * From a symptom to a fix that is proven, on hosts of the lab that are really sick, as a person would walk it in the

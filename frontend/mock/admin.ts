@@ -2,7 +2,7 @@
 import type * as T from "../src/client/types.ts";
 import { id } from "./noise.ts";
 import { list, ok, problem, route } from "./routes.ts";
-import { me, state, USERS } from "./state.ts";
+import { me, REDIRECT, state, USERS } from "./state.ts";
 
 route("POST", "/session", ({ body }) => {
   if (body.password !== "correct horse") return problem(401, "auth.wrong", "wrong");
@@ -19,6 +19,30 @@ route("POST", "/session/link", ({ body }) => {
   state.needsPassword = true;
   return ok(me());
 });
+route("GET", "/session/ways", () => ok({ provider: state.provider?.enabled ? state.provider.name : null }));
+route("POST", "/session/oidc", () => ok({ url: "https://id.example.com/authorize?state=mock" }));
+route("GET", "/session/oidc/end", () => ok({ url: null }));
+route("GET", "/oidc-provider", () => ok({ provider: state.provider, redirect_uri: REDIRECT }));
+route("PUT", "/oidc-provider", ({ body }) => {
+  const { client_secret: secret, public: open, ...rest } = body;
+  state.provider = {
+    id: id("provider", 0),
+    updated_at: new Date().toISOString(),
+    redirect_uri: REDIRECT,
+    people: state.provider?.people ?? 0,
+    ...rest,
+    has_secret: !open && (Boolean(secret) || state.provider?.has_secret === true),
+    version: Number(body.version) + 1,
+  } as NonNullable<typeof state.provider>;
+  return ok({ provider: state.provider, redirect_uri: REDIRECT });
+});
+route("DELETE", "/oidc-provider", () => {
+  state.provider = null;
+  return { status: 204 };
+});
+route("POST", "/oidc-provider/check", () =>
+  ok({ ok: true, failure: null, detail: "", algorithms: ["RS256", "ES256"], keys: 2, end_session: true }),
+);
 route("GET", "/me", () => (state.signedIn ? ok(me()) : problem(401, "auth.required", "Sign in.")));
 route("PATCH", "/me", ({ body }) => {
   if (body.password) state.needsPassword = false;
@@ -44,6 +68,7 @@ route("POST", "/tokens", ({ body }) => {
     name: String(body.name),
     prefix: "culprit_9f2c",
     role: "investigator",
+    purpose: body.purpose === "events" ? "events" : null,
     expires_at: null,
     last_used_at: null,
     created_at: new Date().toISOString(),

@@ -1,6 +1,7 @@
 /** The API as the screens see it: every subject's routes, and the one way to ask them. */
 import "./admin.ts";
 import "./captures.ts";
+import "./comments.ts";
 import "./context.ts";
 import "./diagnoses.ts";
 import "./fleet.ts";
@@ -9,8 +10,10 @@ import "./incidents.ts";
 import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
+import "./events.ts";
 import "./schedules.ts";
 import "./storage.ts";
+import "./standbys.ts";
 import "./triggers.ts";
 import "./visuals.ts";
 import { type MockAnswer, type MockRequest, problem, ROUTES } from "./routes.ts";

@@ -339,6 +339,13 @@ function whereabouts(hostId: string): HostContext | undefined {
       {
         id: "changes",
         items: [
+          item("told", "feed 4f2a", {
+            name: "deploy",
+            detail: "release train",
+            at_s: NOW_MS / 1000 - 240,
+            told_by: "admin",
+            link: "https://ci.example/jobs/4711",
+          }),
           item("package", "upgrade openssl 3.0.15-1", { at_s: NOW_MS / 1000 - 5400, ...read("changes", 2) }),
         ],
         gaps: [

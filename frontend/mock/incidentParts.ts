@@ -144,6 +144,7 @@ export const fix = (number: number, extra: Partial<I.Fix>): I.Fix => ({
 
 const MAY: I.MayHere = {
   edit: true,
+  comment: true,
   resolve: true,
   capture: true,
   tiers: ["light", "standard", "deep"],

@@ -11,6 +11,9 @@ import { me, state } from "./state.ts";
 import { HOSTS } from "./world.ts";
 
 let incidents = structuredClone(INCIDENTS);
+/** As it stands now. */
+export const incidentOf = (which: string): I.Incident | undefined =>
+  incidents.find((one) => one.id === which);
 let journal = structuredClone(JOURNAL);
 
 /** Everything as it was at first. */
@@ -66,6 +69,7 @@ function read(one: I.Incident): I.Incident {
     next: gaps.length > 0 ? one.next : null,
     may: {
       edit,
+      comment: edit,
       resolve: may.includes("incident.resolve"),
       capture: edit,
       tiers,

@@ -87,6 +87,7 @@ export function begin(incident: string, body: Record<string, unknown> = {}): R.R
     detected_at: at,
     mitigated_at: null,
     follow_ups: [],
+    comments: false,
     version: 1,
     frozen: 0,
     created_by: actor(),

@@ -1,3 +1,4 @@
+import type * as S from "../src/client/signon.ts";
 import type * as T from "../src/client/types.ts";
 import { THRESHOLDS } from "./knowledge.ts";
 import { id } from "./noise.ts";
@@ -10,11 +11,14 @@ export const USERS: T.User[] = ["admin", "lena", "wei", "mo"].map(
     role: (["admin", "oncall", "investigator", "viewer"] as const)[i] as T.Role,
     label_scope: i === 3 ? { role: ["feed"] } : {},
     locale: i === 2 ? "zh" : "en",
-    has_password: true,
+    has_password: i !== 2,
+    signs_in_elsewhere: i === 2,
     disabled_at: null,
     created_at: "2026-03-01T08:00:00Z",
   }),
 );
+
+export const REDIRECT = "https://culprit.example.com/api/v1/session/oidc/callback";
 
 /** What the server holds that screens may change. */
 export const state = {
@@ -23,6 +27,27 @@ export const state = {
   role: "admin" as T.Role,
   hosts: [...HOSTS],
   empty: false,
+  provider: {
+    id: id("provider", 0),
+    name: "Example ID",
+    issuer: "https://id.example.com/realms/main",
+    client_id: "culprit",
+    has_secret: true,
+    scopes: ["openid", "profile", "groups"],
+    groups_claim: "groups",
+    name_claim: "preferred_username",
+    roles: [
+      { group: "platform-oncall", role: "oncall" },
+      { group: "platform-admins", role: "admin" },
+    ],
+    otherwise: "viewer",
+    session_hours: 12,
+    enabled: true,
+    version: 3,
+    updated_at: "2026-11-20T08:00:00Z",
+    redirect_uri: REDIRECT,
+    people: 14,
+  } as S.Provider | null,
   credentials: [
     {
       id: id("cred", 0),
@@ -78,6 +103,7 @@ export const state = {
       name: "cli on this machine",
       prefix: "culprit_a81f",
       role: "admin",
+      purpose: null,
       expires_at: null,
       last_used_at: "2026-11-21T02:30:00Z",
       created_at: "2026-03-01T08:00:00Z",
@@ -91,6 +117,7 @@ const MAY: Record<T.Role, string[]> = {
     "capture.read",
     "profile.read",
     "service.read",
+    "event.read",
     "finding.read",
     "incident.read",
     "schedule.read",
@@ -99,6 +126,7 @@ const MAY: Record<T.Role, string[]> = {
     "kill_switch.read",
     "token.own",
     "trigger.read",
+    "standby.read",
   ],
   investigator: [
     "artifact.read",
@@ -113,6 +141,7 @@ const MAY: Record<T.Role, string[]> = {
     "report.edit",
     "report.names",
     "report.share",
+    "event.tell",
   ],
   oncall: [
     "capture.deep",
@@ -124,6 +153,9 @@ const MAY: Record<T.Role, string[]> = {
     "channel.read",
     "notice.read",
     "trigger.manage",
+    "armed.manage",
+    "ring.manage",
+    "event.manage",
   ],
   admin: [
     "capture.ptrace",
@@ -134,6 +166,7 @@ const MAY: Record<T.Role, string[]> = {
     "credential.manage",
     "network.manage",
     "service.manage",
+    "signon.manage",
     "user.manage",
     "audit.read",
     "storage.manage",
@@ -160,6 +193,7 @@ export function me(): T.Me {
     may: ORDER.slice(0, ORDER.indexOf(state.role) + 1).flatMap((r) => MAY[r]),
     version: "0.1.0",
     needs_password: state.needsPassword,
+    signs_in_elsewhere: false,
     this_host: HOSTS[0]!.id,
   };
 }

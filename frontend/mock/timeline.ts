@@ -1,5 +1,6 @@
 import type { Lane, LaneMatrix, LanePoints, Timeline, TimelineOverview } from "../src/client/types.ts";
 import { labelSets, METRICS } from "./catalogue.ts";
+import { toldOf } from "./events.ts";
 import { hash, id } from "./noise.ts";
 import { blocks, eventsOf, HOSTS, NS, TAKEN } from "./world.ts";
 
@@ -133,7 +134,7 @@ export function timeline(
     to_ns: toNs,
     lanes,
     captures: blocks(hostId).filter((b) => inRange(b.from_ns, b.to_ns)),
-    events: eventsOf(hostId).filter((e) => inRange(e.t_ns, e.t_ns)),
+    events: [...eventsOf(hostId), ...toldOf(hostId)].filter((e) => inRange(e.t_ns, e.end_ns ?? e.t_ns)),
     range: { first_ns: first.from * NS, last_ns: (last.from + last.seconds) * NS },
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,17 @@ from culprit.auth.sessions import close_sessions, new_link
 from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Forbidden, NotFound
-from culprit.models import ApiToken, UserAccount
+from culprit.models import ApiToken, UserAccount, UserIdentity
+
+
+def linked(session: Session, user_id: UUID) -> UserIdentity | None:
+    """Who an account is at an identity provider; None for one of this platform."""
+    return session.scalars(select(UserIdentity).where(UserIdentity.user_id == user_id)).first()
+
+
+def linked_among(session: Session, user_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of the accounts that sign in at an identity provider."""
+    return set(session.scalars(select(UserIdentity.user_id).where(UserIdentity.user_id.in_(user_ids))))
 
 
 def link_url(public_url: str, token: str) -> str:
@@ -57,10 +68,14 @@ def update_user(
     user = session.get(UserAccount, user_id, with_for_update=True)
     if user is None:
         raise NotFound("user.not_found")
-    others = [one for one in admins if one.id != user.id and one.disabled_at is None]
+    # One who comes from an identity provider does not count: that may be away, or take the role away.
+    away = linked_among(session, [one.id for one in admins] + [user.id])
+    others = [one for one in admins if one.id not in {user.id, *away} and one.disabled_at is None]
     ends = body.disabled is True or (body.role is not None and body.role != "admin")
-    if user.role == "admin" and ends and not others:
+    if user.role == "admin" and user.id not in away and ends and not others:
         raise Conflict("user.last_admin", name=user.name)
+    if user.id in away and (body.new_login_link or body.role not in {None, user.role}):
+        raise Conflict("user.signs_in_elsewhere", name=user.name)
     changed: dict[str, Any] = {}
     if body.role is not None and body.role != user.role:
         changed["role"] = [user.role, body.role]
@@ -96,11 +111,14 @@ def create_token(session: Session, actor: Actor, body: TokenCreate) -> tuple[Api
         token_hash=token_hash(text),
         prefix=text[: len(API_PREFIX) + 4],
         role=role,
+        purpose=body.purpose,
         expires_at=now() + timedelta(days=body.expires_in_days) if body.expires_in_days else None,
     )
     session.add(token)
     session.flush()
-    audit.record(session, actor, "token.created", "token", token.id, name=token.name, role=role)
+    audit.record(
+        session, actor, "token.created", "token", token.id, name=token.name, role=role, purpose=body.purpose
+    )
     return token, text
 
 

@@ -17,7 +17,8 @@ class Actor:
     """A person or their token, with what `policy` needs to know.
 
     `label_scope` maps label names to allowed values; empty is all hosts. `address` is where a request came
-    from, for the audit log; None inside tasks.
+    from, for the audit log; None inside tasks. `only` are the actions of a token that was made for one purpose;
+    None is all that the role allows.
     """
 
     id: UUID
@@ -29,6 +30,7 @@ class Actor:
     token_id: UUID | None = None
     session_id: UUID | None = None
     csrf: str | None = None
+    only: frozenset[str] | None = None
 
     @property
     def unrestricted(self) -> bool:

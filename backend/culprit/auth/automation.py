@@ -15,7 +15,7 @@ from culprit.kit.errors import Forbidden
 from culprit.models import Host, TierAllowance
 
 #: Sources of captures and diagnoses behind which no person stands at that moment.
-AUTOMATIC = frozenset({"trigger"})
+AUTOMATIC = frozenset({"trigger", "armed"})
 
 
 def tiers_for(session: Session, host: Host, source: str) -> frozenset[Tier]:

@@ -11,25 +11,41 @@ from datetime import timedelta
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor, lower
+from culprit.auth.policy import PURPOSES
 from culprit.auth.tokens import API_PREFIX, token_hash
 from culprit.config import Settings
 from culprit.infra.db import Db
 from culprit.kit.clock import now
 from culprit.kit.errors import Forbidden, Unauthenticated
-from culprit.models import ApiToken, LoginSession, UserAccount
+from culprit.models import ApiToken, LoginSession, UserAccount, UserIdentity
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 SEEN_EVERY = timedelta(minutes=1)
+#: Whoever signs in at an identity provider has to be seen there: tokens of those who are gone end by themselves.
+TOKENS_REST_AFTER = timedelta(days=30)
 
 
 def cookie_name(settings: Settings) -> str:
     """Over TLS the name binds the cookie to this very host, so that no neighbour can plant one."""
     return "__Host-culprit_session" if settings.cookies_secure else "culprit_session"
+
+
+def give_cookie(response: Response, settings: Settings, token: str, hours: int) -> None:
+    """Put a session into the browser."""
+    response.set_cookie(
+        cookie_name(settings),
+        token,
+        max_age=hours * 3600,
+        httponly=True,
+        samesite="lax",
+        secure=settings.cookies_secure,
+        path="/",
+    )
 
 
 def client_address(request: Request) -> str | None:
@@ -107,16 +123,22 @@ def _by_token(session: Session, request: Request, token: str) -> Actor:
     if not token.startswith(API_PREFIX):
         raise Unauthenticated("auth.token_unknown")
     row = session.execute(
-        select(ApiToken, UserAccount)
+        select(ApiToken, UserAccount, UserIdentity.seen_at)
         .join(UserAccount, UserAccount.id == ApiToken.user_id)
+        .outerjoin(UserIdentity, UserIdentity.user_id == UserAccount.id)
         .where(ApiToken.token_hash == token_hash(token), ApiToken.revoked_at.is_(None))
         .where(UserAccount.disabled_at.is_(None))
     ).first()
     if row is None:
         raise Unauthenticated("auth.token_unknown")
-    stored, user = row
+    stored, user, seen_at = row
     if stored.expires_at is not None and stored.expires_at <= now():
         raise Unauthenticated("auth.token_expired")
+    if seen_at is not None and now() - seen_at > TOKENS_REST_AFTER:
+        raise Unauthenticated("auth.token_rests", days=TOKENS_REST_AFTER.days)
+    purpose = PURPOSES[stored.purpose] if stored.purpose is not None else None
+    if purpose is not None and not purpose.reaches(request.url.path):
+        raise Forbidden("auth.token_purpose", action=f"{request.method} {request.url.path}"[:200])
     if stored.last_used_at is None or now() - stored.last_used_at > SEEN_EVERY:
         session.execute(
             update(ApiToken).where(ApiToken.id == stored.id).values(last_used_at=now()),
@@ -130,4 +152,5 @@ def _by_token(session: Session, request: Request, token: str) -> Actor:
         user.locale,
         address=client_address(request),
         token_id=stored.id,
+        only=purpose.actions if purpose is not None else None,
     )

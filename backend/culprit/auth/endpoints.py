@@ -9,10 +9,11 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from culprit.auth import accounts, audit, sessions
 from culprit.auth.actor import Actor
-from culprit.auth.dependencies import CurrentActor, client_address, cookie_name, same_origin
+from culprit.auth.dependencies import CurrentActor, client_address, cookie_name, give_cookie, same_origin
 from culprit.auth.idempotency import Once
 from culprit.auth.policy import may, policy
 from culprit.auth.schemas import (
@@ -49,8 +50,9 @@ def this_host(settings: Settings) -> UUID | None:
         return None
 
 
-def read_me(request: Request, actor: Actor, user: UserAccount) -> Me:
+def read_me(request: Request, db: Session, actor: Actor, user: UserAccount) -> Me:
     """The answer about oneself."""
+    elsewhere = accounts.linked(db, user.id) is not None
     return Me(
         id=actor.id,
         name=actor.name,
@@ -60,12 +62,13 @@ def read_me(request: Request, actor: Actor, user: UserAccount) -> Me:
         csrf=actor.csrf,
         may=may(actor),
         version=VERSION,
-        needs_password=user.password_hash is None,
+        needs_password=user.password_hash is None and not elsewhere,
+        signs_in_elsewhere=elsewhere,
         this_host=this_host(request.app.state.settings),
     )
 
 
-def read_user(user: UserAccount, link: str | None = None) -> UserRead:
+def read_user(user: UserAccount, link: str | None = None, *, elsewhere: bool = False) -> UserRead:
     """An account as it is sent."""
     return UserRead(
         id=user.id,
@@ -74,6 +77,7 @@ def read_user(user: UserAccount, link: str | None = None) -> UserRead:
         label_scope=user.label_scope,
         locale=user.locale,
         has_password=user.password_hash is not None,
+        signs_in_elsewhere=elsewhere,
         disabled_at=user.disabled_at,
         created_at=user.created_at,
         login_link=link,
@@ -82,20 +86,11 @@ def read_user(user: UserAccount, link: str | None = None) -> UserRead:
 
 def _enter(request: Request, response: Response, db: Db, user: UserAccount) -> Me:
     settings: Settings = request.app.state.settings
-    name = cookie_name(settings)
     token, actor = sessions.open_session(
         db, user, settings.session_hours, client_address(request) or "unknown"
     )
-    response.set_cookie(
-        name,
-        token,
-        max_age=settings.session_hours * 3600,
-        httponly=True,
-        samesite="lax",
-        secure=settings.cookies_secure,
-        path="/",
-    )
-    return read_me(request, actor, user)
+    give_cookie(response, settings, token, settings.session_hours)
+    return read_me(request, db, actor, user)
 
 
 @router.post("/session", tags=["session"], summary="Log in")
@@ -138,7 +133,7 @@ def log_out(request: Request, response: Response, db: Db, actor: CurrentActor) -
 @router.get("/me", tags=["session"], summary="Who am I, and what may I")
 def get_me(request: Request, db: Db, actor: CurrentActor) -> Me:
     """Oneself."""
-    return read_me(request, actor, db.get_one(UserAccount, actor.id))
+    return read_me(request, db, actor, db.get_one(UserAccount, actor.id))
 
 
 @router.patch("/me", tags=["session"], summary="Change my language or password")
@@ -150,7 +145,7 @@ def patch_me(body: MeUpdate, request: Request, db: Db, actor: CurrentActor) -> M
     if body.password is not None:
         current = body.current_password.get_secret_value() if body.current_password else None
         sessions.change_password(db, actor, user, body.password.get_secret_value(), current)
-    return read_me(request, actor, user)
+    return read_me(request, db, actor, user)
 
 
 @router.get("/users", tags=["accounts"], summary="Accounts")
@@ -159,7 +154,8 @@ def list_users(db: Db, actor: CurrentActor, limit: Limit = 100, cursor: Cursor =
     policy(actor, "user.manage")
 
     def read(rows: Sequence[UserAccount]) -> list[UserRead]:
-        return [read_user(row) for row in rows]
+        away = accounts.linked_among(db, [row.id for row in rows])
+        return [read_user(row, elsewhere=row.id in away) for row in rows]
 
     return page(db, select(UserAccount), UserAccount.id, limit=limit, cursor=cursor, read=read)
 
@@ -181,7 +177,7 @@ def create_user(
 def update_user(user_id: UUID, body: UserUpdate, request: Request, db: Db, actor: CurrentActor) -> UserRead:
     """Role, scope, disabled, or a new login link."""
     user, link = accounts.update_user(db, actor, user_id, body)
-    return read_user(user, _link(request, link))
+    return read_user(user, _link(request, link), elsewhere=accounts.linked(db, user.id) is not None)
 
 
 def _link(request: Request, token: str | None) -> str | None:
@@ -195,6 +191,7 @@ def read_token(row: ApiToken, text: str | None = None) -> TokenRead:
         name=row.name,
         prefix=row.prefix,
         role=row.role,
+        purpose=row.purpose,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         created_at=row.created_at,

@@ -12,6 +12,7 @@ from culprit.auth.tokens import MAX_PASSWORD
 
 Role = Literal["viewer", "investigator", "oncall", "admin"]
 Locale = Literal["en", "zh"]
+TokenPurpose = Literal["events"]
 Name = Annotated[str, StringConstraints(pattern=r"^[^\W_][\w.@+ -]{0,63}$", strip_whitespace=True)]
 Password = Annotated[SecretStr, Field(min_length=10, max_length=MAX_PASSWORD)]
 LabelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,62}$")]
@@ -52,6 +53,7 @@ class Me(BaseModel):
     may: list[str]
     version: str
     needs_password: bool
+    signs_in_elsewhere: bool
     this_host: UUID | None
 
 
@@ -72,6 +74,7 @@ class UserRead(BaseModel):
     label_scope: dict[str, list[str]]
     locale: Locale
     has_password: bool
+    signs_in_elsewhere: bool
     disabled_at: datetime | None
     created_at: datetime
     login_link: str | None = None
@@ -103,6 +106,7 @@ class TokenRead(BaseModel):
     name: str
     prefix: str
     role: Role
+    purpose: TokenPurpose | None
     expires_at: datetime | None
     last_used_at: datetime | None
     created_at: datetime
@@ -110,10 +114,14 @@ class TokenRead(BaseModel):
 
 
 class TokenCreate(Strict):
-    """A token may at most what its owner may; `role` narrows it further."""
+    """A token may at most what its owner may; `role` narrows it further.
+
+    One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
+    """
 
     name: Name
     role: Role | None = None
+    purpose: TokenPurpose | None = None
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = 90
 
 

@@ -13,9 +13,9 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor, actor_of
 from culprit.auth.tokens import HASHER, hash_password, new_token, password_matches, token_hash
 from culprit.kit.clock import now
-from culprit.kit.errors import Invalid, TooMany, Unauthenticated
+from culprit.kit.errors import Conflict, Invalid, TooMany, Unauthenticated
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import LoginAttempt, LoginLink, LoginSession, UserAccount
+from culprit.models import LoginAttempt, LoginLink, LoginSession, UserAccount, UserIdentity
 
 WINDOW = timedelta(minutes=1)
 KEEP = timedelta(hours=1)
@@ -141,7 +141,12 @@ def new_link(session: Session, user: UserAccount, valid: timedelta = timedelta(h
 
 
 def change_password(session: Session, actor: Actor, user: UserAccount, new: str, current: str | None) -> None:
-    """Set one's own password, and end the other sessions. Raises Invalid where the current one is wrong."""
+    """Set one's own password, and end the other sessions. Raises Invalid where the current one is wrong.
+
+    Who signs in at an identity provider gets none here: it would outlive what the provider takes away.
+    """
+    if session.scalars(select(UserIdentity.id).where(UserIdentity.user_id == user.id)).first():
+        raise Conflict("user.signs_in_elsewhere", name=user.name)
     if user.password_hash is not None and not password_matches(user.password_hash, current or ""):
         raise Invalid("auth.current_password_wrong")
     user.password_hash = hash_password(new)

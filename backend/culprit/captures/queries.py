@@ -24,7 +24,7 @@ from culprit.captures.schemas import (
     ScopeRead,
     UserRef,
 )
-from culprit.models import Capture, Host, Preflight, Run, Service, UserAccount
+from culprit.models import Capture, Host, Preflight, Run, Service, Standby, UserAccount
 
 
 def captures(actor: Actor, host: UUID | None = None, state: str | None = None) -> Select[Capture]:
@@ -68,6 +68,12 @@ def measurable_services(session: Session) -> Sequence[Service]:
     """The declared services that something on their hosts can measure."""
     query = select(Service).where(Service.source_kind.in_(("access_log", "accepts")))
     return session.scalars(query.order_by(Service.name)).all()
+
+
+def kept_on(session: Session, ids: Sequence[UUID]) -> set[UUID]:
+    """Those of these hosts on which something keeps the last minutes now."""
+    query = select(Standby.host_id).where(Standby.host_id.in_(ids), Standby.state == "watching")
+    return set(session.scalars(query))
 
 
 def latest_preflights(session: Session, ids: Sequence[UUID]) -> dict[UUID, Preflight]:

@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import func, update
 from sqlalchemy.orm import Session
 
+from collectors import look_back as look_back_of
 from collectors.bundle import options_of
 from collectors.contract import Sentence, Way
 from collectors.plans import PLANS, Plan, PlannedCollector, custom, scaled
@@ -180,9 +181,18 @@ def _preview_collector(
 
 
 def create(
-    session: Session, actor: Actor, store: ArtifactStore, wanted: CaptureCreate, *, source: str = "manual"
+    session: Session,
+    actor: Actor,
+    store: ArtifactStore,
+    wanted: CaptureCreate,
+    *,
+    source: str = "manual",
+    look_back: bool = True,
 ) -> Capture:
-    """Stores a capture with one queued run per host, and rings for them."""
+    """Stores a capture with one queued run per host, and rings for them.
+
+    Where something on a host has kept its last minutes, the run there brings these home, too, if `look_back`.
+    """
     named = plan_of(wanted)
     scope = scope_of(wanted)
     hosts = _hosts(session, actor, wanted)
@@ -207,9 +217,11 @@ def create(
     )
     session.add(capture)
     session.flush()
+    kept = queries.kept_on(session, [host.id for host in hosts]) if look_back else set()
     for host in hosts:
         run = Run(capture_id=capture.id, host_id=host.id)
-        run.collectors = [RunCollector(collector=one.id) for one in plan.collectors]
+        names = [*(one.id for one in plan.collectors), *([look_back_of.ID] if host.id in kept else [])]
+        run.collectors = [RunCollector(collector=name) for name in names]
         session.add(run)
         session.flush()
         announce(session, "culprit.run_capture", run.id)

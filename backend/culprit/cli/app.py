@@ -16,6 +16,7 @@ from culprit.cli import (
     channels,
     demo,
     diagnose,
+    events,
     files,
     hosts,
     incidents,
@@ -23,6 +24,7 @@ from culprit.cli import (
     reports,
     schedules,
     shapes,
+    standbys,
     storage,
     triggers,
 )
@@ -45,6 +47,7 @@ app.add_typer(schedules.oncall, name="oncall", help="Who is on call, now and nex
 app.add_typer(
     reports.app, name="report", help="What others read of an incident: frozen, redacted, shared by link."
 )
+app.add_typer(events.app, name="event", help="What was told: deploys, changes, notes.")
 app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
 app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
 app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")
@@ -52,6 +55,8 @@ app.add_typer(
     storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
 )
 captures.register(app)
+standbys.register(app)
+events.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)

@@ -12,6 +12,7 @@ from sqlalchemy import ARRAY, Text, and_, cast, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from collectors import look_back
 from collectors.contract import Sentence
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible, visible_runs
@@ -22,10 +23,23 @@ from culprit.core.rules.contract import Citation
 from culprit.core.rules.peers import ROLE_LABELS
 from culprit.core.rules.view import Lane, Outcome, Row, View
 from culprit.core.whereabouts import canonical
-from culprit.models import Artifact, Evaluation, Host, ResultTable, Run, RunCollector, SeriesChunk
+from culprit.kit.clock import now_ns
+from culprit.models import (
+    Annotation,
+    Artifact,
+    Evaluation,
+    Host,
+    ResultTable,
+    Run,
+    RunCollector,
+    SeriesChunk,
+    UserAccount,
+)
 
 #: Containers come and go with their addresses; what a run of the same day says of them may still hold.
 SAME_DAY = timedelta(hours=24)
+LATELY = timedelta(hours=72)
+MAX_TOLD = 40
 MAX_CHUNKS = 20_000
 MAX_TWINS = 20
 READ = ("done", "partial", "failed", "cancelled")
@@ -45,6 +59,21 @@ def newest_run(session: Session, host_id: UUID) -> Run | None:
     """The run on a host that was read and began last."""
     query = select(Run).where(Run.host_id == host_id, Run.state.in_(READ), Run.t0_ns.is_not(None))
     return session.scalar(query.order_by(Run.t0_ns.desc()).limit(1))
+
+
+def told(session: Session, host_id: UUID, of: Run | None) -> list[tuple[Annotation, str]]:
+    """What was told of a host in the 72 hours before the end of a run (without one: before now) and while it took, the
+    newest first, each with the name of the account that told it."""
+    to_ns = of.t1_ns if of is not None and of.t1_ns is not None else now_ns()
+    lately_ns = int(LATELY.total_seconds()) * 1_000_000_000
+    query = (
+        select(Annotation, UserAccount.name)
+        .join(UserAccount, UserAccount.id == Annotation.told_by)
+        .where(Annotation.about(host_id), Annotation.within(to_ns - lately_ns, to_ns + 1))
+        .order_by(Annotation.t_ns.desc())
+        .limit(MAX_TOLD)
+    )
+    return [(row[0], row[1]) for row in session.execute(query)]
 
 
 def nearest_runs(session: Session, hosts: Iterable[UUID], to: Run) -> dict[UUID, Run]:
@@ -200,7 +229,10 @@ def _lanes(
     query = select(
         SeriesChunk.metric, SeriesChunk.labels, SeriesChunk.axis, SeriesChunk.axis_values, SeriesChunk.t0_ns,
         SeriesChunk.summary, SeriesChunk.run_collector_id, SeriesChunk.artifact_id,
-    ).where(SeriesChunk.run_id == of.id, SeriesChunk.level == 0, SeriesChunk.summary.is_not(None))  # fmt: skip
+    ).where(
+        SeriesChunk.run_id == of.id, SeriesChunk.level == 0, SeriesChunk.summary.is_not(None),
+        SeriesChunk.run_collector_id.not_in([one.id for one in owners.values() if one.collector == look_back.ID]),
+    )  # fmt: skip
     if metrics is not None:
         query = query.where(SeriesChunk.metric.in_(metrics))
     grouped: dict[tuple[str, str], list[Any]] = {}

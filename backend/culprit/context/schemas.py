@@ -161,7 +161,8 @@ class ContextItem(BaseModel):
     """One thing that is known of where a run was.
 
     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-    the host was last looked at, not by the run. `at_s` is the host's own clock.
+    the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
+    account in `told_by`, and perhaps a `link`.
     """
 
     id: str
@@ -172,6 +173,8 @@ class ContextItem(BaseModel):
     unusual: Sentence | None
     at_s: int | None
     looked_at: bool
+    told_by: str = ""
+    link: str = ""
     citation: ContextCited | None
 
 

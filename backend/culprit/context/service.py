@@ -27,7 +27,7 @@ from culprit.core.rules.twins import differences
 from culprit.core.rules.view import View
 from culprit.core.surroundings import Item, Known, Section, sections
 from culprit.kit.errors import NotFound
-from culprit.models import Host, Run
+from culprit.models import Annotation, Host, Run
 
 KINDS = (
     "hardware", "block_devices", "links", "cgroup_cpu", "cgroup_mem", "cgroup_cpuset", "limits", "processes",
@@ -46,7 +46,8 @@ def of_host(session: Session, actor: Actor, host_id: UUID, run_id: UUID | None) 
         raise NotFound("run.not_found")
     twins = queries.twins(session, actor, host)
     view = View() if run is None else queries.view(session, run, KINDS, None if twins else ())
-    known = Known(view, host.facts or {}, queries.sources(session, run) if run else {})
+    told = [_told(one, name) for one, name in queries.told(session, host.id, run)]
+    known = Known(view, host.facts or {}, queries.sources(session, run) if run else {}, told)
     return ContextRead(
         host=HostRef(id=host.id, name=host.name),
         run_id=run.id if run else None,
@@ -55,6 +56,12 @@ def of_host(session: Session, actor: Actor, host_id: UUID, run_id: UUID | None) 
         sections=[_section(one, missing=run is None) for one in sections(known)],
         twins=_twins(session, host, run, view, twins),
     )
+
+
+def _told(one: Annotation, told_by: str) -> Item:
+    """What somebody told, as an item: it cites nobody's bytes, but names who said so."""
+    at_s, link = one.t_ns // 1_000_000_000, one.link or ""
+    return Item("told", one.what, name=one.kind, detail=one.who, at_s=at_s, told_by=told_by, link=link)
 
 
 def _section(one: Section, *, missing: bool) -> ContextSection:

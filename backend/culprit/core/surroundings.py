@@ -26,7 +26,8 @@ Value = str | int | float | None
 class Item:
     """One thing that is known. `name` tells several of the same `id` apart (a device, a process, a setting).
 
-    `unusual` says why it is worth a look; `at_s` is when it happened, by the host's own clock.
+    `unusual` says why it is worth a look; `at_s` is when it happened, by the host's own clock. What was not read but
+    told says by whom, and where there is more of it.
     """
 
     id: str
@@ -38,6 +39,8 @@ class Item:
     at_s: int | None = None
     cite: Citation | None = None
     looked_at: bool = False
+    told_by: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What there is to read: the run, what the last look at the host found, and where each collector's facts stand."""
+    """What there is to read: the run, what the last look at the host found, and where each collector's facts stand.
+
+    `told` are deploys and notes that somebody told of the host.
+    """
 
     view: View
     looked: Mapping[str, object]
     sources: Mapping[str, Citation]
+    told: Sequence[Item] = ()
 
 
 def sections(known: Known) -> tuple[Section, ...]:
@@ -266,7 +273,10 @@ def _top(
 
 
 def _changes(known: Known) -> Iterator[Item]:
-    """The newest first."""
-    for row in known.view.rows("changes")[:MOST_CHANGES]:
-        when = row.number("when")
-        yield Item(row.text("kind"), row.text("what"), at_s=int(when) if when else None, cite=row.cite)
+    """The newest first: what was found on the host, and what was told of it."""
+    found = [
+        Item(row.text("kind"), row.text("what"), at_s=int(when) if when else None, cite=row.cite)
+        for row in known.view.rows("changes")[:MOST_CHANGES]
+        for when in [row.number("when")]
+    ]
+    yield from sorted([*found, *known.told[:MOST_CHANGES]], key=lambda one: -(one.at_s or 0))

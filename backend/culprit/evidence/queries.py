@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, exists, select
 from sqlalchemy.orm import Session, selectinload
 
+from collectors import look_back
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible_runs
 from culprit.models import (
@@ -62,7 +63,10 @@ def removals(session: Session, run_id: UUID) -> Sequence[Removal]:
 
 
 def series(session: Session, run_id: UUID) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Every raw chunk of a run by its summary; no chunk is opened."""
+    """Every raw chunk of what a run measured, by its summary; no chunk is opened."""
+    kept = exists().where(
+        RunCollector.id == SeriesChunk.run_collector_id, RunCollector.collector == look_back.ID
+    )
     query = (
         select(
             SeriesChunk.metric,
@@ -74,7 +78,7 @@ def series(session: Session, run_id: UUID) -> Sequence[Row[*tuple[Any, ...]]]:
             SeriesChunk.t1_ns,
             SeriesChunk.summary,
         )
-        .where(SeriesChunk.run_id == run_id, SeriesChunk.level == 0)
+        .where(SeriesChunk.run_id == run_id, SeriesChunk.level == 0, ~kept)
         .order_by(SeriesChunk.metric, SeriesChunk.id)
         .limit(MAX_CHUNKS)
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from collectors import look_back
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
 from collectors.parse import prometheus_import, reports
 from collectors.parse.reports import REPORTS, Report
@@ -63,6 +64,7 @@ PARSERS: Mapping[str, Parse] = {
     **{NAMES[kind]: _parse(source) for kind, source in _SOURCES.items()},
     **{NAMES[kind]: _report(kind) for kind in REPORTS},
     PROM_IMPORT: prometheus_import.parse,
+    look_back.ID: look_back.parse,
 }
 
 

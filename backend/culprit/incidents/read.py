@@ -200,6 +200,7 @@ def _may(actor: Actor) -> MayRead:
     tiers = [str(one) for one in (*TIERS, Tier.PTRACE) if allowed(actor, f"capture.{one}")]
     return MayRead(
         edit=edit,
+        comment=allowed(actor, "incident.comment"),
         resolve=allowed(actor, "incident.resolve"),
         capture=edit and bool(tiers),
         tiers=tiers,

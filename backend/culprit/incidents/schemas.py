@@ -156,6 +156,7 @@ class MayRead(BaseModel):
     """What this person may do here, for the buttons."""
 
     edit: bool
+    comment: bool
     resolve: bool
     capture: bool
     tiers: list[str]

@@ -20,6 +20,7 @@ from culprit.killswitch.schemas import KillSwitchNamed, KillSwitchPull, KillSwit
 from culprit.kit.clock import now
 from culprit.kit.errors import Forbidden, NotFound
 from culprit.models import KillSwitch
+from culprit.standbys import service as standbys
 
 RESOURCE = "kill_switch"
 
@@ -47,6 +48,8 @@ def pull(
     if wanted.cancel:
         why = {"key": key, "params": params}
         cancelled = call_off_on(session, publisher, queries.held(switch), why)
+    # What waits there would start something: it ends even where what runs may come to its end.
+    ended = standbys.call_off_on(session, queries.held(switch), {"key": key, "params": params})
     if new:
         _tell(session, actor, switch, "kill_switch_pulled")
     audit.record(
@@ -58,6 +61,7 @@ def pull(
         place=switch.place,
         reason=wanted.reason,
         cancelled=[str(one) for one in cancelled],
+        standbys=[one.number for one in ended],
         again=not new,
     )
     return switch, len(cancelled)

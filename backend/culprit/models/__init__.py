@@ -1,6 +1,8 @@
 """Every table, one file each. Import tables from here."""
 
 from culprit.models.alert import Alert
+from culprit.models.annotation import Annotation
+from culprit.models.annotation_host import AnnotationHost
 from culprit.models.api_token import ApiToken
 from culprit.models.artifact import Artifact
 from culprit.models.audit_entry import AuditEntry
@@ -21,6 +23,7 @@ from culprit.models.host import Host
 from culprit.models.hypothesis import Hypothesis
 from culprit.models.idempotency_key import IdempotencyKey
 from culprit.models.incident import Incident
+from culprit.models.incident_comment import IncidentComment
 from culprit.models.incident_host import IncidentHost
 from culprit.models.incident_participant import IncidentParticipant
 from culprit.models.incident_playbook import IncidentPlaybook
@@ -28,11 +31,13 @@ from culprit.models.incident_run import IncidentRun
 from culprit.models.journal_entry import JournalEntry
 from culprit.models.kill_switch import KillSwitch
 from culprit.models.login_attempt import LoginAttempt
+from culprit.models.login_flow import LoginFlow
 from culprit.models.login_link import LoginLink
 from culprit.models.login_session import LoginSession
 from culprit.models.maintenance_window import MaintenanceWindow
 from culprit.models.network_rule import NetworkRule
 from culprit.models.notice import Notice
+from culprit.models.oidc_provider import OidcProvider
 from culprit.models.oncall_override import OncallOverride
 from culprit.models.oncall_turn import OncallTurn
 from culprit.models.pin import Pin
@@ -56,6 +61,7 @@ from culprit.models.series import Series
 from culprit.models.series_chunk import SeriesChunk
 from culprit.models.series_day import SeriesDay
 from culprit.models.service import Service
+from culprit.models.standby import Standby
 from culprit.models.step_verdict import StepVerdict
 from culprit.models.step_waiver import StepWaiver
 from culprit.models.storage_look import StorageLook
@@ -64,12 +70,15 @@ from culprit.models.tier_allowance import TierAllowance
 from culprit.models.trigger import Trigger
 from culprit.models.trigger_delivery import TriggerDelivery
 from culprit.models.user_account import UserAccount
+from culprit.models.user_identity import UserIdentity
 from culprit.models.verdict_pin import VerdictPin
 from culprit.models.verification import Verification
 from culprit.models.worker_state import WorkerState
 
 __all__ = [
     "Alert",
+    "Annotation",
+    "AnnotationHost",
     "ApiToken",
     "Artifact",
     "AuditEntry",
@@ -90,6 +99,7 @@ __all__ = [
     "Hypothesis",
     "IdempotencyKey",
     "Incident",
+    "IncidentComment",
     "IncidentHost",
     "IncidentParticipant",
     "IncidentPlaybook",
@@ -97,11 +107,13 @@ __all__ = [
     "JournalEntry",
     "KillSwitch",
     "LoginAttempt",
+    "LoginFlow",
     "LoginLink",
     "LoginSession",
     "MaintenanceWindow",
     "NetworkRule",
     "Notice",
+    "OidcProvider",
     "OncallOverride",
     "OncallTurn",
     "Pin",
@@ -125,6 +137,7 @@ __all__ = [
     "SeriesChunk",
     "SeriesDay",
     "Service",
+    "Standby",
     "StepVerdict",
     "StepWaiver",
     "StorageLook",
@@ -133,6 +146,7 @@ __all__ = [
     "Trigger",
     "TriggerDelivery",
     "UserAccount",
+    "UserIdentity",
     "VerdictPin",
     "Verification",
     "WorkerState",

@@ -11,14 +11,15 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
 from culprit.models.run import Run
 
-CAPTURE_SOURCES = ("manual", "import", "api", "schedule", "trigger")
+CAPTURE_SOURCES = ("manual", "import", "api", "schedule", "trigger", "armed")
 CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "cancelled", "expired")
 
 
 class Capture(Base):
     """A request. Its state follows from the states of its runs. `scope` is what on the host is looked at.
 
-    A capture that is a stage of a diagnosis names it, and so does one that was made for an incident.
+    A capture that is a stage of a diagnosis names it, and so does one that was made for an incident, and one that
+    something armed has started.
     """
 
     __tablename__ = "capture"
@@ -39,6 +40,7 @@ class Capture(Base):
     incident_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("incident.id", ondelete="SET NULL", use_alter=True), index=True
     )
+    standby_id: Mapped[UUID | None] = mapped_column(ForeignKey("standby.id", ondelete="SET NULL"), index=True)
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]

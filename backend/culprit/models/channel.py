@@ -13,7 +13,10 @@ CHANNEL_KINDS = ("webhook", "slack", "email")
 
 
 class Channel(Base):
-    """A place that is told. `shown` is what may be seen of where it leads; addresses with their secrets are sealed."""
+    """A place that is told. One that has a `user_id` reaches that person, when a comment names them.
+
+    `shown` is what may be seen of where it leads; addresses with their secrets are sealed.
+    """
 
     __tablename__ = "channel"
     __table_args__ = (one_of("kind", CHANNEL_KINDS), one_of("locale", ("en", "zh")))
@@ -23,6 +26,9 @@ class Channel(Base):
     kind: Mapped[str]
     locale: Mapped[str] = mapped_column(default="en")
     enabled: Mapped[bool] = mapped_column(default=True)
+    user_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("user_account.id", ondelete="SET NULL"), index=True
+    )
     shown: Mapped[Json] = mapped_column(default=dict)
     ciphertext: Mapped[bytes]
     nonce: Mapped[bytes]

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
 
 NOTICE_STATES = ("queued", "sent", "dead")
-NOTICE_ABOUT = ("firing", "test")
+NOTICE_ABOUT = ("firing", "mention", "test")
 
 
 class Notice(Base):

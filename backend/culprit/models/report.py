@@ -17,6 +17,7 @@ REPORT_LANGUAGES = ("en", "zh")
 class Report(Base):
     """What people write about an incident; the chain and its figures are read when a version is frozen.
 
+    `comments`: whether it tells what people wrote beside the incident.
     `kinds` are what is redacted, beginning as the preset has it; `words` are names that only these people know to be
     names. `version` counts the changes of the draft, `frozen` the versions that were made of it.
     """
@@ -37,6 +38,7 @@ class Report(Base):
     detected_at: Mapped[datetime | None]
     mitigated_at: Mapped[datetime | None]
     follow_ups: Mapped[JsonList] = mapped_column(default=list)
+    comments: Mapped[bool] = mapped_column(default=False)
     version: Mapped[int] = mapped_column(default=1)
     frozen: Mapped[int] = mapped_column(default=0)
     created_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))

@@ -22,7 +22,8 @@ class Run(Base):
     `fence` grows with every claim; whoever writes with an older one is refused. `failure` is a sentence,
     `failure_side` says whose it was, which decides whether there is another attempt. An import may lack a
     host. `t0_ns` and `t1_ns` are the span of what was measured, on the canonical clock; `ingest_attempts`
-    counts how often reading the artifacts was begun; `facts` is the host as this run found it. `waiting` is
+    counts how often reading the artifacts was begun; `look_back_ns` is since when a ring on the host had kept what
+    came home, too; `facts` is the host as this run found it. `waiting` is
     a sentence while the run cannot start yet. `worker_losses` and `host_failures` bound how often it is tried
     again by itself; waiting for a busy host counts as neither.
     """
@@ -62,6 +63,7 @@ class Run(Base):
     spec: Mapped[Json | None]
     t0_ns: Mapped[int | None] = mapped_column(BigInteger)
     t1_ns: Mapped[int | None] = mapped_column(BigInteger)
+    look_back_ns: Mapped[int | None] = mapped_column(BigInteger)
     ingest_attempts: Mapped[int] = mapped_column(default=0)
     facts: Mapped[Json | None]
     waiting: Mapped[Json | None]

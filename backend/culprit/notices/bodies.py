@@ -21,7 +21,13 @@ from culprit.kit.sentences import say
 
 Json = dict[str, Any]
 VERSION = 1
-COLOURS = {"named": "#c92a2a", "nothing": "#8a8f98", "failed": "#e8590c", "test": "#1c6fb8"}
+COLOURS = {
+    "named": "#c92a2a",
+    "nothing": "#8a8f98",
+    "failed": "#e8590c",
+    "mention": "#1c6fb8",
+    "test": "#1c6fb8",
+}
 _LINE = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -32,6 +38,9 @@ def link(path: str) -> str:
 
 def headline(message: Message, locale: str) -> str:
     """One line: what it is, and where."""
+    if message.outcome == "mention":
+        params = {"who": message.who, "number": message.incident, "title": message.title}
+        return one_line(say("notice.mention", params, locale))
     cause = (message.cause or {}).get(locale, "")
     where = message.host if not message.service else f"{message.service} · {message.host}"
     key = (
@@ -44,7 +53,7 @@ def headline(message: Message, locale: str) -> str:
 
 def lines(message: Message, locale: str) -> list[str]:
     """What follows: the numbers, what to do, and what it rests on."""
-    said = []
+    said = [f"“{message.words}”"] if message.words else []
     for one in message.figures:
         about = f" ({one.about})" if one.about else ""
         said.append(f"• {one.title.get(locale, '')}: {figure(one)}{about}")

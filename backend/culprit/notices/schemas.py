@@ -39,6 +39,7 @@ class MailTo(Strict):
 class ChannelCreate(Strict):
     """A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
 
+    `user_id`: it reaches this person when a comment names them.
     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
     """
 
@@ -50,6 +51,7 @@ class ChannelCreate(Strict):
     secret: Annotated[SecretStr, Field(min_length=16, max_length=500)] | None = None
     mail: MailTo | None = None
     picture_link: bool = True
+    user_id: UUID | None = None
 
     @model_validator(mode="after")
     def _fitting(self) -> ChannelCreate:
@@ -82,6 +84,7 @@ class ChannelRead(BaseModel):
     kind: ChannelKind
     locale: Locale
     enabled: bool
+    user_id: UUID | None
     shown: dict[str, Any]
     created_at: datetime
     queued: int
@@ -98,7 +101,7 @@ class NoticeRead(BaseModel):
     number: int
     channel_id: UUID
     channel: str
-    about: Literal["firing", "test"]
+    about: Literal["firing", "mention", "test"]
     message: dict[str, Any]
     state: NoticeState
     tries: int

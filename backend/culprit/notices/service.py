@@ -25,7 +25,7 @@ from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.kit.uuid7 import uuid7
-from culprit.models import Channel, Notice
+from culprit.models import Channel, Notice, UserAccount
 from culprit.notices import bodies, leads, queries
 from culprit.notices.leads import Lead
 from culprit.notices.schemas import ChannelCreate, ChannelRead, ChannelUpdate, NoticeRead
@@ -44,6 +44,10 @@ def create(session: Session, actor: Actor, body: ChannelCreate) -> tuple[Channel
     policy(actor, "channel.manage")
     row = Channel(id=uuid7(), name=body.name, kind=body.kind, locale=body.locale, enabled=body.enabled)
     row.created_by = actor.id
+    if body.user_id is not None:
+        if session.get(UserAccount, body.user_id) is None:
+            raise Invalid("user.not_found")
+        row.user_id = body.user_id
     lead, secret = _lead(session, row, body)
     leads.seal(row, lead, vault())
     session.add(row)
@@ -195,7 +199,7 @@ def read_channels(session: Session, rows: Sequence[Channel], secret: str | None 
     """Channels as they are sent."""
     ids = [row.id for row in rows]
     counts, newest = queries.counts(session, ids), queries.newest(session, ids)
-    same = ("id", "name", "kind", "locale", "enabled", "shown", "created_at")
+    same = ("id", "name", "kind", "locale", "enabled", "user_id", "shown", "created_at")
     found = []
     for row in rows:
         last = newest.get(row.id)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
+from culprit.incidents import comments, read
 from culprit.incidents import queries as incidents
-from culprit.incidents import read
 from culprit.incidents.schemas import IncidentRead, JournalRead
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
 from culprit.kit.sentences import say
 from culprit.kit.version import VERSION
-from culprit.models import Incident, Report
-from culprit.reports import fixes, naming
+from culprit.models import Annotation, Incident, Report
+from culprit.reports import fixes, naming, queries
 from culprit.reports.chain import Chain
 from culprit.reports.sources import Sources
 
@@ -24,7 +24,12 @@ Json = dict[str, Any]
 FORMAT = "culprit-report"
 FORMAT_VERSION = 1
 #: What the journal tells for people at work, and no reader of a report misses.
-_LEFT_OUT = frozenset({"pin", "edited", "muted", "unmuted", "fix_changed", "playbooks"})
+_LEFT_OUT = frozenset(
+    {
+        "pin", "edited", "muted", "unmuted", "fix_changed", "playbooks",
+        "comment", "comment_edited", "comment_withdrawn",
+    }
+)  # fmt: skip
 MOST_EVENTS = 400
 
 
@@ -112,6 +117,9 @@ def _timeline(
 ) -> list[Json]:
     rows = read.journal(session, actor, incident, incidents.journal(session, incident.id))
     told = [_event(one, report.language) for one in rows if one.kind not in _LEFT_OUT]
+    if report.comments:
+        told += _comments(session, incident, report.language)
+    told += [_told(one, name) for one, name in queries.told(session, whole)]
     marks = [
         ("report.window_from", whole.window.from_),
         ("report.window_to", whole.window.to),
@@ -126,6 +134,21 @@ def _timeline(
     return sorted(told, key=lambda one: str(one["at"]))[:MOST_EVENTS]
 
 
+def _comments(session: Session, incident: Incident, language: str) -> list[Json]:
+    """What people wrote, where the report's authors have chosen to tell it; what was taken back is gone."""
+    rows = list(comments.told_in_report(session, incident))
+    names = incidents.names(session, (one.by for one in rows))
+    return [
+        {
+            "at": _iso(one.at),
+            "text": say("journal.comment", {"about": one.ref or f"#{incident.number}"}, language),
+            "by": names.get(one.by, ""),
+            "note": one.text,
+        }
+        for one in rows
+    ]
+
+
 def _event(one: JournalRead, language: str) -> Json:
     params = {name: value for name, value in one.params.items() if isinstance(value, str | int | float)}
     return {
@@ -134,6 +157,12 @@ def _event(one: JournalRead, language: str) -> Json:
         "by": one.by.name if one.by else "Culprit",
         "note": one.note,
     }
+
+
+def _told(one: Annotation, told_by: str) -> Json:
+    """A deploy or a note of the time of the incident, in the words of who told it."""
+    at = datetime.fromtimestamp(one.t_ns // 1_000_000_000, UTC)
+    return {"at": _iso(at), "text": f"{one.kind}: {one.what}", "by": one.who or told_by, "note": one.detail}
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -52,7 +52,10 @@ class ReportCreate(Given):
 
 
 class ReportPatch(Seen):
-    """What changes in the draft. `kinds` are what is redacted; another preset brings its own."""
+    """What changes in the draft. `comments`: those of the incident are told in its timeline.
+
+    `kinds` are what is redacted; another preset brings its own.
+    """
 
     title: Said | None = None
     language: Language | None = None
@@ -65,6 +68,7 @@ class ReportPatch(Seen):
     detected_at: Moment | None = None
     mitigated_at: Moment | None = None
     follow_ups: Annotated[list[FollowUp], Field(max_length=MAX_FOLLOW_UPS)] | None = None
+    comments: bool | None = None
 
 
 class ShareCreate(Given):

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible
 from culprit.incidents.queries import visible_incidents
-from culprit.kit.clock import now
-from culprit.models import Host, Incident, Report, ReportShare, ReportVersion, ReportVisit, UserAccount
+from culprit.incidents.schemas import IncidentRead
+from culprit.kit.clock import now, to_ns
+from culprit.models import (
+    Annotation,
+    Host,
+    Incident,
+    Report,
+    ReportShare,
+    ReportVersion,
+    ReportVisit,
+    UserAccount,
+)
 
+DAY = timedelta(days=1)
+MOST_TOLD = 100
 MOST_VISITS = 1000
 MOST_NAMES = 20_000
 
@@ -35,6 +48,22 @@ def report(session: Session, actor: Actor, report_id: UUID, *, lock: bool = Fals
     if lock:
         query = query.with_for_update(of=Report).execution_options(populate_existing=True)
     return session.scalar(query)
+
+
+def told(session: Session, whole: IncidentRead) -> list[tuple[Annotation, str]]:
+    """What was told of the hosts of an incident while it went on and in the day before it, each with the account."""
+    end = whole.window.to or whole.resolved_at or now()
+    query = (
+        select(Annotation, UserAccount.name)
+        .join(UserAccount, UserAccount.id == Annotation.told_by)
+        .where(
+            or_(*(Annotation.about(one.id) for one in whole.hosts)) if whole.hosts else false(),
+            Annotation.within(to_ns(whole.window.from_ - DAY), to_ns(end) + 1),
+        )
+        .order_by(Annotation.t_ns.desc())
+        .limit(MOST_TOLD)
+    )
+    return [(row[0], row[1]) for row in session.execute(query)]
 
 
 def versions(session: Session, actor: Actor, report_id: UUID) -> list[ReportVersion]:

@@ -25,7 +25,17 @@ from culprit.reports.schemas import (
 )
 
 SAME = ("id", "incident_id", "title", "language", "preset", "version", "frozen", "created_at", "updated_at")
-WRITTEN = ("zone", "kinds", "words", "summary", "impact", "detected_at", "mitigated_at", "follow_ups")
+WRITTEN = (
+    "zone",
+    "kinds",
+    "words",
+    "summary",
+    "impact",
+    "detected_at",
+    "mitigated_at",
+    "follow_ups",
+    "comments",
+)
 
 
 def summaries(session: Session, rows: Sequence[Report]) -> list[ReportSummary]:

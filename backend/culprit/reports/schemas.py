@@ -89,6 +89,7 @@ class ReportRead(ReportSummary):
     detected_at: datetime | None
     mitigated_at: datetime | None
     follow_ups: list[FollowUp]
+    comments: bool
     versions: list[VersionSummary]
     shares: list[ShareRead]
     may: ReportMay

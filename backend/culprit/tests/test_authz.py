@@ -23,6 +23,8 @@ from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.kit.uuid7 import uuid7
 from culprit.models import (
+    Annotation,
+    AnnotationHost,
     Artifact,
     Capture,
     Credential,
@@ -32,6 +34,7 @@ from culprit.models import (
     Host,
     Hypothesis,
     Incident,
+    IncidentComment,
     IncidentHost,
     MaintenanceWindow,
     Pin,
@@ -45,6 +48,7 @@ from culprit.models import (
     RunCollector,
     Schedule,
     ScheduleHost,
+    Standby,
     StepVerdict,
 )
 from culprit.tests.support.reports import frozen
@@ -58,9 +62,14 @@ PUBLIC = {
     ("POST", "/session/link"): {"token": "x"},
     ("POST", "/triggers/{trigger_id}/alerts"): {"title": "x"},
     ("GET", "/pictures/{token}"): None,
+    ("POST", "/session/oidc"): {},
+    ("GET", "/session/oidc/callback"): None,
+    ("GET", "/session/ways"): None,
 }
 # What those answer who prove nothing.
-REFUSALS = {"auth.wrong_password", "auth.link_over", "trigger.refused", "notice.no_picture"}
+REFUSALS = {"auth.wrong_password", "auth.link_over", "trigger.refused", "notice.no_picture", "signon.off"}
+# These tell everybody the same, or lead to the login page.
+OPEN = {("GET", "/session/ways"): 200, ("GET", "/session/oidc/callback"): 303}
 FINGERPRINT = "SHA256:" + "A" * 43
 CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
 HOURLY = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
@@ -69,6 +78,16 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("DELETE", "/session"): ("viewer", None, "", False),
     ("GET", "/me"): ("viewer", None, "", False),
     ("PATCH", "/me"): ("viewer", {}, "", False),
+    ("GET", "/session/oidc/end"): ("viewer", None, "", False),
+    ("GET", "/oidc-provider"): ("admin", None, "", False),
+    ("PUT", "/oidc-provider"): (
+        "admin",
+        {"name": "n", "issuer": "https://10.0.0.1", "client_id": "c", "client_secret": "s"},
+        "",
+        False,
+    ),
+    ("DELETE", "/oidc-provider"): ("admin", None, "", False),
+    ("POST", "/oidc-provider/check"): ("admin", None, "", False),
     ("GET", "/users"): ("admin", None, "", False),
     ("POST", "/users"): ("admin", {"name": "new", "role": "viewer"}, "", False),
     ("PATCH", "/users/{user_id}"): ("admin", {}, "", False),
@@ -239,6 +258,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ),
     ("DELETE", "/incidents/{incident_id}/autopilot"): ("investigator", None, "", True),
     ("GET", "/incidents/{incident_id}/journal"): ("viewer", None, "", True),
+    ("GET", "/incidents/{incident_id}/comments"): ("viewer", None, "", True),
+    ("POST", "/incidents/{incident_id}/comments"): ("investigator", {"text": "x"}, "", True),
+    ("PATCH", "/incidents/{incident_id}/comments/{comment_id}"): ("investigator", {"text": "x"}, "", True),
+    ("POST", "/incidents/{incident_id}/comments/{comment_id}/withdraw"): ("investigator", None, "", True),
+    ("GET", "/incidents/{incident_id}/people"): ("investigator", None, "", True),
     ("GET", "/incidents/{incident_id}/events"): ("viewer", None, "?once=true", True),
     ("GET", "/incidents/{incident_id}/bundle"): ("investigator", None, "", True),
     ("GET", "/mutes"): ("viewer", None, "", False),
@@ -276,6 +300,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("PATCH", "/schedules/{schedule_id}"): ("oncall", {"version": 1, "reason": "r"}, "", True),
     ("DELETE", "/schedules/{schedule_id}"): ("oncall", None, "", True),
     ("GET", "/schedules/{schedule_id}/firings"): ("viewer", None, "", True),
+    ("GET", "/events"): ("viewer", None, "", False),
+    ("POST", "/events"): ("investigator", {"what": "feed 4f2a", "hosts": ["{host}"]}, "", True),
+    ("GET", "/events/{event_id}"): ("viewer", None, "", True),
+    ("PATCH", "/events/{event_id}"): ("oncall", {"detail": "rolled back"}, "", True),
+    ("DELETE", "/events/{event_id}"): ("oncall", None, "", True),
     ("GET", "/maintenance"): ("viewer", None, "", False),
     ("POST", "/maintenance"): (
         "oncall",
@@ -329,6 +358,11 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/kill-switches"): ("viewer", None, "", False),
     ("POST", "/kill-switches"): ("admin", {"kind": "label", "label": {"role": "nowhere"}}, "", False),
     ("POST", "/kill-switches/{switch_id}/lift"): ("admin", None, "", False),
+    ("GET", "/standbys"): ("viewer", None, "", False),
+    ("GET", "/standbys/conditions"): ("viewer", None, "", False),
+    ("POST", "/standbys"): ("oncall", {"kind": "ring", "host_id": "{host}"}, "", True),
+    ("GET", "/standbys/{standby_id}"): ("viewer", None, "", True),
+    ("POST", "/standbys/{standby_id}/end"): ("oncall", None, "", True),
     ("GET", "/triggers"): ("viewer", None, "", False),
     ("POST", "/triggers"): ("oncall", {"name": "t", "kind": "generic"}, "", False),
     ("PATCH", "/triggers/{trigger_id}"): ("oncall", {}, "", False),
@@ -410,14 +444,26 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
             reason="r",
         )
         rotation = Rotation(name=f"r {labels}", kind="calendar")
-        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation])
+        standby = Standby(
+            kind="ring",
+            host_id=host.id,
+            ring_s=60,
+            ring_bytes=1 << 20,
+            until=now(),
+            state="expired",
+            ended_at=now(),
+        )
+        event = Annotation(t_ns=1, kind="note", what="x", place={"kind": "hosts"}, told_by=owner)
+        session.add_all([diff, diagnosis, incident, mute, schedule, window, rotation, standby, event])
         session.flush()
+        session.add(AnnotationHost(annotation_id=event.id, host_id=host.id))
+        comment = IncidentComment(incident_id=incident.id, text="x", by=owner)
         hypothesis = Hypothesis(incident_id=incident.id, key="own/1", says={"en": "x", "zh": "x"})
         verdict = StepVerdict(incident_id=incident.id, step="own/1", hypothesis="own/1", verdict="supports")
         pin = Pin(incident_id=incident.id, kind="line", ref={}, view="/", said={"hosts": [str(host.id)]})
         link = IncidentHost(incident_id=incident.id, host_id=host.id)
         named = ScheduleHost(schedule_id=schedule.id, host_id=host.id)
-        session.add_all([hypothesis, verdict, pin, link, named])
+        session.add_all([hypothesis, verdict, pin, link, named, comment])
         session.flush()
         fix = Fix(incident_id=incident.id, what="x")
         report = Report(incident_id=incident.id, title="r", kinds=[], words=[], follow_ups=[])
@@ -432,8 +478,8 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         rows = {"host": host, "capture": capture, "run": run, "artifact": artifact, "profile": profile,
                 "diff": diff, "diagnosis": diagnosis, "incident": incident, "hypothesis": hypothesis,
                 "verdict": verdict, "pin": pin, "fix": fix, "mute": mute, "schedule": schedule,
-                "window": window, "rotation": rotation, "report": report, "version": version,
-                "share": share}  # fmt: skip
+                "window": window, "rotation": rotation, "event": event, "report": report, "version": version,
+                "share": share, "comment": comment, "standby": standby}  # fmt: skip
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
@@ -519,7 +565,10 @@ def test_a_scope_hides_everything_that_hangs_on_a_host(
 def test_public_routes_ask_for_no_session(client: TestClient) -> None:
     for (method, path), body in PUBLIC.items():
         url = API + path.replace("{trigger_id}", str(uuid7())).replace("{token}", "0" * 96)
-        answer = client.request(method, url, json=body)
+        answer = client.request(method, url, json=body, follow_redirects=False)
+        if (method, path) in OPEN:
+            assert answer.status_code == OPEN[method, path]
+            continue
         assert answer.status_code in {401, 404} and answer.json()["key"] in REFUSALS
 
 

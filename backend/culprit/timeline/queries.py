@@ -15,6 +15,7 @@ from culprit.auth.actor import Actor
 from culprit.auth.policy import visible
 from culprit.core.chunks import HOUR_NS
 from culprit.models import (
+    Annotation,
     Artifact,
     Capture,
     Event,
@@ -24,6 +25,7 @@ from culprit.models import (
     Series,
     SeriesChunk,
     SeriesDay,
+    UserAccount,
 )
 
 DAY_NS = 24 * HOUR_NS
@@ -124,7 +126,8 @@ def runs(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[tuple[Run, Capture]], int]:
     """The newest runs with data in the range, oldest first, and how many there are."""
-    within = (Run.host_id == host_id, Run.t0_ns < to_ns, Run.t1_ns >= from_ns)
+    begin = func.coalesce(Run.look_back_ns, Run.t0_ns)
+    within = (Run.host_id == host_id, begin < to_ns, Run.t1_ns >= from_ns)
     total = session.scalar(select(func.count()).select_from(Run).where(*within)) or 0
     query = (
         (select(Run, Capture).join(Capture, Capture.id == Run.capture_id).where(*within))
@@ -136,11 +139,17 @@ def runs(
 
 
 def span(session: Session, host_id: UUID) -> tuple[int | None, int | None]:
-    """From the first to the last moment of which a host's runs know anything."""
+    """From the first to the last moment of which a host's runs know anything, and what was told within a day of it."""
     row = session.execute(
-        select(func.min(Run.t0_ns), func.max(Run.t1_ns)).where(Run.host_id == host_id)
+        select(func.min(func.coalesce(Run.look_back_ns, Run.t0_ns)), func.max(Run.t1_ns)).where(
+            Run.host_id == host_id
+        )
     ).one()
-    return row[0], row[1]
+    if row[0] is None or row[1] is None:
+        return row[0], row[1]
+    near = (Annotation.about(host_id), Annotation.t_ns.between(row[0] - DAY_NS, row[1] + DAY_NS))
+    told = session.execute(select(func.min(Annotation.t_ns), func.max(Annotation.t_ns)).where(*near)).one()
+    return min(row[0], told[0] or row[0]), max(row[1], told[1] or row[1])
 
 
 def events(session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int) -> tuple[list[Event], int]:
@@ -158,6 +167,20 @@ def events(session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
     severity = case({"critical": 0, "warn": 1}, value=Event.severity, else_=2)
     query = select(Event).where(*within).order_by(severity, Event.t_ns).limit(limit)
     return sorted(session.scalars(query), key=lambda event: event.t_ns), total
+
+
+def annotations(
+    session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
+) -> tuple[list[tuple[Annotation, str]], int]:
+    """What was told of a host in a range, each with the name of the account that told it; and how many there are.
+
+    The newest where there are too many.
+    """
+    within = (Annotation.about(host_id), Annotation.within(from_ns, to_ns))
+    total = session.scalar(select(func.count()).select_from(Annotation).where(*within)) or 0
+    query = select(Annotation, UserAccount.name).join(UserAccount, UserAccount.id == Annotation.told_by)
+    rows = session.execute(query.where(*within).order_by(Annotation.t_ns.desc()).limit(limit))
+    return [(row[0], row[1]) for row in rows][::-1], total
 
 
 def nearest_chunk(

@@ -49,20 +49,30 @@ class LaneRead(BaseModel):
 
 
 class CaptureBlock(BaseModel):
-    """One run as a block on the timeline."""
+    """One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too."""
 
     run_id: UUID
     capture_id: UUID
     number: int
     plan: str
     state: str
+    look_back_ns: int | None
     from_ns: int
     to_ns: int
     uncertainty_ns: int
 
 
+class ToldRead(BaseModel):
+    """Who told an event that was not read from a host: the account `by`, and `who` did it by their words."""
+
+    by: str
+    who: str
+    link: str | None
+    everywhere: bool
+
+
 class EventRead(BaseModel):
-    """Something that happened. `title` is a sentence."""
+    """Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact."""
 
     id: UUID
     t_ns: int
@@ -75,6 +85,7 @@ class EventRead(BaseModel):
     artifact_id: UUID | None
     line: int | None
     run_id: UUID | None
+    told: ToldRead | None = None
 
 
 class SpanRead(BaseModel):

@@ -19,7 +19,7 @@ from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactSt
 from culprit.infra.parts import StoredPart
 from culprit.kit.clock import now_ns
 from culprit.kit.errors import Invalid, NotFound
-from culprit.models import Capture, Event, Host, Run
+from culprit.models import Annotation, Capture, Event, Host, Run
 from culprit.timeline import lanes, queries
 
 MAX_LANES = 300
@@ -56,6 +56,7 @@ def timeline(
     present = [series for series in known if series.first_ns < end and series.last_ns >= begin]
     runs, runs_total = queries.runs(session, host.id, begin, end, MAX_RUNS)
     events, events_total = queries.events(session, host.id, begin, end, MAX_EVENTS)
+    told, told_total = queries.annotations(session, host.id, begin, end, MAX_EVENTS)
     return {
         "from_ns": begin,
         "to_ns": end,
@@ -63,8 +64,11 @@ def timeline(
         "lanes_total": len(present),
         "captures": [block(run, capture) for run, capture in runs],
         "captures_total": runs_total,
-        "events": [event(one) for one in events],
-        "events_total": events_total,
+        "events": sorted(
+            [event(one) for one in events] + [annotation(one, name) for one, name in told],
+            key=lambda one: one["t_ns"],
+        ),
+        "events_total": events_total + told_total,
         "range": {"first_ns": first, "last_ns": last},
     }
 
@@ -148,6 +152,7 @@ def block(run: Run, capture: Capture) -> Json:
         "number": capture.number,
         "plan": capture.plan,
         "state": run.state,
+        "look_back_ns": run.look_back_ns,
         "from_ns": run.t0_ns,
         "to_ns": run.t1_ns,
         "uncertainty_ns": int((run.clock or {}).get("uncertainty_ns") or 0),
@@ -168,4 +173,23 @@ def event(one: Event) -> Json:
         "line",
         "run_id",
     )
-    return {**{name: getattr(one, name) for name in names}, "artifact_id": one.artifact_id}
+    same = {name: getattr(one, name) for name in names}
+    return {**same, "artifact_id": one.artifact_id, "told": None}
+
+
+def annotation(one: Annotation, told_by: str) -> Json:
+    """What somebody told, as an event is drawn: it has no bytes behind it, but a name."""
+    return {
+        "id": one.id,
+        "t_ns": one.t_ns,
+        "end_ns": one.end_ns,
+        "uncertainty_ns": 0,
+        "kind": one.kind,
+        "severity": "info",
+        "title": {"key": "annotation.title", "params": {"what": one.what}},
+        "detail": one.detail,
+        "artifact_id": None,
+        "line": None,
+        "run_id": None,
+        "told": {"by": told_by, "who": one.who, "link": one.link, "everywhere": one.everywhere},
+    }

@@ -10,12 +10,12 @@ from functools import lru_cache
 from uuid import UUID
 
 import structlog
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from culprit.infra.db import database
 from culprit.infra.forkserver import ForkServer
-from culprit.models import Run
+from culprit.models import Run, Standby
 
 SESSION = "culprit.workflows.session:run"
 LISTEN_EVERY_S = 0.5
@@ -31,6 +31,7 @@ class Crew:
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._working: set[UUID] = set()
+        self._watching: set[UUID] = set()
         self._cancelled: set[UUID] = set()
         self._ear: threading.Thread | None = None
 
@@ -54,16 +55,22 @@ class Crew:
         with self._lock:
             self._working.add(run_id)
 
-    def end(self, run_id: UUID) -> None:
-        """This run is over."""
+    def begin_watching(self, standby_id: UUID) -> None:
+        """The same for a standby, which is no work: it keeps nobody from capturing."""
         with self._lock:
-            self._working.discard(run_id)
-            self._cancelled.discard(run_id)
+            self._watching.add(standby_id)
 
-    def cancelled(self, run_id: UUID) -> bool:
-        """Whether somebody has called this run off."""
+    def end(self, one: UUID) -> None:
+        """This run or standby is over."""
         with self._lock:
-            return run_id in self._cancelled
+            self._working.discard(one)
+            self._watching.discard(one)
+            self._cancelled.discard(one)
+
+    def cancelled(self, one: UUID) -> bool:
+        """Whether somebody has called this run or standby off."""
+        with self._lock:
+            return one in self._cancelled
 
     @property
     def busy(self) -> int:
@@ -74,19 +81,26 @@ class Crew:
     def _listen(self) -> None:
         while not self.stopping.wait(LISTEN_EVERY_S):
             with self._lock:
-                working = list(self._working)
-            if not working:
+                working, watching = list(self._working), list(self._watching)
+            queries: list[Select[UUID]] = []
+            if working:
+                queries.append(
+                    select(Run.id).where(Run.id.in_(working), Run.cancel_requested_at.is_not(None))
+                )
+            if watching:
+                ended = Standby.cancel_requested_at.is_not(None)
+                queries.append(select(Standby.id).where(Standby.id.in_(watching), ended))
+            if not queries:
                 continue
-            query = select(Run.id).where(Run.id.in_(working), Run.cancel_requested_at.is_not(None))
             try:
                 with database().sessions() as session:
-                    called_off = set(session.scalars(query))
+                    called_off = {one for query in queries for one in session.scalars(query)}
             except SQLAlchemyError as error:
                 log.warning("database_away", error=type(error).__name__)
                 time.sleep(1)
                 continue
             with self._lock:
-                self._cancelled |= called_off & self._working
+                self._cancelled |= called_off & (self._working | self._watching)
 
 
 @lru_cache(maxsize=1)

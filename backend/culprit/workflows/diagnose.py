@@ -142,7 +142,10 @@ def _start(  # noqa: PLR0917
         options=options,
         reason=f"diagnosis #{diagnosis.number}, stage {number}",
     )
-    capture = captures.create(session, actor, store, wanted, source=diagnosis.source)
+    # What was kept before the alert came home with the first stage.
+    capture = captures.create(
+        session, actor, store, wanted, source=diagnosis.source, look_back=not diagnosis.stages
+    )
     capture.diagnosis_id = diagnosis.id
     capture.collectors = [
         {**one, "seconds": min(seconds[one["id"]], COLLECTORS[one["id"]].seconds_max)}

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from collectors import bundle
+from collectors import bundle, look_back
 from collectors.plans import PlannedCollector, tier_of
 from collectors.registry import COLLECTORS
 from collectors.scope import Scope
@@ -96,6 +96,8 @@ def capture_order(session: Session, run_id: UUID) -> Order:
             bundle.Job.of(COLLECTORS[one["id"]], int(one["seconds"]), one.get("options"))
             for one in capture.collectors
         )
+        if any(one.collector == look_back.ID for one in run.collectors):
+            jobs = (*jobs, look_back.JOB)
     except ValueError as error:
         raise Refused({"key": "capture.no_longer_valid", "params": {"what": str(error)[:200]}}) from error
     try:
@@ -117,7 +119,7 @@ def capture_order(session: Session, run_id: UUID) -> Order:
         host_deadline_s=float(bundle.deadline_for(jobs)),
         jobs=jobs,
         scope=scope,
-        max_bytes=sum(COLLECTORS[one.id].max_bytes for one in items),
+        max_bytes=sum(job.max_bytes for job in jobs),
     )
 
 

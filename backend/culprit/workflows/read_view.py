@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from collectors import look_back
 from collectors.columns import DamagedFile
 from collectors.contract import Sentence
 from culprit.core import chunks
@@ -136,9 +137,11 @@ def _outcome(row: RunCollector) -> Outcome:
 
 
 def _lanes(session: Session, cites: _Cites, only: Reads | None) -> list[Lane]:
+    # Rules judge what the capture saw; what was kept before it is for people to look at.
+    read = [one.id for one in cites.collectors.values() if one.collector != look_back.ID]
     query = (
         select(SeriesChunk)
-        .where(SeriesChunk.run_collector_id.in_(cites.collectors), SeriesChunk.level == 0)
+        .where(SeriesChunk.run_collector_id.in_(read), SeriesChunk.level == 0)
         .order_by(SeriesChunk.metric, SeriesChunk.t0_ns)
         .limit(MAX_CHUNKS)
     )

@@ -5,8 +5,8 @@ what happens, message by message, writes the payloads of frames into the spool d
 any time. It imports little, because every child carries it.
 
 From the worker: the job; {"start": …} once we are logged in; {"ok": 1} as long as it holds the lease;
-{"cancel": 1}. To the worker: {"stage"}, {"ready"}, {"heard"}, {"progress"}, {"frame"}, and at last {"ended"}
-or {"error"}.
+{"cancel": 1}. To the worker: {"stage"}, {"ready"}, {"heard"}, {"progress"}, {"said"}, {"frame"}, and at last
+{"ended"} or {"error"}.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ CANCEL_GRACE_S = 3.0
 MAX_LINE = 4096
 COMPLETE = (0, 3, 69, 73, 75)
 MAX_NOISE = 2000
+#: How the words begin of what waits on a host; whoever asked for it reads them.
+WATCHER = (b"watch ", b"fire ")
 STDERR_BYTES = 4 << 20
 
 
@@ -166,6 +168,8 @@ class Conversation:
                 self._round_trips.append((time.monotonic() - sent) * 1000)
         elif isinstance(said, frames.Progress):
             self._line.send({"progress": [said.collector, said.state, said.elapsed_ms]})
+        elif line.startswith(WATCHER):
+            self._line.send({"said": line.decode("utf-8", "replace")})
         else:
             self._noise = (self._noise + line + b"\n")[-MAX_NOISE:]
 

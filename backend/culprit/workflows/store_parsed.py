@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from collectors import look_back
 from collectors.clock import ClockMap
 from culprit.captures.leases import settle_capture
 from culprit.core.outcomes import run_state
@@ -62,8 +63,11 @@ def store(
         return None
     run.clock = clock
     good = [reading for reading in readings if reading.failure is None]
-    fetched = _fetched(session, run.id)
-    replace_series(session, run, [lane for reading in good for lane in _lanes(reading, fetched)])
+    beyond = _beyond(session, run.id)
+    lanes = [lane for reading in good for lane in _lanes(reading, beyond.values())]
+    replace_series(session, run, lanes)
+    kept = [lane for lane in lanes if lane.run_collector_id == beyond.get(look_back.ID)]
+    run.look_back_ns = min((chunk["t0_ns"] for lane in kept for chunk in lane.chunks), default=None)
     _events(session, run, good)
     _tables(session, run, good)
     _profiles(session, run, good)
@@ -86,8 +90,8 @@ def add(session: Session, run_id: UUID, reading: Reading) -> None:
     """Write what one collector yielded beside what is there of a run that has ended."""
     run = session.scalars(select(Run).where(Run.id == run_id).with_for_update(of=Run, key_share=True)).one()
     if reading.failure is None:
-        fetched = _fetched(session, run.id)
-        replace_series(session, run, _lanes(reading, fetched), only=reading.run_collector_id)
+        lanes = _lanes(reading, _beyond(session, run.id).values())
+        replace_series(session, run, lanes, only=reading.run_collector_id)
     _outcomes(session, run, [reading])
 
 
@@ -107,14 +111,15 @@ def plan_fetch(session: Session, run: Run) -> None:
         announce(session, "culprit.fetch_service", run.id)
 
 
-def _fetched(session: Session, run_id: UUID) -> UUID | None:
-    query = select(RunCollector.id).where(
-        RunCollector.run_id == run_id, RunCollector.collector == PROM_IMPORT
+def _beyond(session: Session, run_id: UUID) -> dict[str, UUID]:
+    """The collectors of a run by name whose readings reach beyond what the capture itself measured."""
+    query = select(RunCollector.collector, RunCollector.id).where(
+        RunCollector.run_id == run_id, RunCollector.collector.in_((PROM_IMPORT, look_back.ID))
     )
-    return session.scalar(query)
+    return {row.collector: row.id for row in session.execute(query)}
 
 
-def _lanes(reading: Reading, fetched: UUID | None) -> list[Lane]:
+def _lanes(reading: Reading, beyond: Collection[UUID]) -> list[Lane]:
     return [
         Lane(
             run_collector_id=reading.run_collector_id,
@@ -125,7 +130,7 @@ def _lanes(reading: Reading, fetched: UUID | None) -> list[Lane]:
             axis=one["axis"],
             axis_values=one["axis_values"],
             chunks=[_chunk(chunk, reading.blob) for chunk in one["chunks"]],
-            in_capture=reading.run_collector_id != fetched,
+            in_capture=reading.run_collector_id not in beyond,
         )
         for one in reading.parsed["series"]
     ]

@@ -32,6 +32,7 @@ class Wishes:
 
     `start` makes the order for the command once it is known how slow the host is; `keep` is told how things
     stand every few seconds and says whether to go on; `called_off` and `given_up` are looked at all the time.
+    `told` hears each line of something that waits on a host, at once.
     """
 
     max_silence_s: float
@@ -41,6 +42,7 @@ class Wishes:
     keep: Callable[[Homecoming, Json], bool]
     called_off: Callable[[], bool]
     given_up: Callable[[], bool]
+    told: Callable[[str], None] | None = None
 
 
 class Lost(Exception):
@@ -160,6 +162,10 @@ def _hear(watch: _Watch, message: Message) -> bool:
         }
         watch.changed = watch.changed or before.get("state") != state
         _heard(watch)
+    elif "said" in message:
+        _heard(watch)
+        if watch.wishes.told is not None:
+            watch.wishes.told(message["said"])
     elif "ended" in message:
         home.status = message["ended"]
         home.timings |= message["timings"]

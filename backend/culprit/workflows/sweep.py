@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Select, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from collectors.plans import tier_of
@@ -40,6 +40,7 @@ from culprit.models import (
     Rotation,
     Run,
     RunCollector,
+    Standby,
     StorageLook,
     TriggerDelivery,
     Verification,
@@ -69,6 +70,7 @@ def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
         expire_leases(session, publisher)
     with unit_of_work(db.sessions) as session:
         expire_waiting(session, publisher)
+        expire_standbys(session)
         fail_stuck_checks(session)
         forget_old(session)
         measure_again(session)
@@ -146,6 +148,35 @@ def expire_waiting(session: Session, publisher: Publisher) -> int:
         settle_capture(session, run.capture_id)
         _tell_later(session, publisher, run)
     return len(waited)
+
+
+def expire_standbys(session: Session) -> None:
+    """What waits on hosts and lost its worker: to be begun again, or over. Also what nobody began in its time."""
+    lost = (Standby.state == "watching", Standby.lease_until < _now())
+    over = or_(Standby.cancel_requested_at.is_not(None), Standby.until < _now())
+    ended: Json = {"lease_until": None, "waiting": None, "fence": Standby.fence + 1, "ended_at": _now()}
+    changes: list[tuple[tuple[ColumnElement[bool], ...], Json]] = [
+        ((*lost, Standby.cancel_requested_at.is_not(None)), {"state": "cancelled", **ended}),
+        ((*lost, Standby.until < _now()), {"state": "expired", **ended}),
+        (
+            (*lost, ~over),
+            {
+                "state": "waiting",
+                "lease_until": None,
+                "started_at": None,
+                "cost": None,
+                "readings": None,
+                "fence": Standby.fence + 1,
+                "interrupted": Standby.interrupted + 1,
+                "waiting": {"key": "standby.worker_lost", "params": {}},
+            },
+        ),
+        ((Standby.state == "waiting", Standby.until < _now()), {"state": "expired", **ended}),
+    ]
+    for which, values in changes:
+        session.execute(
+            update(Standby).where(*which).values(**values).execution_options(synchronize_session=False)
+        )
 
 
 def fail_stuck_checks(session: Session) -> None:

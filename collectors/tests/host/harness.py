@@ -159,9 +159,10 @@ class Live:
         sudo: bundle.Sudo = "none",
         first_line: str = "",
         scope: Scope = bundle.WHOLE_HOST,
+        program: bytes | None = None,
     ) -> None:
         self.limits = limits
-        self.command = bundle.command(bundle.build(jobs, limits, scope), sudo, shell)
+        self.command = bundle.command(program or bundle.build(jobs, limits, scope), sudo, shell)
         self.beating = limits.silence_s > 0
         self.reader = frames.FrameReader()
         self.frames: list[frames.Frame] = []

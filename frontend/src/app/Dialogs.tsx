@@ -14,8 +14,14 @@ const Diagnose = lazy(() =>
   import("../features/diagnoses/DiagnoseDialog").then((m) => ({ default: m.DiagnoseDialog })),
 );
 
+const Arm = lazy(() => import("../features/standbys/ArmDialog").then((m) => ({ default: m.ArmDialog })));
+
 const NewIncident = lazy(() =>
   import("../features/incidents/NewIncidentDialog").then((m) => ({ default: m.NewIncidentDialog })),
+);
+
+const Annotate = lazy(() =>
+  import("../features/events/AnnotateDialog").then((m) => ({ default: m.AnnotateDialog })),
 );
 
 /** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
@@ -36,7 +42,9 @@ export function Dialogs() {
     <Suspense>
       {search.dialog === "capture" && <NewCapture onClose={close} />}
       {search.dialog === "diagnose" && <Diagnose onClose={close} />}
+      {search.dialog === "arm" && <Arm onClose={close} />}
       {search.dialog === "incident" && <NewIncident onClose={close} />}
+      {search.dialog === "annotate" && <Annotate onClose={close} />}
       {search.dialog === "import" && <Import onClose={close} />}
     </Suspense>
   );

@@ -12,8 +12,10 @@ import {
   Camera,
   Clock,
   FileInput,
+  Flag,
   Flame,
   Grid3x3,
+  Hourglass,
   Languages,
   PhoneCall,
   Plus,
@@ -188,12 +190,16 @@ function useCommands(): Command[] {
     add("capture", t("nav.newCapture"), <Camera size={SIZE} />, () => openDialog("capture"));
   if (may("capture.light"))
     add("diagnose", t("diagnose.title"), <Stethoscope size={SIZE} />, () => openDialog("diagnose"));
+  if (may("armed.manage")) add("arm", t("standbys.new"), <Hourglass size={SIZE} />, () => openDialog("arm"));
   if (may("host.enrol"))
     add("add", t("nav.addHost"), <Plus size={SIZE} />, () => void navigate({ to: "/hosts/new" }));
   if (may("capture.import"))
     add("import", t("import.title"), <FileInput size={SIZE} />, () => openDialog("import"));
   if (may("incident.edit"))
     add("incident", t("incidents.new.title"), <Siren size={SIZE} />, () => openDialog("incident"));
+  if (may("event.tell"))
+    add("annotate", t("events.tell"), <Flag size={SIZE} />, () => openDialog("annotate"));
+  add("events", t("events.title"), <Flag size={SIZE} />, () => void navigate({ to: "/events" }));
   add("incidents", t("nav.incidents"), <Siren size={SIZE} />, () => void navigate({ to: "/incidents" }));
   add("hosts", t("nav.hosts"), <Server size={SIZE} />, () => void navigate({ to: "/hosts" }));
   add("fleet", t("nav.fleet"), <Grid3x3 size={SIZE} />, () => void navigate({ to: "/fleet" }));
@@ -206,6 +212,12 @@ function useCommands(): Command[] {
   add("playbooks", t("nav.playbooks"), <BookOpen size={SIZE} />, () => void navigate({ to: "/playbooks" }));
   add("rules", t("nav.rules"), <Ruler size={SIZE} />, () => void navigate({ to: "/rules" }));
   add("services", t("nav.services"), <Boxes size={SIZE} />, () => void navigate({ to: "/services" }));
+  add(
+    "standbys",
+    t("standbys.title"),
+    <Hourglass size={SIZE} />,
+    () => void navigate({ to: "/triggers", search: { part: "armed" } as never }),
+  );
   add("triggers", t("nav.triggers"), <BellRing size={SIZE} />, () => void navigate({ to: "/triggers" }));
   add("captures", t("nav.captures"), <Camera size={SIZE} />, () => void navigate({ to: "/captures" }));
   add(

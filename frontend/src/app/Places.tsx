@@ -9,6 +9,7 @@ import {
   Camera,
   ChevronDown,
   Ellipsis,
+  Flag,
   Flame,
   Grid3x3,
   Library,
@@ -51,6 +52,7 @@ const NAV: readonly (Place | Group)[] = [
       { to: "/oncall", key: "oncall.title", icon: PhoneCall },
       { to: "/schedules", key: "nav.schedules", icon: CalendarClock },
       { to: "/triggers", key: "nav.triggers", icon: BellRing },
+      { to: "/events", key: "events.title", icon: Flag },
     ],
   },
   {

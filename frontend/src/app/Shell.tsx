@@ -14,7 +14,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
 import { BlockSkeleton, ErrorState } from "../components/States";
 import { KillSwitchBand } from "../features/killswitch/KillSwitchBand";
-import { ApiError, remove } from "../lib/api";
+import { ApiError, get, remove } from "../lib/api";
 import { setLocale, useLocale } from "../lib/i18n";
 import { setPrefs, usePrefs } from "../lib/prefs";
 import { useMay, useMe } from "../lib/queries";
@@ -31,6 +31,13 @@ const KillSwitchDialog = lazy(() =>
 );
 
 const PALETTE_KEY = /Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K";
+
+/** Ends the session here, and at the identity provider where the person came from one. */
+async function signOut() {
+  const elsewhere = await get<{ url: string | null }>("/session/oidc/end").catch(() => null);
+  await remove("/session").catch(() => undefined);
+  location.assign(elsewhere?.url ?? "/login");
+}
 
 /** What stands around every screen: places, palette, zone, theme, account. */
 export function Shell() {
@@ -211,15 +218,7 @@ function Account() {
           {t("nav.apiDocs")}
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item
-          onClick={() =>
-            void remove("/session").finally(() => {
-              location.assign("/login");
-            })
-          }
-        >
-          {t("nav.signOut")}
-        </Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>{t("nav.signOut")}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -98,6 +98,7 @@ const compare = screen("/compare", () => import("../features/profile/ComparePage
 const diff = screen("/diffs/$diffId", () => import("../features/profile/DiffPage"), "DiffPage");
 const services = screen("/services", () => import("../features/services/ServicesPage"), "ServicesPage");
 const schedules = screen("/schedules", () => import("../features/schedules/SchedulesPage"), "SchedulesPage");
+const events = screen("/events", () => import("../features/events/EventsPage"), "EventsPage");
 const oncall = screen("/oncall", () => import("../features/oncall/OnCallPage"), "OnCallPage");
 const triggers = screen("/triggers", () => import("../features/triggers/TriggersPage"), "TriggersPage");
 const settings = screen("/settings", () => import("../features/settings/SettingsPage"), "SettingsPage");
@@ -138,6 +139,7 @@ const routeTree = root.addChildren([
     diff,
     services,
     schedules,
+    events,
     oncall,
     triggers,
     settings,

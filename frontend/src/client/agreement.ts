@@ -2,9 +2,12 @@
  * Our names for the server's answers must exist in what the server says it answers. Where a field is renamed
  * or dropped there, the types fail here, before a screen shows a hole.
  */
+import type * as Events from "./events";
 import type * as Incidents from "./incidents";
 import type * as Schedules from "./schedules";
 import type { components } from "./schema";
+import type * as SignOn from "./signon";
+import type * as Standbys from "./standbys";
 import type * as Triggers from "./triggers";
 import type * as Ours from "./types";
 
@@ -16,9 +19,15 @@ type Missing<T, S> = Exclude<Required<T>, keyof S>;
 type None<T extends never> = T;
 
 export type Agreed = [
+  None<Missing<Incidents.Comment, Theirs["CommentRead"]>>,
+  None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,
+  None<Missing<SignOn.Provider, Theirs["ProviderRead"]>>,
+  None<Missing<SignOn.ProviderState, Theirs["ProviderState"]>>,
+  None<Missing<SignOn.ProviderChecked, Theirs["ProviderChecked"]>>,
+  None<Missing<SignOn.SignInWays, Theirs["SignInWays"]>>,
   None<Missing<Ours.AuditEntry, Theirs["AuditRead"]>>,
   None<Missing<Ours.Credential, Theirs["CredentialRead"]>>,
   None<Missing<Ours.NetworkRule, Theirs["NetworkRuleRead"]>>,
@@ -159,6 +168,8 @@ export type Agreed = [
   None<Missing<Schedules.Rotation, Theirs["RotationRead"]>>,
   None<Missing<Schedules.Oncall, Theirs["OncallRead"]>>,
   None<Missing<Schedules.Turn, Theirs["TurnRead"]>>,
+  None<Missing<Standbys.Standby, Theirs["StandbyRead"]>>,
+  None<Missing<Standbys.ConditionKind, Theirs["ConditionKind"]>>,
   None<Missing<Triggers.Trigger, Theirs["TriggerRead"]>>,
   None<Missing<Triggers.TriggerTested, Theirs["TriggerTested"]>>,
   None<Missing<Triggers.Alert, Theirs["AlertRead"]>>,

@@ -270,6 +270,7 @@ export interface Autopilot {
 /** What this person may do here. */
 export interface MayHere {
   edit: boolean;
+  comment: boolean;
   resolve: boolean;
   capture: boolean;
   tiers: string[];
@@ -378,3 +379,22 @@ export interface CauseOutcome {
 }
 
 export type { SettledVerdict };
+
+export type CommentAbout = "incident" | "step" | "hypothesis" | "pin";
+
+/** What somebody wrote, as plain text; a withdrawn one has none any more. */
+export interface Comment {
+  id: string;
+  about: CommentAbout;
+  ref: string;
+  text: string;
+  by: Named | null;
+  at: string;
+  edited_at: string | null;
+  earlier: { text: string; until: string }[];
+  withdrawn_at: string | null;
+  withdrawn_by: Named | null;
+  mentions: { id: string; name: string; told: boolean }[];
+  mine: boolean;
+  may_withdraw: boolean;
+}

@@ -79,6 +79,8 @@ export interface Report extends ReportSummary {
   detected_at: string | null;
   mitigated_at: string | null;
   follow_ups: FollowUp[];
+  /** Whether it tells what people wrote beside the incident. */
+  comments: boolean;
   versions: ReportVersion[];
   shares: ReportShare[];
   may: { edit: boolean; approve: boolean; share: boolean; names: boolean; alone: boolean };

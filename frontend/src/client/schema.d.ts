@@ -564,6 +564,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was told: deploys, changes, notes
+         * @description The newest telling first.
+         */
+        get: operations["events_list_events"];
+        put?: never;
+        /**
+         * Tell an event
+         * @description Puts it on the timelines of its hosts. With an `external_id` that was told before: corrects that one (200).
+         */
+        post: operations["events_tell_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One event that was told
+         * @description Also where it was withdrawn.
+         */
+        get: operations["events_get_event"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an event
+         * @description It leaves every timeline; the list shows it on demand.
+         */
+        delete: operations["events_withdraw_event"];
+        options?: never;
+        head?: never;
+        /**
+         * Correct an event
+         * @description Who told it may, and who manages what others told.
+         */
+        patch: operations["events_correct_event"];
+        trace?: never;
+    };
     "/api/v1/fleet/findings": {
         parameters: {
             query?: never;
@@ -988,6 +1040,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Comments
+         * @description The newest first. Whoever may read the incident may read them.
+         */
+        get: operations["incidents_list_comments"];
+        put?: never;
+        /**
+         * Add Comment
+         * @description Plain text; `@name` tells that person through a channel of theirs. It takes no version: nobody is overwritten.
+         */
+        post: operations["incidents_add_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mend Comment
+         * @description Only one's own; what it said before stays to be seen.
+         */
+        patch: operations["incidents_mend_comment"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments/{comment_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Comment
+         * @description One's own, or anybody's for who may resolve incidents. Its words are gone, that it was there is not.
+         */
+        post: operations["incidents_withdraw_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/events": {
         parameters: {
             query?: never;
@@ -1164,6 +1280,26 @@ export interface paths {
          * @description Something to remember.
          */
         post: operations["incidents_add_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People
+         * @description Who can be named in a comment: accounts for which this incident exists, 500 at most.
+         */
+        get: operations["incidents_list_people"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1668,6 +1804,54 @@ export interface paths {
         get: operations["notices_get_picture"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The identity provider
+         * @description Its settings without the secret.
+         */
+        get: operations["accounts_get_provider"];
+        /**
+         * Set up the identity provider
+         * @description Its address must be on the allow-list, and an admin with a password must be left.
+         */
+        put: operations["accounts_put_provider"];
+        post?: never;
+        /**
+         * Forget the identity provider
+         * @description Whoever came from it is logged out.
+         */
+        delete: operations["accounts_remove_provider"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oidc-provider/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the identity provider
+         * @description Reads what it says about itself; nobody is signed in.
+         */
+        post: operations["accounts_check_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2742,6 +2926,170 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Leave for the identity provider
+         * @description Answers with the address to go to, and with a cookie that binds the way back to this browser.
+         */
+        post: operations["session_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Come back from the identity provider
+         * @description To where the person wanted to go, with a session; or to the login page, which says why not.
+         */
+        get: operations["session_come_back"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where the session at the provider ends
+         * @description For people who came from the provider: where the browser goes after logging out here. Else null.
+         */
+        get: operations["session_end_elsewhere"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people may sign in
+         * @description For the login page: the name of the identity provider, where there is one.
+         */
+        get: operations["session_sign_in_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Standbys
+         * @description What waits on hosts, the newest first; with `over` also what does not any more.
+         */
+        get: operations["standbys_list_standbys"];
+        put?: never;
+        /**
+         * Create Standby
+         * @description Keep the last minutes on a host, or capture it as soon as something begins. One of each kind a host.
+         */
+        post: operations["standbys_create_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/conditions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Conditions
+         * @description What an armed capture may wait for.
+         */
+        get: operations["standbys_list_conditions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Standby
+         * @description One, with its last readings and what it takes of the host.
+         */
+        get: operations["standbys_get_standby"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/standbys/{standby_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Standby
+         * @description Ends it before its time; nothing stays on the host. What it has captured stays.
+         */
+        post: operations["standbys_end_standby"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/storage": {
         parameters: {
             query?: never;
@@ -3305,6 +3653,66 @@ export interface components {
             verdict: "supports" | "refutes" | "inconclusive" | "not_collected";
         };
         /**
+         * ArmedCreate
+         * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         */
+        ArmedCreate: {
+            /** Collectors */
+            collectors?: string[] | null;
+            /** Conditions */
+            conditions: components["schemas"]["ConditionGiven"][];
+            /**
+             * Cooldown S
+             * @default 600
+             */
+            cooldown_s: number;
+            /**
+             * Fires Max
+             * @default 1
+             */
+            fires_max: number;
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 4
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "armed";
+            /** Options */
+            options?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * @default {
+             *       "kind": "host",
+             *       "value": ""
+             *     }
+             */
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
          * ArtifactRead
          * @description One stored part; `sha256` is of the bytes as they are stored, in `encoding`.
          */
@@ -3839,7 +4247,7 @@ export interface components {
         };
         /**
          * CaptureBlock
-         * @description One run as a block on the timeline.
+         * @description One run as a block on the timeline. From `look_back_ns` on a ring on the host had kept what came home, too.
          */
         CaptureBlock: {
             /**
@@ -3849,6 +4257,8 @@ export interface components {
             capture_id: string;
             /** From Ns */
             from_ns: number;
+            /** Look Back Ns */
+            look_back_ns: number | null;
             /** Number */
             number: number;
             /** Plan */
@@ -4085,6 +4495,7 @@ export interface components {
          * ChannelCreate
          * @description A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
          *
+         *     `user_id`: it reaches this person when a comment names them.
          *     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
          */
         ChannelCreate: {
@@ -4116,6 +4527,8 @@ export interface components {
             secret?: string | null;
             /** Url */
             url?: string | null;
+            /** User Id */
+            user_id?: string | null;
         };
         /**
          * ChannelRead
@@ -4162,6 +4575,8 @@ export interface components {
             shown: {
                 [key: string]: unknown;
             };
+            /** User Id */
+            user_id: string | null;
         };
         /**
          * ChannelUpdate
@@ -4429,6 +4844,72 @@ export interface components {
             } | null;
         };
         /**
+         * CommentAdd
+         * @description Plain text. `about` and `ref`: the incident, a step or a hypothesis by its key, or a pin by its id.
+         */
+        CommentAdd: {
+            /**
+             * About
+             * @default incident
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentPatch
+         * @description What it says now.
+         */
+        CommentPatch: {
+            /** Text */
+            text: string;
+        };
+        /**
+         * CommentRead
+         * @description A comment, as plain text. A withdrawn one has no text any more.
+         */
+        CommentRead: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "incident" | "step" | "hypothesis" | "pin";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            by: components["schemas"]["PersonRef"] | null;
+            /** Earlier */
+            earlier: components["schemas"]["EarlierRead"][];
+            /** Edited At */
+            edited_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** May Withdraw */
+            may_withdraw: boolean;
+            /** Mentions */
+            mentions: components["schemas"]["MentionRead"][];
+            /** Mine */
+            mine: boolean;
+            /** Ref */
+            ref: string;
+            /** Text */
+            text: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+            withdrawn_by: components["schemas"]["PersonRef"] | null;
+        };
+        /**
          * ComparisonPin
          * @description A comparison.
          */
@@ -4466,6 +4947,93 @@ export interface components {
              * @enum {string}
              */
             what: "runs" | "profiles";
+        };
+        /**
+         * ConditionGiven
+         * @description Holds where `hits` of the last `of` readings, one a second, are over or under the limit.
+         *
+         *     Something that starts (`…_start`) takes a key alone.
+         */
+        ConditionGiven: {
+            /**
+             * Hits
+             * @default 1
+             */
+            hits: number;
+            /**
+             * Key
+             * @default
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /**
+             * Limit
+             * @default 1
+             */
+            limit: number;
+            /**
+             * Of
+             * @default 1
+             */
+            of: number;
+            /**
+             * Op
+             * @default over
+             * @enum {string}
+             */
+            op: "over" | "under";
+        };
+        /**
+         * ConditionKind
+         * @description A kind of condition that may be waited for. `key` is an expression that the whole key must match.
+         */
+        ConditionKind: {
+            /** Example */
+            example: string;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unit_start" | "container_start" | "process_start" | "group_start" | "stall_pct" | "load1" | "running" | "blocked" | "busy_pct" | "steal_pct" | "available_pct" | "group_memory_pct" | "vm_per_s" | "tcp_per_s" | "softnet_drops_per_s";
+            /** Starts */
+            starts: boolean;
+            /** Title */
+            title: {
+                [key: string]: string;
+            };
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ConditionRead
+         * @description A condition with its unit.
+         */
+        ConditionRead: {
+            /** Hits */
+            hits: number;
+            /** Key */
+            key: string;
+            /** Kind */
+            kind: string;
+            /** Limit */
+            limit: number;
+            /** Of */
+            of: number;
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "over" | "under";
+            /** Starts */
+            starts: boolean;
+            /** Unit */
+            unit: string;
         };
         /**
          * ContextCited
@@ -4540,7 +5108,8 @@ export interface components {
          * @description One thing that is known of where a run was.
          *
          *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
-         *     the host was last looked at, not by the run. `at_s` is the host's own clock.
+         *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
+         *     account in `told_by`, and perhaps a `link`.
          */
         ContextItem: {
             /** At S */
@@ -4550,10 +5119,20 @@ export interface components {
             detail: string;
             /** Id */
             id: string;
+            /**
+             * Link
+             * @default
+             */
+            link: string;
             /** Looked At */
             looked_at: boolean;
             /** Name */
             name: string;
+            /**
+             * Told By
+             * @default
+             */
+            told_by: string;
             /** Unit */
             unit: string;
             /** Unusual */
@@ -5042,6 +5621,19 @@ export interface components {
             z: number | null;
         };
         /**
+         * EarlierRead
+         * @description What a comment said before.
+         */
+        EarlierRead: {
+            /** Text */
+            text: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
          * Edge
          * @description `source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock).
          */
@@ -5054,6 +5646,107 @@ export interface components {
             /** Via */
             via: components["schemas"]["Text"] | string;
             waited: components["schemas"]["Figure"];
+        };
+        /**
+         * EventCorrect
+         * @description What is not mentioned stays; `until` and `link` that are null are taken away.
+         */
+        EventCorrect: {
+            /** At */
+            at?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** Hosts */
+            hosts?: string[];
+            /** Kind */
+            kind?: string | null;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what?: string | null;
+            /** Who */
+            who?: string | null;
+        };
+        /**
+         * EventTell
+         * @description Something that happened. `what` in a line, `who` did it, `detail` and `link` for who wants to know more.
+         *
+         *     `at` is now where nothing is said. The same `external_id` again from the same account corrects what was told first:
+         *     only fields that are sent change.
+         */
+        EventTell: {
+            /** At */
+            at?: string | null;
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Everywhere
+             * @default false
+             */
+            everywhere: boolean;
+            /** External Id */
+            external_id?: string | null;
+            /** Hosts */
+            hosts?: string[];
+            /**
+             * Kind
+             * @default note
+             */
+            kind: string;
+            /** Labels */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Link */
+            link?: string | null;
+            /** Service */
+            service?: string | null;
+            /** Until */
+            until?: string | null;
+            /** What */
+            what: string;
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+        };
+        /**
+         * EventWhere
+         * @description How the hosts were named, and the visible ones of them; `hosts_total` counts those that are left out too.
+         */
+        EventWhere: {
+            /** Hosts */
+            hosts: components["schemas"]["HostRef"][];
+            /** Hosts Total */
+            hosts_total: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "everywhere" | "hosts" | "labels" | "service";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** Service */
+            service: string | null;
         };
         /**
          * EvidenceRead
@@ -5265,7 +5958,7 @@ export interface components {
              * Format: date-time
              */
             at: string;
-            capture: components["schemas"]["StartedCapture"] | null;
+            capture: components["schemas"]["culprit__schedules__schemas__StartedCapture"] | null;
             /** Count */
             count: number;
             /**
@@ -5737,6 +6430,19 @@ export interface components {
             kind: "graph";
             /** Nodes */
             nodes: components["schemas"]["Node"][];
+        };
+        /**
+         * GroupRole
+         * @description Who is in this group has this role.
+         */
+        GroupRole: {
+            /** Group */
+            group: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "investigator" | "oncall" | "admin";
         };
         /**
          * HeatRead
@@ -6997,6 +7703,8 @@ export interface components {
             bundle: boolean;
             /** Capture */
             capture: boolean;
+            /** Comment */
+            comment: boolean;
             /** Edit */
             edit: boolean;
             /** Mute */
@@ -7038,6 +7746,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
             /** This Host */
             this_host: string | null;
             /** Version */
@@ -7088,6 +7798,21 @@ export interface components {
             removed: {
                 [key: string]: number;
             };
+        };
+        /**
+         * MentionRead
+         * @description Somebody who is named in a comment; `told`: a message is on its way through a channel of theirs.
+         */
+        MentionRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Told */
+            told: boolean;
         };
         /**
          * MetricRead
@@ -7336,7 +8061,7 @@ export interface components {
              * About
              * @enum {string}
              */
-            about: "firing" | "test";
+            about: "firing" | "mention" | "test";
             /** Channel */
             channel: string;
             /**
@@ -7687,6 +8412,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CommentRead] */
+        Page_CommentRead_: {
+            /** Items */
+            items: components["schemas"]["CommentRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CredentialRead] */
         Page_CredentialRead_: {
             /** Items */
@@ -7764,10 +8496,24 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[StandbyRead] */
+        Page_StandbyRead_: {
+            /** Items */
+            items: components["schemas"]["StandbyRead"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[TokenRead] */
         Page_TokenRead_: {
             /** Items */
             items: components["schemas"]["TokenRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ToldEventRead] */
+        Page_ToldEventRead_: {
+            /** Items */
+            items: components["schemas"]["ToldEventRead"][];
             /** Next */
             next?: string | null;
         };
@@ -8619,6 +9365,134 @@ export interface components {
             };
         };
         /**
+         * ProviderChecked
+         * @description What the provider says about itself now, or the sentence that tells why nothing usable came back.
+         */
+        ProviderChecked: {
+            /** Algorithms */
+            algorithms: string[];
+            /** Detail */
+            detail: string;
+            /** End Session */
+            end_session: boolean;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Keys */
+            keys: number;
+            /** Ok */
+            ok: boolean;
+        };
+        /**
+         * ProviderIn
+         * @description The identity provider. `client_secret`: null keeps the one there is; `public` says that there is none.
+         *
+         *     `otherwise` is the role of people without a fitting group; null refuses them. `version` is that of the settings
+         *     which were read before, 0 where there were none.
+         */
+        ProviderIn: {
+            /** Client Id */
+            client_id: string;
+            /** Client Secret */
+            client_secret?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Groups Claim
+             * @default groups
+             */
+            groups_claim: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /**
+             * Name Claim
+             * @default preferred_username
+             */
+            name_claim: string;
+            /** Otherwise */
+            otherwise?: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /**
+             * Public
+             * @default false
+             */
+            public: boolean;
+            /** Roles */
+            roles?: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes?: string[];
+            /**
+             * Session Hours
+             * @default 12
+             */
+            session_hours: number;
+            /**
+             * Version
+             * @default 0
+             */
+            version: number;
+        };
+        /**
+         * ProviderRead
+         * @description The settings without the secret. `redirect_uri` is what has to be registered at the provider.
+         *
+         *     `people` counts the accounts that came from it.
+         */
+        ProviderRead: {
+            /** Client Id */
+            client_id: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Groups Claim */
+            groups_claim: string;
+            /** Has Secret */
+            has_secret: boolean;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            /** Name Claim */
+            name_claim: string;
+            /** Otherwise */
+            otherwise: ("viewer" | "investigator" | "oncall" | "admin") | null;
+            /** People */
+            people: number;
+            /** Redirect Uri */
+            redirect_uri: string;
+            /** Roles */
+            roles: components["schemas"]["GroupRole"][];
+            /** Scopes */
+            scopes: string[];
+            /** Session Hours */
+            session_hours: number;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * ProviderState
+         * @description `provider` is null where nothing is set up; `redirect_uri` is known before.
+         */
+        ProviderState: {
+            provider: components["schemas"]["ProviderRead"] | null;
+            /** Redirect Uri */
+            redirect_uri: string;
+        };
+        /**
          * Queries
          * @description PromQL. `rate` and `errors` are requests per second; in `latency`, `$quantile` stands for 0.5, 0.9, 0.99, 0.999.
          *
@@ -8755,6 +9629,21 @@ export interface components {
             set_aside: components["schemas"]["FindingRead"][];
         };
         /**
+         * ReadingsRead
+         * @description The last readings of each condition, one every `step_s`, the newest at `at`; null is no data.
+         */
+        ReadingsRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Step S */
+            step_s: number;
+            /** Values */
+            values: (number | null)[][];
+        };
+        /**
          * Received
          * @description What a sender is told: how many alerts became what. `duplicate`: this very request had been taken before.
          */
@@ -8814,6 +9703,21 @@ export interface components {
             title: string;
             /** Url */
             url: string;
+        };
+        /**
+         * RefusedRead
+         * @description A start that did not happen, and why.
+         */
+        RefusedRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Sentence */
+            sentence: {
+                [key: string]: unknown;
+            };
         };
         /**
          * RemovalRead
@@ -8890,9 +9794,13 @@ export interface components {
         };
         /**
          * ReportPatch
-         * @description What changes in the draft. `kinds` are what is redacted; another preset brings its own.
+         * @description What changes in the draft. `comments`: those of the incident are told in its timeline.
+         *
+         *     `kinds` are what is redacted; another preset brings its own.
          */
         ReportPatch: {
+            /** Comments */
+            comments?: boolean | null;
             /** Detected At */
             detected_at?: string | null;
             /** Follow Ups */
@@ -8941,6 +9849,8 @@ export interface components {
          * @description A draft, the versions that were frozen of it and the links to them.
          */
         ReportRead: {
+            /** Comments */
+            comments: boolean;
             /**
              * Created At
              * Format: date-time
@@ -9044,6 +9954,37 @@ export interface components {
             updated_at: string;
             /** Version */
             version: number;
+        };
+        /**
+         * RingCreate
+         * @description Keep the last `seconds` on a host, for `hours`.
+         */
+        RingCreate: {
+            /**
+             * Host Id
+             * Format: uuid
+             */
+            host_id: string;
+            /**
+             * Hours
+             * @default 8
+             */
+            hours: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ring";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Seconds
+             * @default 600
+             */
+            seconds: number;
         };
         /**
          * RotationCreate
@@ -9814,6 +10755,41 @@ export interface components {
             visits: number;
         };
         /**
+         * SignInPlace
+         * @description Where the browser goes now.
+         */
+        SignInPlace: {
+            /** Url */
+            url: string;
+        };
+        /**
+         * SignInStart
+         * @description `next` is where to go afterwards; what does not lead to a page of this server is not followed.
+         */
+        SignInStart: {
+            /**
+             * Next
+             * @default /
+             */
+            next: string;
+        };
+        /**
+         * SignInWays
+         * @description How people may sign in, for the login page: the name of the provider, or null.
+         */
+        SignInWays: {
+            /** Provider */
+            provider: string | null;
+        };
+        /**
+         * SignOutPlace
+         * @description Where the browser goes after logging out here; null: nowhere else.
+         */
+        SignOutPlace: {
+            /** Url */
+            url: string | null;
+        };
+        /**
          * Simple
          * @description Handed over every so many days, at one time of the clock of a zone, to the next of these accounts.
          */
@@ -10002,19 +10978,72 @@ export interface components {
             supports: string[];
         };
         /**
-         * StartedCapture
-         * @description A capture that a schedule started.
+         * StandbyRead
+         * @description Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption.
          */
-        StartedCapture: {
+        StandbyRead: {
+            by: components["schemas"]["UserRef"] | null;
+            /** Captures */
+            captures: components["schemas"]["culprit__standbys__schemas__StartedCapture"][];
+            /** Conditions */
+            conditions: components["schemas"]["ConditionRead"][];
+            /** Cooldown S */
+            cooldown_s: number;
+            cost: components["schemas"]["culprit__standbys__schemas__CostRead"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** Fired At */
+            fired_at: string | null;
+            /** Fires */
+            fires: number;
+            /** Fires Max */
+            fires_max: number;
+            host: components["schemas"]["HostRef"];
             /**
              * Id
              * Format: uuid
              */
             id: string;
+            /** Interrupted */
+            interrupted: number;
+            /** Kept S */
+            kept_s: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "ring" | "armed";
             /** Number */
             number: number;
+            readings: components["schemas"]["ReadingsRead"] | null;
+            /** Reason */
+            reason: string;
+            refused: components["schemas"]["RefusedRead"] | null;
+            /** Ring S */
+            ring_s: number;
+            /** Started At */
+            started_at: string | null;
             /** State */
             state: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Waiting */
+            waiting: {
+                [key: string]: unknown;
+            } | null;
+            wanted: components["schemas"]["WantedRead"] | null;
         };
         /**
          * StepRun
@@ -10248,6 +11277,8 @@ export interface components {
         /**
          * TokenCreate
          * @description A token may at most what its owner may; `role` narrows it further.
+         *
+         *     One for the purpose `events` may tell events and nothing else, as a pipeline needs it.
          */
         TokenCreate: {
             /**
@@ -10257,6 +11288,8 @@ export interface components {
             expires_in_days: number | null;
             /** Name */
             name: string;
+            /** Purpose */
+            purpose?: "events" | null;
             /** Role */
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
@@ -10283,6 +11316,8 @@ export interface components {
             name: string;
             /** Prefix */
             prefix: string;
+            /** Purpose */
+            purpose: "events" | null;
             /**
              * Role
              * @enum {string}
@@ -10290,6 +11325,63 @@ export interface components {
             role: "viewer" | "investigator" | "oncall" | "admin";
             /** Token */
             token?: string | null;
+        };
+        /**
+         * ToldEventRead
+         * @description Something that was told. `at` and `until` have microseconds; `may_change`: you may correct and withdraw it.
+         */
+        ToldEventRead: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Changed At */
+            changed_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Detail */
+            detail: string;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Link */
+            link: string | null;
+            /** May Change */
+            may_change: boolean;
+            told_by: components["schemas"]["UserRef"];
+            /** Until */
+            until: string | null;
+            /** What */
+            what: string;
+            where: components["schemas"]["EventWhere"];
+            /** Who */
+            who: string;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
+         * ToldRead
+         * @description Who told an event that was not read from a host: the account `by`, and `who` did it by their words.
+         */
+        ToldRead: {
+            /** By */
+            by: string;
+            /** Everywhere */
+            everywhere: boolean;
+            /** Link */
+            link: string | null;
+            /** Who */
+            who: string;
         };
         /**
          * Track
@@ -10762,6 +11854,8 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "investigator" | "oncall" | "admin";
+            /** Signs In Elsewhere */
+            signs_in_elsewhere: boolean;
         };
         /**
          * UserRef
@@ -11097,6 +12191,19 @@ export interface components {
             scope: components["schemas"]["ScopeGiven"];
             /** Seconds */
             seconds?: number | null;
+        };
+        /**
+         * WantedRead
+         * @description What is captured when it fires.
+         */
+        WantedRead: {
+            /** Plan */
+            plan: string;
+            scope: components["schemas"]["ScopeGiven"];
+            /** Seconds */
+            seconds: number | null;
+            /** Tier */
+            tier: string;
         };
         /**
          * WayRead
@@ -11761,8 +12868,57 @@ export interface components {
             total: number;
         };
         /**
+         * StartedCapture
+         * @description A capture that a schedule started.
+         */
+        culprit__schedules__schemas__StartedCapture: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
+         * CostRead
+         * @description What it takes of the host: percent of one core over the last minute, memory, and what the ring holds.
+         */
+        culprit__standbys__schemas__CostRead: {
+            /** Cpu Ms */
+            cpu_ms: number;
+            /** Cpu Pct */
+            cpu_pct: number | null;
+            /** Ring Bytes */
+            ring_bytes: number;
+            /** Rss Kb */
+            rss_kb: number;
+        };
+        /**
+         * StartedCapture
+         * @description A capture that it started.
+         */
+        culprit__standbys__schemas__StartedCapture: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** State */
+            state: string;
+        };
+        /**
          * EventRead
-         * @description Something that happened. `title` is a sentence.
+         * @description Something that happened. `title` is a sentence. One that was told, and not read, cites no artifact.
          */
         culprit__timeline__schemas__EventRead: {
             /** Artifact Id */
@@ -11790,6 +12946,7 @@ export interface components {
             title: {
                 [key: string]: unknown;
             };
+            told?: components["schemas"]["ToldRead"] | null;
             /** Uncertainty Ns */
             uncertainty_ns: number;
         };
@@ -13942,6 +15099,341 @@ export interface operations {
             };
         };
     };
+    events_list_events: {
+        parameters: {
+            query?: {
+                host_id?: string | null;
+                kind?: string | null;
+                /** @description Only what began then or later */
+                since?: string | null;
+                /** @description Also what was taken back */
+                withdrawn?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ToldEventRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_tell_event: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventTell"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_get_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_withdraw_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    events_correct_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventCorrect"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToldEventRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     fleet_get_findings: {
         parameters: {
             query?: {
@@ -15692,6 +17184,279 @@ export interface operations {
             };
         };
     };
+    incidents_list_comments: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CommentRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_add_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentAdd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_mend_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_withdraw_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+                comment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_incident_events: {
         parameters: {
             query?: {
@@ -16265,6 +18030,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IncidentRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_list_people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonRef"][];
                 };
             };
             /** @description Refused */
@@ -18261,6 +20090,256 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_get_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_put_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderState"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_remove_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    accounts_check_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderChecked"];
+                };
             };
             /** @description Refused */
             "4XX": {
@@ -22359,6 +24438,589 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_come_back: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                code?: string | null;
+                error?: string | null;
+                iss?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_end_elsewhere: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignOutPlace"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    session_sign_in_ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_standbys: {
+        parameters: {
+            query?: {
+                kind?: ("ring" | "armed") | null;
+                host?: string | null;
+                over?: boolean;
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_StandbyRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_create_standby: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RingCreate"] | components["schemas"]["ArmedCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_list_conditions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConditionKind"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_get_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    standbys_end_standby: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                standby_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandbyRead"];
                 };
             };
             /** @description Refused */

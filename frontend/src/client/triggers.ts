@@ -88,6 +88,8 @@ export interface Channel {
   kind: ChannelKind;
   locale: "en" | "zh";
   enabled: boolean;
+  /** Whom it reaches when a comment names them. */
+  user_id: string | null;
   shown: { server?: string; to?: string[] } & Record<string, unknown>;
   queued: number;
   dead: number;

@@ -32,6 +32,8 @@ export interface Me {
   may: string[];
   version: string;
   needs_password: boolean;
+  /** At the identity provider, which decides about role and password. */
+  signs_in_elsewhere: boolean;
   /** The machine that the platform runs on, where it has enrolled itself. */
   this_host: string | null;
 }
@@ -43,6 +45,7 @@ export interface User {
   label_scope: Record<string, string[]>;
   locale: "en" | "zh";
   has_password: boolean;
+  signs_in_elsewhere: boolean;
   disabled_at: string | null;
   created_at: string;
   login_link?: string | null;
@@ -53,6 +56,8 @@ export interface ApiToken {
   name: string;
   prefix: string;
   role: Role;
+  /** What alone it may do; null: all that its role may. */
+  purpose: "events" | null;
   expires_at: string | null;
   last_used_at: string | null;
   created_at: string;
@@ -410,6 +415,8 @@ export interface HostEvent {
   artifact_id: string | null;
   line: number | null;
   run_id: string | null;
+  /** Who told it, where it was told and not read from the host. */
+  told?: { by: string; who: string; link: string | null; everywhere: boolean } | null;
 }
 
 export interface LanePoints {
@@ -445,6 +452,8 @@ export interface CaptureBlock {
   number: number;
   plan: string;
   state: RunState;
+  /** Since when a ring on the host had kept what came home with the run; null where none had. */
+  look_back_ns: number | null;
   from_ns: number;
   to_ns: number;
   uncertainty_ns: number;
@@ -1050,6 +1059,8 @@ export interface ContextItem {
   unusual: Sentence | null;
   at_s: number | null;
   looked_at: boolean;
+  told_by?: string;
+  link?: string;
   citation: Cited | null;
 }
 

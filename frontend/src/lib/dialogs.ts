@@ -6,7 +6,7 @@ import { choiceField, listField, textField, useUrlState } from "./urlState";
 export const DIALOG_KEYS = ["dialog", "on", "plan", "with", "scope", "about"] as const;
 
 const FIELDS = {
-  dialog: choiceField(["", "capture", "import", "diagnose", "incident"], ""),
+  dialog: choiceField(["", "capture", "import", "diagnose", "incident", "arm", "annotate"], ""),
   on: listField,
   plan: textField,
   with: listField,
@@ -25,7 +25,7 @@ export function useOpenDialog() {
   const navigate = useNavigate();
   return useCallback(
     (
-      dialog: "capture" | "import" | "diagnose" | "incident",
+      dialog: "capture" | "import" | "diagnose" | "incident" | "arm" | "annotate",
       on: readonly string[] = [],
       plan = "",
       collectors: readonly string[] = [],

@@ -11,7 +11,7 @@ from culprit.core.notices.chart import Chart
 Json = dict[str, Any]
 Both = Mapping[str, str]
 NUMBERS = 3
-Outcome = Literal["named", "nothing", "failed", "test"]
+Outcome = Literal["named", "nothing", "failed", "mention", "test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Message:
     """What is told. `cause`, `fix` and `doubt` are in both languages; `failure` is a sentence.
 
     `paths` are addresses below the platform's own: of the incident, of the diagnosis. `more` counts further causes.
+    `who` wrote `words`, the beginning of a comment on the incident of that `title`, where the outcome is a mention.
     """
 
     outcome: Outcome
@@ -54,6 +55,9 @@ class Message:
     paths: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     chart: Chart | None = None
+    who: str = ""
+    words: str = ""
+    title: str = ""
 
     def as_json(self) -> Json:
         """As it is stored."""

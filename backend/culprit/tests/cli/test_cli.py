@@ -382,3 +382,21 @@ def test_schedules_and_who_is_on_call(cli: Cli, db: Database, people) -> None:
     assert "oncall" in cli("oncall", "list")
     assert "admin" in cli("oncall", "take", "primary", "--hours", "1")
     cli("oncall", "take", "tertiary", status=REFUSED)
+
+
+def test_events_are_told(cli: Cli, db: Database) -> None:
+    make_host(db, "feed-7", {"role": "feed"})
+    more = ("--kind", "deploy", "--label", "role=feed", "--id", "job-1", "--at", "2026-11-22T02:14:00Z")
+    one = cli.json("annotate", "feed 4f2a", *more)
+    assert cli.json("annotate", "feed 4f2a", *more, "--until", "2026-11-22T02:15:00Z")["id"] == one["id"]
+    assert "feed-7" in cli("event", "list", "--host", "feed-7") and "deploy" in cli("event", "list")
+    assert cli.json("event", "correct", one["id"], "--who", "bo\x1b[2J")["who"] == "bo\ufffd[2J"
+    assert "\x1b" not in cli("event", "list")
+    cli("annotate", "x", "--label", "role=none", status=REFUSED)
+    assert "No host has the labels role=none" in cli.last.stderr
+    cli("annotate", "x", status=USAGE)
+    cli("annotate", "x", "--everywhere", "--host", "feed-7", status=USAGE)
+    cli("annotate", "x", "--label", "role", status=USAGE)
+    cli("event", "correct", one["id"], status=USAGE)
+    cli("event", "withdraw", one["id"])
+    assert cli.json("event", "list") == [] and len(cli.json("event", "list", "--withdrawn")) == 1

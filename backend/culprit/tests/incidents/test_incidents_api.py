@@ -44,7 +44,7 @@ def test_one_is_opened_read_and_listed(as_, host):
     assert desk.step("time-wait")["hosts"][0]["verdict"] == "not_collected"
     assert now["gaps"] and now["next"]["host_id"] == str(host) and now["next"]["commands"]
     assert now["may"] == {
-        "edit": True, "resolve": False, "capture": True, "tiers": ["light", "standard"], "mute": False,
+        "edit": True, "comment": True, "resolve": False, "capture": True, "tiers": ["light", "standard"], "mute": False,
         "autopilot": True, "bundle": True,
     }  # fmt: skip
     [listed] = as_("viewer").get(f"{API}/incidents", params={"state": ["open"]}).json()["items"]

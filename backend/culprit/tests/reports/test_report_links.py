@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from culprit.kit.clock import now
 from culprit.kit.errors import TooMany
+from culprit.kit.gate import Gate
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Incident, Report, ReportShare, ReportVisit
-from culprit.reports.public import Gate
 from culprit.tests.support.incidents import API
 from culprit.tests.support.reports import frozen
 from sqlalchemy import select, update
@@ -140,7 +140,7 @@ def test_an_altered_version_is_not_shown(client, shared, db):
 
 
 def test_requests_of_one_address_are_bounded(client, app, shared):
-    app.state.report_gate = Gate(per_minute=2)
+    app.state.report_gate = Gate(2, "report.too_often")
     states = [client.get(shared[1]).status_code for _ in range(3)]
     assert states == [200, 200, 429]
     late = client.get(shared[1])
@@ -148,7 +148,7 @@ def test_requests_of_one_address_are_bounded(client, app, shared):
 
 
 def test_a_gate_opens_again_after_a_minute():
-    gate = Gate(per_minute=1)
+    gate = Gate(1, "report.too_often")
     gate.enter("a", 0.0)
     with pytest.raises(TooMany):
         gate.enter("a", 59.0)

@@ -218,6 +218,28 @@ def test_a_scope_hides_what_tells_of_other_hosts(writer, db, as_, desk):
     assert scoped.get(f"{API}/report-versions/{made['id']}").status_code == 404
 
 
+def test_what_was_told_of_its_hosts_is_in_it_without_names(writer, as_, host):
+    what = f"Project Falcon 4f2a to {HOST} by alice.jones@acme.example"
+    told = {
+        "what": what,
+        "kind": "deploy",
+        "hosts": [HOST],
+        "detail": "from 10.20.30.40\nwith password=hunter2",
+    }
+    assert as_("investigator").post(f"{API}/events", json=told).status_code == 201
+    elsewhere = {"what": "long ago", "hosts": [HOST], "at": "2020-01-01T00:00:00Z"}
+    assert as_("investigator").post(f"{API}/events", json=elsewhere).status_code == 201
+    writer.patch(words=["Project Falcon"])
+    made = writer.freeze()
+    [event] = [one for one in made["content"]["timeline"] if one["text"].startswith("deploy: ")]
+    assert event["text"].endswith("4f2a to host-1 by user-1@domain-1") or "host-1" in event["text"]
+    assert event["by"] and event["note"]
+    for form_ in ("html", "json", "markdown"):
+        text = writer.client.get(f"{API}/report-versions/{made['id']}/file?form={form_}").text
+        assert [name for name in NAMES if name in text] == []
+        assert "long ago" not in text
+
+
 def test_no_name_is_hidden_in_a_flame_graph(as_, session, desk):
     folded = f"web;main;parse_{HOST} 60000\nweb;/home/alice/lib.so;render 30000\nweb;main;at 10.20.30.40 1\n"
     made = as_("investigator").post(f"{API}/imports", files={"file": ("f", folded.encode())}).json()

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Camera, EllipsisVertical, Gauge, Stethoscope } from "lucide-react";
+import { Camera, EllipsisVertical, Flag, Gauge, Stethoscope } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Facts, Host } from "../../client/types";
@@ -19,6 +19,7 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
+import { StandbysPanel } from "../standbys/StandbysPanel";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";
@@ -145,7 +146,22 @@ function Known({ host }: { host: Host }) {
       <Panel
         flush
         title={t("timeline.title")}
-        aside={<span className={classes.wide}>{t("timeline.keysHint")}</span>}
+        aside={
+          <>
+            <span className={classes.wide}>{t("timeline.keysHint")}</span>
+            <Link to="/events">{t("events.title")}</Link>
+            {may("event.tell") && host.state !== "retired" && (
+              <Button
+                size="compact-xs"
+                variant="default"
+                leftSection={<Flag size={12} />}
+                onClick={() => openDialog("annotate", [host.id])}
+              >
+                {t("events.annotate")}
+              </Button>
+            )}
+          </>
+        }
       >
         <Timeline
           hostId={host.id}
@@ -158,6 +174,7 @@ function Known({ host }: { host: Host }) {
           }
         />
       </Panel>
+      {host.state === "active" && <StandbysPanel host={host.id} />}
       <Panel flush title={t("nav.captures")}>
         <Loaded query={captures}>
           {({ items }) =>

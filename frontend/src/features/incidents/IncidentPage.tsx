@@ -11,6 +11,7 @@ import { useIncidentStream } from "../../lib/useIncidentStream";
 import { Timeline } from "../../renderers/timeline/Timeline";
 import { Acts } from "./Acts";
 import { Chain } from "./Chain";
+import { Comments } from "./Comments";
 import { Evidence } from "./Evidence";
 import { Fixes } from "./Fixes";
 import { Actions, Facts, Title } from "./Head";
@@ -103,6 +104,7 @@ function Known({ incident, link, pollMs }: Props) {
             {pane === "evidence" && <Evidence incident={incident} view={view} />}
             {pane === "fixes" && <Fixes incident={incident} view={view} />}
             {pane === "pins" && <Pins incident={incident} view={view} />}
+            {pane === "comments" && <Comments incident={incident} view={view} />}
             {pane === "journal" && <Journal incident={incident} pollMs={pollMs} />}
           </section>
           <section className={classes.timePane} aria-label={t("timeline.title")}>

@@ -1,6 +1,6 @@
 import { choiceField, textField } from "../../lib/urlState";
 
-export const PANES = ["evidence", "fixes", "pins", "journal"] as const;
+export const PANES = ["evidence", "fixes", "pins", "comments", "journal"] as const;
 export type Pane = (typeof PANES)[number];
 
 export const ACTS = [

@@ -20,6 +20,7 @@ const draftOf = (report: Report) => ({
   detected_at: report.detected_at ?? "",
   mitigated_at: report.mitigated_at ?? "",
   follow_ups: report.follow_ups,
+  comments: report.comments,
 });
 type Draft = ReturnType<typeof draftOf>;
 
@@ -89,6 +90,13 @@ export function DraftForm({ report }: { report: Report }) {
         />
       </div>
       <FollowUps rows={draft.follow_ups} onChange={(follow_ups) => set({ follow_ups })} locked={locked} />
+      <Checkbox
+        label={t("reports.field.comments")}
+        description={t("reports.field.commentsText")}
+        disabled={locked}
+        checked={draft.comments}
+        onChange={(event) => set({ comments: event.currentTarget.checked })}
+      />
       <ErrorLine error={write.error} />
       {!locked && (
         <div className={classes.buttons}>

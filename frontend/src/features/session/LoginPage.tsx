@@ -1,15 +1,17 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useSearch } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import type { SignInWays } from "../../client/signon";
 import type { Me } from "../../client/types";
 import { SecretField } from "../../components/SecretField";
 import { ErrorLine } from "../../components/States";
 import type { Search } from "../../core/search";
-import { ApiError, patch, post, rememberCsrf } from "../../lib/api";
+import { ApiError, get, patch, post, rememberCsrf } from "../../lib/api";
+import { useSentence } from "../../lib/i18n";
 import { keys, useMe } from "../../lib/queries";
 import classes from "./LoginPage.module.css";
 
@@ -17,6 +19,23 @@ import classes from "./LoginPage.module.css";
 export function safeNext(next: string | undefined): string {
   return next?.startsWith("/") && !/^\/[/\\]/.test(next) && !next.startsWith("/login") ? next : "/";
 }
+
+/** Why the server has sent somebody back here: the end of a sentence's key. Anything else in the address says nothing. */
+const REFUSALS = [
+  "away",
+  "claims",
+  "code",
+  "denied",
+  "discovery",
+  "issuer",
+  "keys",
+  "no_role",
+  "off",
+  "over",
+  "state",
+  "token",
+  "withdrawn",
+] as const;
 
 /** The one-time token of a first-login link, from the fragment. */
 export const linkToken = (hash: string): string | undefined =>
@@ -30,7 +49,7 @@ export function LoginPage() {
   const go = () => window.location.assign(safeNext(search.next));
   if (me.data?.needs_password) return <SetPassword me={me.data} done={go} />;
   if (token) return <FirstLogin token={token} done={go} />;
-  return <SignIn done={go} />;
+  return <SignIn done={go} search={search} />;
 }
 
 function Frame({ title, children }: { title: string; children: ReactNode }) {
@@ -52,7 +71,12 @@ function Frame({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function SignIn({ done }: { done: () => void }) {
+interface SignInProps {
+  done: () => void;
+  search: Search;
+}
+
+function SignIn({ done, search }: SignInProps) {
   const { t } = useTranslation();
   const form = useForm({ initialValues: { name: "", password: "" } });
   const login = useMutation({
@@ -65,6 +89,7 @@ function SignIn({ done }: { done: () => void }) {
   const wrong = login.error instanceof ApiError && login.error.status === 401;
   return (
     <Frame title={t("login.title")}>
+      <Elsewhere search={search} />
       <form onSubmit={form.onSubmit((values) => login.mutate(values))} className={classes.form}>
         <TextInput
           label={t("login.name")}
@@ -85,6 +110,38 @@ function SignIn({ done }: { done: () => void }) {
         </Button>
       </form>
     </Frame>
+  );
+}
+
+/** The way in by the identity provider, where there is one, and why the last try there did not lead in. */
+function Elsewhere({ search }: { search: Search }) {
+  const { t } = useTranslation();
+  const sentence = useSentence();
+  const ways = useQuery({
+    queryKey: ["session", "ways"],
+    queryFn: () => get<SignInWays>("/session/ways"),
+    retry: false,
+  });
+  const leave = useMutation({
+    mutationFn: () => post<{ url: string }>("/session/oidc", { next: safeNext(search.next) }),
+    onSuccess: ({ url }) => window.location.assign(url),
+  });
+  const why = REFUSALS.find((one) => one === search.refused);
+  return (
+    <>
+      {why && !leave.isPending && (
+        <ErrorLine error={new Error(sentence({ key: `signon.${why}`, params: {} }))} />
+      )}
+      {ways.data?.provider && (
+        <div className={classes.elsewhere}>
+          <Button size="sm" fullWidth loading={leave.isPending} onClick={() => leave.mutate()}>
+            {t("login.with", { name: ways.data.provider })}
+          </Button>
+          <ErrorLine error={leave.error} />
+          <p className={classes.or}>{t("login.or")}</p>
+        </div>
+      )}
+    </>
   );
 }
 

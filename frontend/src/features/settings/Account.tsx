@@ -82,7 +82,13 @@ export function Account() {
           <span className="num">{me.data?.version}</span>
         </div>
       </Panel>
-      <Password />
+      {me.data?.signs_in_elsewhere ? (
+        <Panel title={t("settings.password")}>
+          <p className="dim">{t("settings.signOn.noPassword")}</p>
+        </Panel>
+      ) : (
+        <Password />
+      )}
     </>
   );
 }

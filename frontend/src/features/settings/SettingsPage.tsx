@@ -7,11 +7,21 @@ import { BlockSkeleton, Empty } from "../../components/States";
 import { useMay } from "../../lib/queries";
 import classes from "./Settings.module.css";
 
-const PARTS = ["account", "tokens", "users", "credentials", "networks", "storage", "audit"] as const;
+const PARTS = [
+  "account",
+  "tokens",
+  "users",
+  "signOn",
+  "credentials",
+  "networks",
+  "storage",
+  "audit",
+] as const;
 type Part = (typeof PARTS)[number];
 
 const NEEDS: Partial<Record<Part, string>> = {
   users: "user.manage",
+  signOn: "signon.manage",
   credentials: "credential.manage",
   networks: "network.manage",
   storage: "storage.read",
@@ -22,6 +32,7 @@ const SCREENS: Record<Part, ComponentType> = {
   account: lazy(() => import("./Account").then((m) => ({ default: m.Account }))),
   tokens: lazy(() => import("./Tokens").then((m) => ({ default: m.Tokens }))),
   users: lazy(() => import("./Users").then((m) => ({ default: m.Users }))),
+  signOn: lazy(() => import("./SignOn").then((m) => ({ default: m.SignOn }))),
   credentials: lazy(() => import("./Credentials").then((m) => ({ default: m.Credentials }))),
   networks: lazy(() => import("./Networks").then((m) => ({ default: m.Networks }))),
   storage: lazy(() => import("./Storage").then((m) => ({ default: m.Storage }))),

@@ -22,13 +22,19 @@ export function Tokens() {
   const me = useMe();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role | null>(null);
+  const [purpose, setPurpose] = useState<"all" | "events">("all");
   const [days, setDays] = useState<number | string>(90);
   const tokens = useQuery({ queryKey: KEY, queryFn: () => get<List<ApiToken>>("/tokens", { limit: 200 }) });
   const make = useAction(
     () =>
       post<ApiToken>(
         "/tokens",
-        { name, ...(role ? { role } : {}), expires_in_days: days === "" ? null : Number(days) },
+        {
+          name,
+          ...(role ? { role } : {}),
+          ...(purpose === "events" ? { purpose } : {}),
+          expires_in_days: days === "" ? null : Number(days),
+        },
         crypto.randomUUID(),
       ),
     [KEY],
@@ -61,6 +67,17 @@ export function Tokens() {
           value={role ?? own}
           onChange={(value) => setRole(value as Role)}
         />
+        <Select
+          size="xs"
+          label={t("settings.tokens.purpose")}
+          data={(["all", "events"] as const).map((value) => ({
+            value,
+            label: t(`settings.tokens.purposes.${value}`),
+          }))}
+          value={purpose}
+          onChange={(value) => setPurpose(value === "events" ? "events" : "all")}
+          allowDeselect={false}
+        />
         <NumberInput
           size="xs"
           label={t("settings.tokens.days")}
@@ -88,7 +105,11 @@ export function Tokens() {
         columns={[
           { head: t("hosts.name"), cell: (token) => token.name },
           { head: t("settings.tokens.prefix"), className: "mono", cell: (token) => `${token.prefix}…` },
-          { head: t("settings.role"), cell: (token) => t(`role.${token.role}`) },
+          {
+            head: t("settings.role"),
+            cell: (token) =>
+              token.purpose ? t(`settings.tokens.purposes.${token.purpose}`) : t(`role.${token.role}`),
+          },
           { head: t("settings.tokens.used"), cell: (token) => <Ago at={token.last_used_at} /> },
           {
             head: t("settings.tokens.expires"),

@@ -118,6 +118,8 @@ export function Users() {
             cell: (user) =>
               user.disabled_at ? (
                 <Mark tone="off">{t("settings.users.disabled")}</Mark>
+              ) : user.signs_in_elsewhere ? (
+                <Mark tone="ok">{t("settings.users.elsewhere")}</Mark>
               ) : user.has_password ? (
                 <Mark tone="ok">{t("state.active")}</Mark>
               ) : (
@@ -134,16 +136,22 @@ export function Users() {
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Label>{t("settings.role")}</Menu.Label>
-              {ROLES.filter((one) => one !== user.role).map((one) => (
-                <Menu.Item key={one} onClick={() => change.mutate({ id: user.id, body: { role: one } })}>
-                  {t(`role.${one}`)}
-                </Menu.Item>
-              ))}
-              <Menu.Divider />
-              <Menu.Item onClick={() => change.mutate({ id: user.id, body: { new_login_link: true } })}>
-                {t("settings.users.newLink")}
-              </Menu.Item>
+              {user.signs_in_elsewhere ? (
+                <Menu.Label>{t("settings.users.roleByGroup")}</Menu.Label>
+              ) : (
+                <>
+                  <Menu.Label>{t("settings.role")}</Menu.Label>
+                  {ROLES.filter((one) => one !== user.role).map((one) => (
+                    <Menu.Item key={one} onClick={() => change.mutate({ id: user.id, body: { role: one } })}>
+                      {t(`role.${one}`)}
+                    </Menu.Item>
+                  ))}
+                  <Menu.Divider />
+                  <Menu.Item onClick={() => change.mutate({ id: user.id, body: { new_login_link: true } })}>
+                    {t("settings.users.newLink")}
+                  </Menu.Item>
+                </>
+              )}
               <Menu.Item
                 onClick={() => change.mutate({ id: user.id, body: { disabled: !user.disabled_at } })}
               >

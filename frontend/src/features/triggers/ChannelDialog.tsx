@@ -1,12 +1,14 @@
 import { Button, Checkbox, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { CHANNEL_KINDS, type Channel, type ChannelKind } from "../../client/triggers";
+import type { List, User } from "../../client/types";
 import { CommandLine } from "../../components/Copy";
 import { Dialog } from "../../components/Dialog";
 import { SecretField } from "../../components/SecretField";
 import { ErrorLine } from "../../components/States";
-import { post, useAction } from "../../lib/queries";
+import { get, post, useAction } from "../../lib/queries";
 import { CHANNELS } from "./data";
 import classes from "./triggers.module.css";
 
@@ -17,6 +19,7 @@ const EMPTY = {
   locale: "en" as "en" | "zh",
   url: "",
   pictureLink: true,
+  person: null as string | null,
   host: "",
   port: 587 as number | string,
   security: "starttls" as (typeof SECURITY)[number],
@@ -33,7 +36,8 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<typeof EMPTY>) => setDraft((before) => ({ ...before, ...some }));
-  const { name, kind, locale, url, pictureLink, to, port, ...mail } = draft;
+  const { name, kind, locale, url, pictureLink, person, to, port, ...mail } = draft;
+  const users = useQuery({ queryKey: ["users"], queryFn: () => get<List<User>>("/users", { limit: 200 }) });
   const ready = name.trim() && (kind === "email" ? mail.host && mail.sender && to.length > 0 : url);
   const save = useAction(async () => {
     const { host, security, username, password, sender } = mail;
@@ -41,7 +45,11 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
       kind === "email"
         ? { mail: { host, port: Number(port), security, username, password, sender, to } }
         : { url, ...(kind === "slack" ? { picture_link: pictureLink } : {}) };
-    const made = await post<Channel>("/channels", { name: name.trim(), kind, locale, ...leads }, once);
+    const made = await post<Channel>(
+      "/channels",
+      { name: name.trim(), kind, locale, user_id: person, ...leads },
+      once,
+    );
     if (made.secret) setSecret(made.secret);
     else onClose();
   }, [CHANNELS]);
@@ -89,6 +97,15 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
             onChange={(value) => value && change({ locale: value as "en" | "zh" })}
           />
         </div>
+        <Select
+          label={t("channels.person")}
+          description={t("channels.personText")}
+          data={users.data?.items.map((one) => ({ value: one.id, label: one.name })) ?? []}
+          value={person}
+          clearable
+          searchable
+          onChange={(value) => change({ person: value })}
+        />
         {kind !== "email" && (
           <SecretField
             label={t("channels.url")}

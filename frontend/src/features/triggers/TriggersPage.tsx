@@ -6,6 +6,7 @@ import { Page, Panel } from "../../components/Page";
 import { Empty, Loaded, RowSkeleton } from "../../components/States";
 import { useMay } from "../../lib/queries";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
+import { StandbysPanel } from "../standbys/StandbysPanel";
 import { AlertsPanel } from "./AlertsPanel";
 import { Allowances } from "./Allowances";
 import { ChannelDialog } from "./ChannelDialog";
@@ -16,7 +17,7 @@ import { TriggerDialog } from "./TriggerDialog";
 import { TriggersTable } from "./TriggersTable";
 import classes from "./triggers.module.css";
 
-const PARTS = ["triggers", "alerts", "channels", "notices"] as const;
+const PARTS = ["triggers", "armed", "alerts", "channels", "notices"] as const;
 type Part = (typeof PARTS)[number];
 const FIELDS = { part: choiceField<Part>(PARTS, "triggers"), edit: textField, add: flagField };
 
@@ -25,7 +26,7 @@ export function TriggersPage() {
   const { t } = useTranslation();
   const may = useMay();
   const [view, setView] = useUrlState(FIELDS);
-  const parts = PARTS.filter((one) => one === "triggers" || one === "alerts" || may("channel.read"));
+  const parts = PARTS.filter((one) => !["channels", "notices"].includes(one) || may("channel.read"));
   const close = () => setView({ add: false, edit: "" });
   const manages = may(view.part === "channels" ? "channel.manage" : "trigger.manage");
   const word = view.part === "channels" ? "channels.add" : "triggers.add";
@@ -56,6 +57,7 @@ export function TriggersPage() {
           onClose={close}
         />
       )}
+      {view.part === "armed" && <StandbysPanel />}
       {view.part === "alerts" && <AlertsPanel />}
       {view.part === "channels" && <ChannelsPart adding={view.add} onClose={close} />}
       {view.part === "notices" && <NoticesPanel />}

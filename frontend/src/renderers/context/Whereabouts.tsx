@@ -84,6 +84,15 @@ function Item({ item }: { item: ContextItem }) {
         </Cited>
         {item.detail && <span className="dim"> {item.detail}</span>}
         {item.at_s !== null && <span className="num dim"> {time.instant(item.at_s * 1e9, 1e9)}</span>}
+        {item.told_by && (
+          <span className={classes.looked}> {t("events.toldBy", { name: item.told_by })}</span>
+        )}
+        {item.link && (
+          <a href={item.link} target="_blank" rel="noreferrer noopener nofollow">
+            {" "}
+            {t("events.more")}
+          </a>
+        )}
         {item.looked_at && <span className={classes.looked}> {t("context.lookedAt")}</span>}
         {item.unusual && (
           <span className={classes.unusual}>

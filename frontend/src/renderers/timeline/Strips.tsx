@@ -37,6 +37,9 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
         <span className={classes.stripName}>{t("timeline.captures")}</span>
       </div>
       <div className={classes.stripPlot} style={{ width }}>
+        {blocks.map((block) => (
+          <LookBack key={`back ${block.run_id}`} block={block} range={range} width={width} />
+        ))}
         {shown.map(({ things }) => {
           const first = things[0] as CaptureBlock;
           const from = Math.min(...things.map((b) => b.from_ns));
@@ -73,6 +76,27 @@ export const CaptureStrip = memo(function CaptureStrip({ blocks, range, width, o
   );
 });
 
+/** What a ring on the host had kept before a capture: beside its block, and labelled as what it is. */
+function LookBack({ block, range, width }: { block: CaptureBlock; range: Range; width: number }) {
+  const { t } = useTranslation();
+  if (block.look_back_ns === null || block.from_ns < range.from || block.look_back_ns > range.to) return null;
+  const x0 = Math.max(0, toX(block.look_back_ns, range, width));
+  const x1 = Math.min(width, toX(block.from_ns, range, width));
+  const length = duration(block.from_ns - block.look_back_ns);
+  const label = t("timeline.lookBackText", { number: block.number, length });
+  return (
+    <span
+      className={classes.lookBack}
+      style={{ left: x0, width: Math.max(2, x1 - x0) }}
+      role="img"
+      aria-label={label}
+      title={label}
+    >
+      {x1 - x0 > 70 && t("timeline.lookBack")}
+    </span>
+  );
+}
+
 interface EventsProps {
   /** undefined while they are not known, which is not the same as none. */
   events: readonly HostEvent[] | undefined;
@@ -80,7 +104,9 @@ interface EventsProps {
   width: number;
 }
 
-const RANK = { info: 0, warn: 1, critical: 2 } as const;
+const RANK = { info: 0, warn: 2, critical: 3 } as const;
+/** What somebody told stands out among notices of the kernel, and not among its alarms. */
+const rank = (event: HostEvent): number => (event.told ? 1 : RANK[event.severity]);
 
 /** What the kernel said and what else happened: marks with their detail. One popover serves them all. */
 export const EventStrip = memo(function EventStrip({ events, range, width }: EventsProps) {
@@ -104,14 +130,14 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
       <div className={classes.stripPlot} style={{ width }}>
         {groups.map(({ x, things }) => {
           const first = things[0] as HostEvent;
-          const worst = things.reduce((a, b) => (RANK[b.severity] > RANK[a.severity] ? b : a));
+          const worst = things.reduce((a, b) => (rank(b) > rank(a) ? b : a));
           const band = first.uncertainty_ns / perPixel;
           const until = first.end_ns ? toX(first.end_ns, range, width) - x : 0;
           return (
             <button
               type="button"
               key={first.id}
-              className={cx(classes.event, classes[worst.severity])}
+              className={cx(classes.event, classes[worst.told ? "told" : worst.severity])}
               style={{ left: x }}
               onClick={() => setOpenId(openId === first.id ? undefined : first.id)}
               aria-label={
@@ -125,7 +151,7 @@ export const EventStrip = memo(function EventStrip({ events, range, width }: Eve
               {band > 3 && <span className={classes.eventBand} style={{ width: band * 2, left: 6 - band }} />}
               {until > 6 && <span className={classes.eventSpan} style={{ width: until }} />}
               <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden>
-                {SHAPES[worst.severity]}
+                {SHAPES[worst.told ? "told" : worst.severity]}
               </svg>
               {things.length > 1 && <span className={classes.eventCount}>{things.length}</span>}
             </button>
@@ -144,6 +170,7 @@ const SHAPES = {
   critical: <path d="M6 0 12 6 6 12 0 6Z" />,
   warn: <path d="M6 1 11.5 11H.5Z" />,
   info: <circle cx="6" cy="6" r="4" />,
+  told: <path d="M2 0h1.4v1H11L9 3.6 11 6.2H3.4V12H2Z" />,
 } as const;
 
 function EventList({ x, events, onClose }: { x: number; events: readonly HostEvent[]; onClose: () => void }) {
@@ -159,12 +186,29 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
         {events.slice(0, 30).map((event) => (
           <div key={event.id} className={classes.eventItem}>
             <div className={classes.eventHead}>
-              <strong>{sentence(event.title)}</strong>
+              <strong>
+                {event.told && <span className={classes.eventKind}>{event.kind}</span>}{" "}
+                {sentence(event.title)}
+              </strong>
               <span className="num dim">
-                {time.time(event.t_ns, 1e6)} ± {duration(event.uncertainty_ns)}
+                {time.time(event.t_ns, 1e6)}
+                {!event.told && ` ± ${duration(event.uncertainty_ns)}`}
+                {event.end_ns !== null && ` + ${duration(event.end_ns - event.t_ns)}`}
               </span>
             </div>
             {event.detail && <code className={classes.eventDetail}>{event.detail}</code>}
+            {event.told && (
+              <div className="dim">
+                {event.told.who && `${event.told.who}, `}
+                {t("events.toldBy", { name: event.told.by })}
+                {event.told.everywhere && `, ${t("events.places.everywhere")}`}{" "}
+                {event.told.link && (
+                  <a href={event.told.link} target="_blank" rel="noreferrer noopener nofollow">
+                    {t("events.more")}
+                  </a>
+                )}
+              </div>
+            )}
             {event.artifact_id && (
               <Link
                 to="/artifacts/$artifactId"

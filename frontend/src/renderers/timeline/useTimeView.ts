@@ -6,12 +6,12 @@ import { useTimeState } from "../../lib/urlState";
 /** Where a timeline begins when the address does not say: around the last capture. */
 export function firstView(runs: readonly CaptureBlock[], limit: Range): Range {
   const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
-  return last ? padded({ from: last.from_ns, to: last.to_ns }, 0.08, NS_PER_S) : limit;
+  return last ? padded({ from: last.look_back_ns ?? last.from_ns, to: last.to_ns }, 0.08, NS_PER_S) : limit;
 }
 
 /** The ends of the known past, with a little room. */
 export function limitOf(overview: TimelineOverview): Range | undefined {
-  const froms = overview.runs.map((run) => run.from_ns);
+  const froms = overview.runs.map((run) => run.look_back_ns ?? run.from_ns);
   const tos = overview.runs.map((run) => run.to_ns);
   const first = Math.min(overview.first_ns ?? Number.POSITIVE_INFINITY, ...froms);
   const last = Math.max(overview.last_ns ?? Number.NEGATIVE_INFINITY, ...tos);

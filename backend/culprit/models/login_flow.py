@@ -1,0 +1,27 @@
+"""The table of sign-ins that are under way at an identity provider."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from culprit.models.base import Base, Id
+
+
+class LoginFlow(Base):
+    """From leaving for the provider to coming back, once. Only hashes of the state and of the browser's cookie are
+    kept; nonce and PKCE verifier are derived from that cookie, and are nowhere else."""
+
+    __tablename__ = "login_flow"
+
+    id: Mapped[Id]
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("oidc_provider.id", ondelete="CASCADE"), index=True)
+    provider_version: Mapped[int]
+    state_hash: Mapped[bytes] = mapped_column(unique=True)
+    browser_hash: Mapped[bytes]
+    next: Mapped[str]
+    attempt_id: Mapped[UUID]
+    expires_at: Mapped[datetime] = mapped_column(index=True)

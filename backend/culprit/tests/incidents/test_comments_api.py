@@ -1,0 +1,203 @@
+"""Comments on incidents: written, mended, taken back, told, and never more than text."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from culprit.core.notices.message import Message
+from culprit.incidents import comments
+from culprit.infra.db import Database
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import AuditEntry, IncidentComment, JournalEntry, NetworkRule, Notice, UserAccount
+from culprit.notices.bodies import mail, slack
+from culprit.tests.support import runs
+from culprit.tests.support.incidents import API, BOOK, opened
+from sqlalchemy import select, update
+
+
+@pytest.fixture
+def host(db: Database):
+    return runs.make_host(db, "web1", {"role": "feed"})
+
+
+@pytest.fixture
+def desk(as_, host):
+    return opened(as_("investigator"), host)
+
+
+def write(client, desk, text: str, **about: str):
+    return client.post(f"{desk.url}/comments", json={"text": text, **about})
+
+
+def listed(client, desk) -> list[dict]:
+    return client.get(f"{desk.url}/comments").json()["items"]
+
+
+def test_two_people_talk_while_one_of_them_works(as_, desk) -> None:
+    version = desk.look()["version"]
+    first = write(as_("oncall"), desk, "  is it the disk?\r\n").json()
+    assert (first["text"], first["about"], first["by"]["name"], first["mine"]) == (
+        "is it the disk?",
+        "incident",
+        "oncall",
+        True,
+    )
+    # Whoever read the incident before may still write a note: a comment takes nobody's words away.
+    answer = as_("investigator").post(f"{desk.url}/notes", json={"version": version, "note": "n"})
+    assert answer.status_code == 201, answer.text
+    write(as_("investigator"), desk, "no")
+    assert [one["text"] for one in listed(as_("viewer"), desk)] == ["no", "is it the disk?"]
+    events = as_("viewer").get(f"{desk.url}/events", params={"once": "true"}).text
+    assert f'"version": {desk.look()["version"]}' in events
+    kinds = [one["kind"] for one in as_("viewer").get(f"{desk.url}/journal").json()]
+    assert kinds.count("comment") == 2
+
+
+def test_who_may_what(as_, desk) -> None:
+    assert write(as_("viewer"), desk, "x").status_code == 403
+    own = write(as_("investigator"), desk, "mine").json()
+    path = f"{desk.url}/comments/{own['id']}"
+    assert as_("oncall").patch(path, json={"text": "not mine"}).json()["key"] == "comment.not_yours"
+    seen = listed(as_("oncall"), desk)[0]
+    assert (seen["mine"], seen["may_withdraw"]) == (False, True)
+    assert listed(as_("viewer"), desk)[0]["may_withdraw"] is False
+    other = write(as_("oncall"), desk, "theirs").json()
+    assert (
+        as_("investigator").post(f"{desk.url}/comments/{other['id']}/withdraw").json()["key"]
+        == "comment.not_yours"
+    )
+    assert as_("oncall").post(f"{path}/withdraw").status_code == 200
+    assert as_("scoped").get(f"{desk.url}/comments").status_code == 200
+    for body in (
+        {"text": ""},
+        {"text": " \n "},
+        {"text": "x" * 4001},
+        {"text": "\x00"},
+        {"text": "x", "html": "y"},
+    ):
+        assert as_("oncall").post(f"{desk.url}/comments", json=body).status_code == 422
+    assert as_("oncall").patch(f"{desk.url}/comments/{uuid4()}", json={"text": "x"}).status_code == 404
+
+
+def test_another_incident_is_another_place(as_, db: Database, desk) -> None:
+    elsewhere = opened(as_("oncall"), runs.make_host(db, "ads1", {"role": "ads"}))
+    hidden = write(as_("oncall"), elsewhere, "secret").json()
+    assert as_("scoped").get(f"{elsewhere.url}/comments").status_code == 404
+    assert write(as_("scoped"), elsewhere, "x").status_code == 404
+    assert as_("oncall").patch(f"{desk.url}/comments/{hidden['id']}", json={"text": "x"}).status_code == 404
+
+
+def test_what_it_said_before_stays_until_it_is_withdrawn(as_, desk, db: Database) -> None:
+    client = as_("investigator")
+    one = write(client, desk, "the password is hunter2").json()
+    path = f"{desk.url}/comments/{one['id']}"
+    assert client.patch(path, json={"text": "the password is hunter2"}).json()["earlier"] == []
+    mended = client.patch(path, json={"text": "never mind"}).json()
+    assert mended["text"] == "never mind" and mended["edited_at"]
+    assert [each["text"] for each in mended["earlier"]] == ["the password is hunter2"]
+    gone = client.post(f"{path}/withdraw").json()
+    assert (gone["text"], gone["earlier"], gone["withdrawn_by"]["name"]) == ("", [], "investigator")
+    assert client.post(f"{path}/withdraw").status_code == 200
+    assert client.patch(path, json={"text": "again"}).json()["key"] == "comment.not_yours"
+    with db.sessions() as session:
+        kept = [str(row.params) + row.note for row in session.scalars(select(JournalEntry))]
+        kept += [str(row.detail) for row in session.scalars(select(AuditEntry))]
+        kept += [row.text + str(row.earlier) for row in session.scalars(select(IncidentComment))]
+        assert "hunter2" not in str(kept), "what was taken back is nowhere"
+
+
+def test_about_a_step_a_hypothesis_or_a_pin(as_, desk, db: Database, host) -> None:
+    client = as_("investigator")
+    assert (
+        write(client, desk, "x", about="step", ref=f"{BOOK}/time-wait").json()["ref"] == f"{BOOK}/time-wait"
+    )
+    assert write(client, desk, "x", about="hypothesis", ref=f"{BOOK}/search").status_code == 201
+    for about, ref in (
+        ("step", f"{BOOK}/nothing"),
+        ("hypothesis", "own/9"),
+        ("pin", str(uuid4())),
+        ("incident", "x"),
+    ):
+        answer = write(client, desk, "x", about=about, ref=ref)
+        assert answer.status_code == 422, answer.text
+        assert answer.json()["key"] in {"comment.about_nothing", "incident.no_step"}
+
+
+def test_bounds(as_, desk, monkeypatch) -> None:
+    client = as_("investigator")
+    monkeypatch.setattr(comments, "PER_MINUTE", 3)
+    one = [write(client, desk, f"n{n}").json() for n in range(3)][0]
+    assert write(client, desk, "n4").json()["key"] == "comment.too_often"
+    monkeypatch.setattr(comments, "PER_MINUTE", 100)
+    monkeypatch.setattr(comments, "MOST", 3)
+    assert write(client, desk, "n4").json()["key"] == "comment.too_many"
+    monkeypatch.setattr(comments, "MOST_EARLIER", 1)
+    path = f"{desk.url}/comments/{one['id']}"
+    assert client.patch(path, json={"text": "once"}).status_code == 200
+    assert client.patch(path, json={"text": "twice"}).json()["key"] == "comment.too_many_edits"
+
+
+def test_sent_twice_it_stands_there_once(as_, desk) -> None:
+    headers = {"Idempotency-Key": str(uuid4())}
+    ids = {
+        as_("oncall").post(f"{desk.url}/comments", json={"text": "x"}, headers=headers).json()["id"]
+        for _ in "12"
+    }
+    assert len(ids) == 1 == len(listed(as_("oncall"), desk))
+
+
+def test_whom_it_names_is_told_once_through_a_channel_of_theirs(as_, desk, db: Database, people) -> None:
+    with unit_of_work(db.sessions) as session:
+        session.add(NetworkRule(cidr="127.0.0.1/32", port_from=1, port_to=65535, note=""))
+    body = {
+        "name": "pager of oncall",
+        "kind": "slack",
+        "url": "http://127.0.0.1:9/x",
+        "user_id": str(people["oncall"].id),
+    }
+    made = as_("admin").post(f"{API}/channels", json=body)
+    assert made.status_code == 201 and made.json()["user_id"] == str(people["oncall"].id)
+    client = as_("investigator")
+    one = write(client, desk, "@oncall and @viewer: see <!channel> @scoped @investigator @nobody").json()
+    assert {each["name"]: each["told"] for each in one["mentions"]} == {
+        "oncall": True, "viewer": False, "scoped": False, "investigator": False,
+    }  # fmt: skip
+    client.patch(f"{desk.url}/comments/{one['id']}", json={"text": "@oncall once more @admin"})
+    with db.sessions() as session:
+        [notice] = session.scalars(select(Notice)).all()
+        assert notice.about == "mention"
+        message = Message.of(notice.message)
+    told = slack(message, "en").decode()
+    assert "investigator named you in incident #1: feed is slow" in told and "<!channel>" not in told
+    letter = mail("1", message, "zh", "a@b.c", ("d@e.f",))
+    assert "investigator 在事件 #1 中提到了您" in str(letter["Subject"])
+    assert as_("oncall").get(f"{API}/notices").json()["items"][0]["about"] == "mention"
+
+
+def test_nobody_is_named_who_cannot_see_the_incident(as_, db: Database) -> None:
+    elsewhere = opened(as_("investigator"), runs.make_host(db, "ads1", {"role": "ads"}))
+    with unit_of_work(db.sessions) as session:
+        session.execute(
+            update(UserAccount).where(UserAccount.name == "viewer").values(label_scope={"role": ["feed"]})
+        )
+    one = write(as_("investigator"), elsewhere, "@viewer @scoped @oncall").json()
+    assert [each["name"] for each in one["mentions"]] == ["oncall"]
+    names = [one["name"] for one in as_("investigator").get(f"{elsewhere.url}/people").json()]
+    assert "scoped" not in names and "viewer" not in names and "admin" in names
+
+
+def test_a_report_tells_them_only_where_that_is_chosen(as_, desk) -> None:
+    client = as_("investigator")
+    write(client, desk, "ask 10.1.2.3 about it")
+    gone = write(client, desk, "withdrawn words").json()
+    client.post(f"{desk.url}/comments/{gone['id']}/withdraw")
+    report = client.post(f"{desk.url}/reports", json={}).json()
+    assert report["comments"] is False
+    path = f"{API}/reports/{report['id']}"
+    assert "about it" not in client.get(f"{path}/preview").text
+    changed = client.patch(path, json={"version": report["version"], "comments": True}).json()
+    assert changed["comments"] is True
+    content = str(client.get(f"{path}/preview").json()["content"])
+    assert "about it" in content and "10.1.2.3" not in content, "redacted as everything else"
+    assert "withdrawn words" not in content

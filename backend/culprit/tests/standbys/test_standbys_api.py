@@ -1,0 +1,261 @@
+"""Who may have what waiting on which host, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from culprit.infra.db import Database
+from culprit.kit.clock import now
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import AuditEntry, Capture, Event, Run, RunCollector, Standby, UserAccount
+from culprit.standbys import leases
+from culprit.tests.support.runs import make_host
+from culprit.workflows import keep_watch
+from culprit.workflows.fire_armed import fire, settled
+from culprit.workflows.orders import Refused, capture_order
+from culprit.workflows.sweep import expire_standbys
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select, update
+
+from collectors.standby import Condition
+
+API = "/api/v1/standbys"
+START = {"kind": "process_start", "key": "java"}
+LOAD = {"kind": "load1", "limit": 20, "hits": 3, "of": 5}
+
+
+def arm(client: TestClient, host_id, status: int = 201, **body) -> dict:
+    given = {"kind": "armed", "host_id": str(host_id), "conditions": [START], **body}
+    answer = client.post(API, json=given)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def ring(client: TestClient, host_id, status: int = 201, **body) -> dict:
+    answer = client.post(API, json={"kind": "ring", "host_id": str(host_id), **body})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def watched(db: Database, standby: dict, **values):
+    """As a worker has it: claimed and watching."""
+    with unit_of_work(db.sessions) as session:
+        claim = leases.claim(session, standby["id"], "worker")
+        assert claim is not None
+        assert leases.renew(session, claim, started_at=now(), **values)
+    return claim
+
+
+def row(db: Database, standby: dict) -> Standby:
+    with db.sessions() as session:
+        return session.get_one(Standby, standby["id"])
+
+
+def captures_of(db: Database, standby: dict) -> list[Capture]:
+    with db.sessions() as session:
+        return list(session.scalars(select(Capture).where(Capture.standby_id == standby["id"])))
+
+
+CONDITION = Condition.from_json(START)
+
+
+def test_one_of_each_kind_a_host_for_bounded_hours(as_: Callable[[str], TestClient], db: Database) -> None:
+    oncall, host_id = as_("oncall"), make_host(db)
+    made = arm(oncall, host_id, conditions=[START, LOAD], hours=2, fires_max=3)
+    assert (made["state"], made["kind"], made["fires_max"]) == ("waiting", "armed", 3)
+    assert [one["starts"] for one in made["conditions"]] == [True, False]
+    assert made["wanted"] == {
+        "plan": "triage", "seconds": None, "tier": "light", "scope": {"kind": "host", "value": ""},
+    }  # fmt: skip
+    assert arm(oncall, host_id, 409)["key"] == "standby.armed_there"
+    kept = ring(oncall, host_id, seconds=300)
+    assert (kept["ring_s"], kept["wanted"], kept["kept_s"]) == (300, None, None)
+    assert ring(oncall, host_id, 409)["key"] == "standby.ring_there"
+    ring(oncall, host_id, 422, hours=25)
+    ring(oncall, host_id, 422, seconds=7200)
+    listed = as_("viewer").get(API).json()["items"]
+    assert [one["id"] for one in listed] == [kept["id"], made["id"]]
+    assert as_("viewer").get(API, params={"kind": "ring"}).json()["items"][0]["id"] == kept["id"]
+    assert len(as_("viewer").get(f"{API}/conditions").json()) == 15
+
+
+def test_what_may_not_wait(as_: Callable[[str], TestClient], db: Database) -> None:
+    oncall, host_id = as_("oncall"), make_host(db, labels={"role": "ads"})
+    assert arm(as_("investigator"), host_id, 403)["key"] == "auth.role_too_low"
+    assert ring(as_("scoped"), host_id, 404)["key"] == "host.not_found"
+    assert arm(oncall, host_id, 403, plan="cpu")["key"] == "capture.tier_not_automatic"
+    assert arm(oncall, host_id, 422, plan="no-such")["key"] == "capture.plan_unknown"
+    bad = {"kind": "unit_start", "key": "a; rm -rf /"}
+    assert arm(oncall, host_id, 422, conditions=[bad])["key"] == "standby.condition_invalid"
+    arm(oncall, host_id, 422, conditions=[])
+    arm(oncall, host_id, 422, conditions=[START] * 5)
+    arm(oncall, host_id, 422, conditions=[{**START, "hits": 9, "of": 3}])
+    oncall.post("/api/v1/kill-switches", json={"kind": "everywhere"})
+    as_("admin").post("/api/v1/kill-switches", json={"kind": "everywhere"})
+    assert arm(oncall, host_id, 409)["key"] == "kill_switch.everywhere"
+
+
+def test_a_capture_starts_and_brings_home_what_was_kept(as_, db: Database, config) -> None:
+    host_id = make_host(db)
+    made = arm(as_("oncall"), host_id, fires_max=1)
+    claim = watched(db, made)
+    assert fire(claim, CONDITION, 1.0) is True
+    [capture] = captures_of(db, made)
+    assert (capture.source, capture.reason) == ("armed", f"armed #{made['number']}: process_start java")
+    with db.sessions() as session:
+        names = set(session.scalars(select(RunCollector.collector).join(Run)))
+        assert {"look_back", "vmstat"} <= names
+        event = session.scalars(select(Event).where(Event.host_id == host_id)).one()
+        assert (event.kind, event.title["params"]["what"]) == ("armed", "process_start java")
+        said = set(session.scalars(select(AuditEntry.action)))
+        assert {"standby.create", "standby.fired", "capture.create"} <= said
+    assert fire(claim, CONDITION, 1.0) is True
+    assert len(captures_of(db, made)) == 1
+    assert not settled(claim)
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Run).values(state="ingesting"))
+    assert settled(claim)
+    read = as_("viewer").get(f"{API}/{made['id']}").json()
+    assert read["fires"] == 1 and read["captures"][0]["number"] == capture.number
+
+
+def test_between_two_captures_is_a_pause(as_, db: Database, config) -> None:
+    made = arm(as_("oncall"), make_host(db), fires_max=3, cooldown_s=600)
+    claim = watched(db, made)
+    assert fire(claim, CONDITION, None) is False
+    assert fire(claim, CONDITION, None) is False
+    assert row(db, made).refused["sentence"]["key"] == "standby.cooling"
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Standby).values(fired_at=now() - timedelta(seconds=601)))
+    fire(claim, CONDITION, None)
+    assert len(captures_of(db, made)) == 2 and row(db, made).refused is None
+
+
+LOST = {
+    "role": ({"role": "investigator"}, "auth.role_too_low"),
+    "account": ({"disabled_at": func.now()}, "run.requester_gone"),
+    "scope": ({"label_scope": {"role": ["other"]}}, "host.not_found"),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_who_lost_the_right_meanwhile_starts_nothing(as_, db: Database, people, config, what: str) -> None:
+    """Neither when it fires, nor when a worker begins to watch."""
+    values, key = LOST[what]
+    made = arm(as_("oncall"), make_host(db))
+    claim = watched(db, made)
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(UserAccount).where(UserAccount.id == people["oncall"].id).values(**values))
+    assert fire(claim, CONDITION, None) is False
+    assert captures_of(db, made) == []
+    assert row(db, made).refused["sentence"]["key"] == key
+    with db.sessions() as session, pytest.raises(Refused) as refused:
+        keep_watch._order(session, claim)
+    assert refused.value.sentence["key"] == key
+
+
+PULLED = [{"kind": "everywhere"}, {"kind": "label", "label": {"role": "feed"}}, {"kind": "host"}]
+
+
+@pytest.mark.parametrize("switch", PULLED, ids=lambda one: one["kind"])
+@pytest.mark.parametrize("keep_running", [False, True])
+def test_a_kill_switch_ends_what_waits_and_lets_nothing_fire(
+    as_, db: Database, config, switch: dict, keep_running: bool
+) -> None:
+    host_id, other = make_host(db, labels={"role": "feed"}), make_host(db, "other", {"role": "ads"})
+    oncall = as_("oncall")
+    made, kept, apart = arm(oncall, host_id), ring(oncall, host_id), ring(oncall, other)
+    claim = watched(db, made)
+    body = {**switch, "cancel": not keep_running}
+    if switch["kind"] == "host":
+        body["host_id"] = str(host_id)
+    pulled = as_("admin").post("/api/v1/kill-switches", json=body)
+    assert pulled.status_code == 201, pulled.text
+    assert fire(claim, CONDITION, None) is False and captures_of(db, made) == []
+    assert row(db, made).cancel_requested_at is not None
+    ended = row(db, kept)
+    assert (ended.state, ended.failure["key"]) == ("cancelled", f"kill_switch.{switch['kind']}")
+    assert (row(db, apart).state == "cancelled") is (switch["kind"] == "everywhere")
+    with db.sessions() as session, pytest.raises(Refused) as refused:
+        keep_watch._order(session, claim)
+    assert refused.value.state == "cancelled"
+
+
+def test_a_switch_that_is_pulled_as_it_fires_refuses_the_capture(as_, db: Database, config) -> None:
+    """The switch is asked where the capture is made, whatever became of the standby until then."""
+    made = arm(as_("oncall"), make_host(db))
+    claim = watched(db, made)
+    as_("admin").post("/api/v1/kill-switches", json={"kind": "everywhere"})
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Standby).values(cancel_requested_at=None))
+    assert fire(claim, CONDITION, None) is False and captures_of(db, made) == []
+    assert row(db, made).refused["sentence"]["key"] == "kill_switch.everywhere"
+
+
+def test_disarming_is_for_its_owner_and_on_call(as_, db: Database) -> None:
+    made = arm(as_("oncall"), make_host(db))
+    assert as_("investigator").post(f"{API}/{made['id']}/end").status_code == 403
+    ended = as_("admin").post(f"{API}/{made['id']}/end").json()
+    assert ended["state"] == "cancelled"
+    assert as_("admin").post(f"{API}/{made['id']}/end").json() == ended
+    assert as_("viewer").get(API).json()["items"] == []
+    assert len(as_("viewer").get(API, params={"over": True}).json()["items"]) == 1
+
+
+def test_two_workers_claim_and_one_has_it(as_, db: Database) -> None:
+    made = ring(as_("oncall"), make_host(db))
+    with unit_of_work(db.sessions) as one, unit_of_work(db.sessions) as other:
+        first = leases.claim(one, made["id"], "a")
+        one.commit()
+        assert first is not None and leases.claim(other, made["id"], "b") is None
+
+
+def test_a_lost_worker_s_standby_is_begun_again_and_its_fence_refused(as_, db: Database, config) -> None:
+    made = arm(as_("oncall"), make_host(db))
+    old = watched(db, made)
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Standby).values(lease_until=func.clock_timestamp() - timedelta(seconds=1)))
+    with unit_of_work(db.sessions) as session:
+        expire_standbys(session)
+    again = row(db, made)
+    assert (again.state, again.interrupted, again.waiting["key"]) == ("waiting", 1, "standby.worker_lost")
+    new = watched(db, made)
+    assert fire(old, CONDITION, None) is False and captures_of(db, made) == []
+    with unit_of_work(db.sessions) as session:
+        assert not leases.renew(session, old) and leases.renew(session, new)
+
+
+@pytest.mark.parametrize(("state", "ends"), [("waiting", "expired"), ("watching", "expired")])
+def test_what_is_over_its_hours_ends_whoever_has_it(as_, db: Database, state: str, ends: str) -> None:
+    made = ring(as_("oncall"), make_host(db))
+    if state == "watching":
+        watched(db, made)
+    past = func.clock_timestamp() - timedelta(seconds=1)
+    with unit_of_work(db.sessions) as session:
+        session.execute(update(Standby).values(until=past, lease_until=past))
+    with unit_of_work(db.sessions) as session:
+        expire_standbys(session)
+        assert leases.claim(session, made["id"], "worker") is None
+    assert row(db, made).state == ends
+
+
+def test_a_run_without_a_ring_takes_no_look_back(as_, db: Database, people, config) -> None:
+    host_id = make_host(db)
+    ring(as_("oncall"), host_id)  # waits to be begun: nothing is kept yet
+    answer = as_("oncall").post("/api/v1/captures", json={"host_ids": [str(host_id)], "plan": "triage"})
+    assert answer.status_code == 201
+    with db.sessions() as session:
+        assert "look_back" not in set(session.scalars(select(RunCollector.collector)))
+
+
+def test_the_order_of_a_run_takes_the_look_back_along(as_, db: Database, people, config, monkeypatch) -> None:
+    host_id = make_host(db)
+    watched(db, ring(as_("oncall"), host_id))
+    as_("oncall").post("/api/v1/captures", json={"host_ids": [str(host_id)], "plan": "triage"})
+    monkeypatch.setattr("culprit.workflows.orders.hops_to", lambda session, host: ())
+    monkeypatch.setattr("culprit.workflows.orders.sudo_password", lambda host: None)
+    with db.sessions() as session:
+        order = capture_order(session, session.scalars(select(Run.id)).one())
+    assert order.jobs[-1].id == "look_back"

@@ -1,0 +1,182 @@
+"""Captures of this machine by a bench itself: the runner that the server sends, started by /bin/sh as sshd would."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from collectors import bundle, frames, records
+
+Result = TypeVar("Result")
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+BEAT_S = 3.0  # as often as the server
+BUSY = 75  # exit status of a runner that found another one
+PATIENCE_S = 120.0
+
+
+def prctl(option: int, value: int) -> None:
+    """The system call; raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One run of the runner. `own_cpu_s` is what it reports itself, `cpu_s` what the kernel charged."""
+
+    seconds: float
+    cpu_s: float
+    own_cpu_s: float
+    collectors_cpu_s: float
+    sent: int
+    failed: tuple[str, ...]
+    rung: str
+
+
+class Occupied(Exception):
+    """Another capture of this machine holds the lease."""
+
+
+class Swallow:
+    """Takes the bytes of a part and keeps none."""
+
+    def write(self, data: bytes, /) -> object:
+        return len(data)
+
+
+@contextlib.contextmanager
+def every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+    """Calls `act` again and again, in a thread, until the block ends."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(seconds):
+            act()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def heartbeat(child: subprocess.Popen[bytes]) -> Callable[[], None]:
+    """What says that the server is there."""
+    numbers = itertools.count(1)
+
+    def beat() -> None:
+        assert child.stdin
+        with contextlib.suppress(OSError):
+            child.stdin.write(b"hb %d\n" % next(numbers))
+            child.stdin.flush()
+
+    return beat
+
+
+def capture(jobs: list[bundle.Job], run: str) -> Captured:
+    """One run, to its last process. Raises Occupied, and SystemExit where the runner did not finish."""
+    limits = bundle.Limits(run=run, deadline_s=bundle.deadline_for(jobs))
+    line = bundle.command(bundle.build(jobs, limits))
+    reader = frames.FrameReader(sink=lambda _: Swallow())
+    got: list[frames.Frame] = []
+    sent = 0
+    before = spent()
+    began = time.monotonic()
+    with subprocess.Popen(
+        ["/bin/sh", "-c", line],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        assert child.stdout
+        with every(BEAT_S, heartbeat(child)):
+            while data := child.stdout.read1(1 << 16):  # type: ignore[attr-defined]
+                sent += len(data)
+                got += reader.feed(data)
+            status = child.wait()
+    seconds = time.monotonic() - began
+    cpu = spent() - before
+    ends = [records.lines_of(frame) for frame in got if frame.header.kind == "end"]
+    hello = [records.lines_of(frame) for frame in got if frame.header.kind == "hello"]
+    outcomes = [records.outcome(frame) for frame in got if frame.header.kind == "outcome"]
+    if status == BUSY:
+        raise Occupied
+    if status or reader.close() or not ends or not hello:
+        said = [frame.text for frame in got if frame.header.kind == "refused"]
+        raise SystemExit(f"the runner ended with {status}: {said}")
+    return Captured(
+        seconds=seconds,
+        cpu_s=cpu,
+        own_cpu_s=int(ends[0].get("cpu_ms", "0")) / 1000,
+        collectors_cpu_s=sum(one.cpu_ms for one in outcomes) / 1000,
+        sent=sent,
+        failed=tuple(sorted(f"{one.collector} ({one.state})" for one in outcomes if one.state != "done")),
+        rung=hello[0].get("rung", "-"),
+    )
+
+
+def spent() -> float:
+    """CPU seconds of all children that have ended; orphans of a run come to us and are waited for."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@contextlib.contextmanager
+def disk_peak(run: str, into: list[int]) -> Iterator[None]:
+    """Watches the run's directory; appends the most bytes that its files held."""
+    places = [Path(top) / f"culprit-{run}" for top in bundle.Limits(run=run).directories]
+    peak = 0
+
+    def watch() -> None:
+        nonlocal peak
+        peak = max(peak, sum(held(place) for place in places))
+
+    try:
+        with every(0.1, watch):
+            yield
+    finally:
+        into.append(peak)
+
+
+def held(place: Path) -> int:
+    """Bytes of the blocks of all files below a directory that may vanish meanwhile."""
+    total = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{directory}/{name}").st_blocks * 512
+    return total
+
+
+def unhindered(what: Callable[[], Result]) -> Result:
+    """Begins anew as long as somebody else captures this machine. Raises SystemExit after two minutes."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            return what()
+        except Occupied:
+            time.sleep(2)
+    raise SystemExit("another capture of this machine does not end")

@@ -1,0 +1,243 @@
+"""What waits on a host: that it keeps, fires, tells its cost, ends with its lease, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from collectors import look_back, standby
+from collectors.contract import Context
+from collectors.standby import Condition, Fired, Ring, Watching
+from collectors.tests.host.harness import SHELLS, Live, Room, wait_for
+from collectors.tests.support import BytesPart, here
+
+RING = Ring(60, 4 << 20, look_back.FILES)
+
+
+class Standing(Live):
+    """A standby that was started here."""
+
+    def __init__(
+        self, room: Room, *conditions: Condition, ring: Ring = RING, shell: str = "/bin/sh", **more: object
+    ) -> None:
+        limits = room.limits(**({"lease": "ring"} | more))
+        super().__init__([], limits, shell=shell, program=standby.program(ring, conditions, limits))
+
+    def words(self) -> list[Watching | Fired]:
+        """What it has said so far."""
+        return [one for one in map(standby.said, list(self.lines)) if one is not None]
+
+    def fired(self, count: int = 1) -> list[Fired]:
+        """The conditions that began to hold, once there are so many."""
+        assert wait_for(lambda: len(self._of(Fired)) >= count, 30), self.lines
+        return self._of(Fired)  # type: ignore[return-value]
+
+    def watching(self, count: int = 1) -> Watching:
+        """Its last report, once there are so many."""
+        assert wait_for(lambda: len(self._of(Watching)) >= count, 30), self.lines
+        return self._of(Watching)[-1]  # type: ignore[return-value]
+
+    def _of(self, kind: type) -> list[Watching | Fired]:
+        return [one for one in self.words() if isinstance(one, kind)]
+
+    def awk(self) -> int:
+        """The pid of the one process that watches."""
+        place = Path(self.limits.directories[0]) / f"culprit-{self.limits.run}" / "l" / "s1"
+        assert wait_for(lambda: place.exists() and bool(place.read_text().strip()), 20)
+        return int(place.read_text().split()[0])
+
+
+def taken_by_a_capture(room: Room) -> tuple[dict[tuple[str, str], bytes], Live]:
+    """What a capture in the same room brings home of a ring."""
+    live = Live([look_back.JOB], room.limits())
+    assert live.end() == 0, live.lines
+    return live.parts(), live
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS.keys())
+def test_a_capture_takes_what_a_ring_has_kept(room: Room, shell: str) -> None:
+    ring = Standing(room, shell=shell)
+    first = ring.watching(2)
+    parts, live = taken_by_a_capture(room)
+    assert live.outcomes()["look_back"].state == "done"
+    data = parts["look_back", "samples"]
+    parsed = look_back.parse({"samples": BytesPart(data)}, Context(here(), "ring"))
+    found = {one.metric: one for one in parsed.series}
+    assert {"psi.some_pct", "softirq.total_per_s", "sched.runq", "cpu.total_busy_pct"} <= found.keys()
+    runq = found["sched.runq"]
+    assert len(runq.t_ns) >= 4 and runq.part == "samples"
+    lines = data.decode().split("\n")
+    assert runq.lines is not None
+    assert all(lines[line - 1].startswith("procs_running") for line in runq.lines), runq.lines
+    assert first.ring_bytes > 1000 and first.rss_kb > 500
+    ring.say("cancel")
+    assert ring.end() == 3
+    ring.gone(room, 10)
+
+
+def test_without_a_ring_there_is_nothing_to_look_back_at(room: Room) -> None:
+    _, live = taken_by_a_capture(room)
+    outcome = live.outcomes()["look_back"]
+    assert (outcome.state, outcome.reason.key) == ("skipped", "reason.unavailable")
+
+
+def test_a_ring_stays_within_its_bytes_and_drops_the_oldest(room: Room) -> None:
+    """A quarter of the smallest ring is a piece; the fifth is being written."""
+    small = Ring(1800, 1 << 18, ("/proc/vmstat",) * 8)
+    ring = Standing(room, ring=small)
+    place = room.work / f"culprit-{ring.limits.run}" / "ring"
+    assert wait_for(lambda: bool(list(place.glob("r.*"))), 20)
+    [first] = list(place.glob("r.*"))[:1]
+    assert wait_for(lambda: not first.exists(), 60)
+    assert 3 <= len(list(place.glob("r.*"))) <= 5
+    assert sum(one.stat().st_size for one in place.glob("r.*")) <= small.max_bytes
+    ring.hang_up()
+    ring.gone(room, 10)
+
+
+def test_a_process_that_starts_fires_at_once_and_says_when(room: Room) -> None:
+    armed = Standing(room, Condition("process_start", "culprit-probe"), ring=RING)
+    armed.watching()
+    program = room.top / "culprit-probe"
+    program.symlink_to("/bin/sleep")
+    began = Path("/proc/uptime").read_text().split()[0]
+    child = subprocess.Popen([str(program), "20"])
+    try:
+        [fired] = armed.fired()
+    finally:
+        child.kill()
+        child.wait()
+    assert fired.number == 1
+    assert 0 <= fired.boot_ns / 1e9 - float(began) < 4
+    armed.say("cancel")
+    armed.gone(room, 10)
+
+
+def test_a_threshold_holds_in_so_many_of_its_readings_and_fires_once(room: Room) -> None:
+    """Every reading of the load is over zero: it fires when there are three, and not again."""
+    armed = Standing(
+        room,
+        Condition("load1", limit=0.0, hits=3, of=5),
+        Condition("running", limit=1e9),
+        Condition("available_pct", op="under", limit=100.0),
+    )
+    assert sorted(one.number for one in armed.fired(2)) == [1, 3]
+    last = armed.watching(3)
+    assert len(armed.fired(2)) == 2
+    assert len(last.values) == 3 and all(one is not None for one in last.values)
+    armed.say("cancel")
+    armed.gone(room, 10)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        Condition("stall_pct", "cpu.some", limit=0.0),
+        Condition("busy_pct", limit=0.0),
+        Condition("steal_pct", limit=0.0),
+        Condition("vm_per_s", "pgfault", limit=0.0),
+        Condition("tcp_per_s", "TcpExt.TCPPureAcks", limit=0.0),
+        Condition("softnet_drops_per_s", limit=0.0),
+    ],
+    ids=lambda one: one.kind,
+)
+def test_every_rate_has_a_reading(room: Room, condition: Condition) -> None:
+    if condition.kind == "stall_pct" and not Path("/proc/pressure/cpu").exists():
+        pytest.skip("this kernel measures no pressure")
+    armed = Standing(room, condition)
+    [fired] = armed.fired()
+    assert fired.value is not None and fired.value >= 0
+    armed.hang_up()
+    armed.gone(room, 10)
+
+
+def test_the_deadline_is_kept_by_the_host(room: Room) -> None:
+    ring = Standing(room, deadline_s=4)
+    assert ring.end(30) == 3
+    assert ring.lines_of("end")["why"] == "deadline"
+    ring.gone(room, 10)
+
+
+def test_silence_ends_it(room: Room) -> None:
+    ring = Standing(room, silence_s=4)
+    ring.watching()
+    ring.beating = False
+    ring.gone(room, 20)
+
+
+@pytest.mark.parametrize("whom", ["guard", "main", "awk"])
+def test_whoever_of_it_is_killed_nothing_stays(room: Room, whom: str) -> None:
+    ring = Standing(room)
+    ring.watching()
+    os.kill(ring.awk() if whom == "awk" else ring.role(whom), signal.SIGKILL)
+    ring.gone(room, 20)
+    if whom == "awk":
+        assert ring.lines_of("end")["watcher"] == "137"
+
+
+def test_one_ring_a_host_and_captures_beside_it(room: Room) -> None:
+    ring = Standing(room)
+    ring.watching()
+    second = Standing(room)
+    assert second.end() == 75 and second.lines_of("busy")["run"] == ring.limits.run
+    armed = Standing(room, Condition("load1", limit=0.0), lease="armed")
+    armed.fired()
+    _, live = taken_by_a_capture(room)
+    assert live.outcomes()["look_back"].state == "done"
+    for one in (ring, armed):
+        one.say("cancel")
+        one.end()
+    armed.gone(room, 10)
+    ring.gone(room, 10)
+
+
+def test_a_full_disk_refuses_it(room: Room) -> None:
+    ring = Standing(room, ring=Ring(60, 64 << 20, look_back.FILES), directories=("/nowhere",))
+    assert ring.end() == 73
+    assert not ring.of("hello")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "unit_start", "key": "a b"},
+        {"kind": "unit_start", "key": "x;y"},
+        {"kind": "group_start", "key": "/a/../b"},
+        {"kind": "load1", "limit": float("nan")},
+        {"kind": "load1", "limit": -1},
+        {"kind": "load1", "hits": 3, "of": 2},
+        {"kind": "process_start", "key": "x", "limit": 2},
+        {"kind": "process_start", "key": "sixteen-chars-no"},
+        {"kind": "tcp_per_s", "key": "Tcp.A B"},
+        {"kind": "no_such"},
+        {"kind": "load1", "cmd": "x"},
+    ],
+)
+def test_what_no_host_is_asked(given: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        Condition.from_json(given)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "watch",
+        "watch 1 2 3",
+        "watch x 1 1 1",
+        "fire 0 1 1",
+        "fire 1 1",
+        "watch 1 1 1 1 " + "9 " * 9,
+        "fire 1 1 $(x)x x",
+    ],
+)
+def test_other_words_are_noise(line: str) -> None:
+    assert standby.said(line) is None
+
+
+def test_words() -> None:
+    assert standby.said("watch 100 20 3000 9 1.5 -\n") == Watching(10**9, 20, 3000, 9, (1.5, None))
+    assert standby.said("fire 2 100 -") == Fired(2, 10**9, None)

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { piecesOf, typedName } from "./comment";
+
+const links = (text: string) => piecesOf(text, []).flatMap((one) => (one.kind === "link" ? [one.text] : []));
+const people = (text: string, names: string[]) =>
+  piecesOf(text, names).flatMap((one) => (one.kind === "person" ? [one.text] : []));
+
+describe("a comment in pieces", () => {
+  it("opens http and https, and nothing else", () => {
+    expect(links("see https://a.example/x?y=1#z, and http://b.example.")).toEqual([
+      "https://a.example/x?y=1#z",
+      "http://b.example",
+    ]);
+    expect(links("(https://en.wikipedia.org/wiki/Futex_(Linux))")).toEqual([
+      "https://en.wikipedia.org/wiki/Futex_(Linux)",
+    ]);
+    for (const bad of [
+      "javascript:alert(1)",
+      "data:text/html,<script>",
+      "//evil.example",
+      "ftp://x.example",
+      "https://",
+      "https://good.example@evil.example/",
+      `https://x.example/${"a".repeat(2000)}`,
+    ])
+      expect(links(bad)).toEqual([]);
+  });
+
+  it("keeps markup as text", () => {
+    const text = '<img src=x onerror=alert(1)> **b** [x](https://a.example"onclick=1)';
+    expect(
+      piecesOf(text, [])
+        .map((one) => one.text)
+        .join(""),
+    ).toBe(text);
+    expect(links(text)).toEqual(["https://a.example"]);
+  });
+
+  it("names people as a whole, the longest name first", () => {
+    expect(people("@ada lovelace and @ada, not @adam nor x@ada", ["ada", "ada lovelace"])).toEqual([
+      "@ada lovelace",
+      "@ada",
+    ]);
+    expect(people("@LENA", ["lena"])).toEqual(["@LENA"]);
+  });
+
+  it("loses no character, whatever is in it", () => {
+    const parts = ["@ada", "https://a.example/(x)", "<b>", "é", "\n", "@", "https://", ")", ".", " ", "😀"];
+    let seed = 7;
+    const next = () => {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      return seed;
+    };
+    for (let round = 0; round < 500; round++) {
+      const text = Array.from({ length: next() % 9 }, () => parts[next() % parts.length]).join("");
+      expect(
+        piecesOf(text, ["ada"])
+          .map((one) => one.text)
+          .join(""),
+      ).toBe(text);
+    }
+  });
+
+  it("knows the name that is being typed", () => {
+    expect(typedName("hello @le", 9)).toEqual({ at: 6, typed: "le" });
+    expect(typedName("mail a@le", 9)).toBeUndefined();
+    expect(typedName("@lena, and", 10)).toBeUndefined();
+  });
+});

@@ -1,0 +1,40 @@
+import classes from "./standbys.module.css";
+
+const WIDTH = 96;
+const HEIGHT = 18;
+
+interface Props {
+  /** The oldest first; null is no data. */
+  values: readonly (number | null)[];
+  /** The threshold, drawn as a line where there is one. */
+  limit?: number | undefined;
+  label: string;
+}
+
+/** The last readings, small. Without any the strip is hatched: no data is not zero. */
+export function Spark({ values, limit, label }: Props) {
+  const known = values.filter((one) => one !== null);
+  if (known.length === 0) return <span className={classes.nothing} role="img" aria-label={label} />;
+  const low = Math.min(0, ...known, limit ?? 0);
+  const high = Math.max(...known, limit ?? 0, low + 1e-9);
+  const y = (value: number) => HEIGHT - 1 - ((value - low) / (high - low)) * (HEIGHT - 2);
+  const step = WIDTH / Math.max(1, values.length - 1);
+  let path = "";
+  let pen = false;
+  values.forEach((value, index) => {
+    if (value === null) {
+      pen = false;
+      return;
+    }
+    path += `${pen ? "L" : "M"}${(index * step).toFixed(1)} ${y(value).toFixed(1)}`;
+    pen = true;
+  });
+  return (
+    <svg className={classes.spark} width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
+      {limit !== undefined && (
+        <line className={classes.limit} x1={0} x2={WIDTH} y1={y(limit)} y2={y(limit)} />
+      )}
+      <path d={path} className={classes.line} />
+    </svg>
+  );
+}
