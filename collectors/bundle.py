@@ -137,7 +137,13 @@ def build(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> byt
 
 
 def standby_program(
-    limits: Limits, ring_s: int, ring_bytes: int, files: Sequence[str], conditions: Sequence[str]
+    limits: Limits,
+    *,
+    ring_s: int,
+    ring_bytes: int,
+    files: Sequence[str],
+    conditions: Sequence[str],
+    stacks_hz: int = 0,
 ) -> bytes:
     """The program that waits instead of measuring; see `collectors.standby`. Raises ValueError."""
     if not all(_PATH.fullmatch(path) for path in files) or not all(map(_CONDITION.fullmatch, conditions)):
@@ -146,6 +152,7 @@ def standby_program(
         "STANDBY=1",
         f"RING_SECS={ring_s}",
         f"RING_BYTES={ring_bytes}",
+        f"STACKS={stacks_hz}",
         f"RING_FILES={_quote(' '.join(files))}",
         f"CONDITIONS={_quote(chr(10).join(conditions))}",
         f"STANDBY_AWK={_quote(_strip(_host('standby.awk')))}",
@@ -156,6 +163,17 @@ def standby_program(
 def standalone(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> str:
     """The same as a script to carry by hand; its comments stay, for whoever reads it before running it."""
     return _program(jobs, limits, scope, standalone=True, plain=True)
+
+
+def pushing(script: str, url: str) -> str:
+    """A standalone script that sends what it sees to `url` by itself. Raises ValueError for what is no such address."""
+    if not re.fullmatch(r"https?://[A-Za-z0-9._~:/\[\]-]{1,400}", url):
+        raise ValueError("not an address")
+    end = "CULPRIT_ENDS_HERE"
+    if end in script:
+        raise ValueError("the script holds the word that ends it")
+    text = _host("push.sh").replace("@URL@", url).replace("@END@", end)
+    return text.replace("@SCRIPT@", script.rstrip("\n"))
 
 
 def command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:

@@ -242,13 +242,18 @@ class ProfileSource:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """All that one artifact yielded. No parser raises on bad input: what it could not read is a warning."""
+    """All that one artifact yielded. No parser raises on bad input: what it could not read is a warning.
+
+    `fact_lines` says where facts stand: the name, with dots between the names of nested ones, and the 1-based line of
+    the part that the collector's samples are in.
+    """
 
     series: tuple[Series, ...] = ()
     tables: tuple[Table, ...] = ()
     events: tuple[Event, ...] = ()
     profiles: tuple[ProfileSource, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
+    fact_lines: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[Sentence, ...] = ()
     readable: bool = True
 

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from collectors.bundle import Job
+from collectors.catalog import perf_record
 from collectors.contract import Context, Needs, Parsed, Part, Sampled, Script, Sentence, Series
 from collectors.parse import sampled
+from collectors.perf_shell import POSTLUDE, PRELUDE
 from collectors.registry import COLLECTORS
 
 ID = "look_back"
@@ -48,7 +50,8 @@ def _files(collector: str) -> tuple[str, ...]:
 FILES = tuple(dict.fromkeys(path for name in KEPT for path in _files(name)))
 
 #: Of several rings the one that goes back furthest; of that the newest pieces that fit.
-_SH = r"""
+_SH = (
+    r"""
 ring= oldest=
 for d in "${DIR%/*}"/culprit-*/ring /dev/shm/culprit-*/ring /var/tmp/culprit-*/ring /tmp/culprit-*/ring; do
     [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue
@@ -71,13 +74,36 @@ done
 echo "cat $ring/r.*" > "${ARGV:-/dev/null}"
 if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else cat $take 2> /dev/null; fi
 [ -n "$take" ]
+[ -s "$ring/perf.pid" ] || exit 0
+(
+    read -r p < "$ring/perf.pid" && rm -f "$ring"/perf.data.[0-9]* && kill -USR2 "$p" || exit
+    n=0
+    while set -- "$ring"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 100 ]; do
+        sleep 0.1 2> /dev/null || sleep 1
+        n=$((n + 1))
+    done
+    [ -s "$1" ] && mv "$1" perf.data || exit
 """
+    + PRELUDE
+    + POSTLUDE
+    + r"""
+    say "clock $clock"
+    usable perf.data && text perf.data $((BYTES / 2)) """
+    + perf_record.FIELDS
+    + r""" cat
+) > .stacks 2>&1
+exit 0
+"""
+)
 WAY = Script("ring", Needs(), _SH, "cat the pieces of the ring")
-JOB = Job(ID, (WAY,), 5, MAX_BYTES)
+JOB = Job(ID, (WAY,), 5, MAX_BYTES, grace_s=30)
 
 
 def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """The series of the sampled collectors in the time before the capture, cited in the one part that came home."""
+    """The series of the sampled collectors in the time before the capture, cited in the one part that came home.
+
+    And the stacks of that time, where the ring kept any.
+    """
     name = sampled.PART if sampled.PART in parts else STDOUT
     part = parts.get(name)
     if part is None:
@@ -89,7 +115,8 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     series = [one for collector in KEPT for one in _of(collector, pieces, part, context, name)]
     if not series:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": name}),), readable=False)
-    return Parsed(series=tuple(series))
+    stacks = perf_record.parse(parts, context) if "script.txt" in parts else Parsed()
+    return Parsed(series=tuple(series), profiles=stacks.profiles, warnings=stacks.warnings)
 
 
 def _of(

@@ -44,6 +44,8 @@ _RESOURCE = re.compile(r"(cpu|memory|io)\.(some|full)")
 _COUNTER = re.compile(r"[a-z0-9_]{1,60}")
 _COLUMN = re.compile(r"(Tcp|TcpExt|Udp|Ip|IpExt)\.[A-Za-z0-9]{1,60}")
 LIMIT_MAX = 1e12
+#: Few enough to be paid for hours, odd so that it keeps step with nothing.
+STACKS_HZ = 19
 HISTORY_MAX = 60
 
 
@@ -155,11 +157,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """What is kept: the last `seconds` of readings, once a second, in at most `max_bytes` and one reading more."""
+    """What is kept: the last `seconds` of readings, once a second, in at most `max_bytes` and one reading more.
+
+    With `stacks` also those of all CPUs, `STACKS_HZ` times a second, in at most 16 MiB of the kernel's memory.
+    """
 
     seconds: int
     max_bytes: int
     files: tuple[str, ...]
+    stacks: bool = False
 
     def __post_init__(self) -> None:
         if not 30 <= self.seconds <= 1800 or not 1 << 18 <= self.max_bytes <= 64 << 20:
@@ -172,7 +178,15 @@ def program(ring: Ring, conditions: Sequence[Condition], limits: Limits) -> byte
         raise ValueError("too many conditions")
     limits = replace(limits, pipe_ok=False, need_bytes=ring.max_bytes + (2 << 20))
     lines = [one.spelled() for one in conditions]
-    return standby_program(limits, ring.seconds, ring.max_bytes, ring.files, lines)
+    hz = STACKS_HZ if ring.stacks else 0
+    return standby_program(
+        limits,
+        ring_s=ring.seconds,
+        ring_bytes=ring.max_bytes,
+        files=ring.files,
+        conditions=lines,
+        stacks_hz=hz,
+    )
 
 
 def limits(run: str, lease: str, deadline_s: int, silence_s: int, ring: Ring) -> Limits:
@@ -185,8 +199,8 @@ def limits(run: str, lease: str, deadline_s: int, silence_s: int, ring: Ring) ->
         flush_s=2,
         need_bytes=ring.max_bytes + (2 << 20),
         pipe_ok=False,
-        cpu_pct=20,
-        memory_bytes=(96 << 20) + ring.max_bytes,
+        cpu_pct=50 if ring.stacks else 20,
+        memory_bytes=(160 << 20 if ring.stacks else 96 << 20) + ring.max_bytes,
         tasks=64,
         directories=("/dev/shm", "/var/tmp", "/tmp"),  # noqa: S108
     )
@@ -212,6 +226,8 @@ class Fired:
     value: float | None
 
 
+#: What it says where stacks were asked for and perf cannot record any.
+NO_STACKS = "note no stacks"
 _WATCH = re.compile(r"watch ([0-9]{1,15}) ([0-9]{1,12}) ([0-9]{1,12}) ([0-9]{1,12})((?: \S{1,24}){0,8})")
 _FIRE = re.compile(r"fire ([1-9]) ([0-9]{1,15}) (\S{1,24})")
 _VALUE = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,12})?(e[+-]?[0-9]{1,2})?")

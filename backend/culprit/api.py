@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from culprit.annotations import endpoints as annotations
+from culprit.annotations import endpoints as events
 from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
 from culprit.catalogue import endpoints as catalogue
@@ -17,6 +17,7 @@ from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
 from culprit.hosts import endpoints as hosts
 from culprit.imports import endpoints as imports
+from culprit.imports import upload_endpoints as uploads
 from culprit.incidents import comment_endpoints, mute_endpoints
 from culprit.incidents import endpoints as incidents
 from culprit.killswitch import endpoints as killswitch
@@ -46,9 +47,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     script.router,
     evidence.router,
     timeline.router,
-    annotations.router,
+    events.router,
     profiles.router,
     imports.router,
+    uploads.router,
     findings.router,
     diagnoses.router,
     playbooks.router,

@@ -10,10 +10,11 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from culprit import health, ui
-from culprit.annotations import endpoints as annotations
+from culprit.annotations import endpoints as events
 from culprit.api import api_router
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
+from culprit.imports import upload_public as uploads
 from culprit.infra.db import Database
 from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
@@ -32,6 +33,7 @@ SECRETS = (
     "/api/v1/session",
     "/api/v1/tokens",
     "/api/v1/triggers",
+    "/api/v1/uploads",
     "/api/v1/users",
 )
 DESCRIPTION = (
@@ -77,9 +79,11 @@ def create_app(given: Settings | None = None) -> FastAPI:
     app.include_router(health.router)
     app.include_router(api_router())
     app.include_router(reports.router)
+    app.include_router(uploads.router)
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
-    app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger={UPLOAD_PATH: config.upload_limit})
+    larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
+    app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger=larger)
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
     return app
@@ -92,7 +96,8 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.busy = Busy()
     app.state.signon = Memory()
     app.state.report_gate = reports.gate()
-    app.state.events_gate = annotations.gate()
+    app.state.events_gate = events.gate()
+    app.state.upload_gate = uploads.gate()
     app.state.registry = health.registry(app.state.database)
 
 

@@ -11,6 +11,7 @@ from collectors.parse.tokens import whole, words
 
 _MAX_BYTES = 16 << 20
 _MAX_DEVICES = 256
+_MAX_LINES = 4_000
 _SYSCTL = (
     *("kernel/perf_event_paranoid", "kernel/kptr_restrict", "kernel/numa_balancing", "kernel/pid_max"),
     *("kernel/threads-max", "kernel/sched_autogroup_enabled", "kernel/task_delayacct", "kernel/nmi_watchdog"),
@@ -74,7 +75,22 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     warnings = list(samples.warnings)
     if "kernel" not in facts:
         warnings.append(Sentence("warning.part_missing", {"part": "/proc/sys/kernel/osrelease"}))
-    return Parsed(facts=facts, warnings=tuple(warnings))
+    return Parsed(facts=facts, fact_lines=_lines(samples), warnings=tuple(warnings))
+
+
+def _lines(samples: Samples) -> dict[str, int]:
+    """Where each fact stands, by its dotted name; several may be read from one file."""
+    named = [(name, path) for name, (path, _) in _SINGLE.items()]
+    named += [(f"sysctl.{name.replace('/', '.')}", f"/proc/sys/{name}") for name in _SYSCTL]
+    for path in samples.by_path:
+        for group, before, between in (
+            ("block", "/sys/block/", "/queue/"),
+            ("interfaces", "/sys/class/net/", "/"),
+        ):
+            device, cut, rest = path.removeprefix(before).partition(between)
+            if path.startswith(before) and cut and len(named) < _MAX_LINES:
+                named.append((f"{group}.{device[:64]}.{rest}", path))
+    return {name: snapshots[-1].line for name, path in named if (snapshots := samples.of(path))}
 
 
 def _text(samples: Samples, path: str) -> bytes:

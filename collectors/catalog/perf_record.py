@@ -21,7 +21,7 @@ from collectors.parse import perf_report
 from collectors.perf_shell import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 192 << 20
-_FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
+FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
 
 _SH = (
     PRELUDE
@@ -55,7 +55,7 @@ if ! usable perf.data; then
 fi
 stats perf.data
 text perf.data $((BYTES * 3 / 4)) """
-    + _FIELDS
+    + FIELDS
     + """ cat
 """
 )

@@ -8,6 +8,7 @@ stand() {
     return
   fi 2>/dev/null
   conditions
+  [ "$STACKS" = 0 ] || stacks
   n_=0
   while :; do
     spell >"$DIR/t/standby"
@@ -33,6 +34,27 @@ watcher() {
       <"$DIR/t/standby" >&2 2>"$DIR/t/standby.err" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   echo $? >"$DIR/t/ended"
+}
+
+# Stacks of all CPUs, in memory of the kernel that is overwritten again and again; a signal has them written. Killed at
+# the end, for what it holds is of no use by then. At most 16 MiB in all, 2 MiB a CPU.
+stacks() {
+  if ! command -v perf >/dev/null 2>&1 || ! perf_ok; then
+    say "note no stacks: perf is missing or not allowed"
+    return
+  fi
+  k_=0
+  while read -r x_ R_; do case $x_ in cpu[0-9]*) k_=$((k_ + 1)) ;; esac; done </proc/stat
+  g_=512
+  while [ $((g_ * k_)) -gt 4096 ] && [ $g_ -gt 16 ]; do g_=$((g_ / 2)); done
+  (
+    cd "$DIR/ring" || exit 1
+    CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CAGE=$CAGE CU_F=0 CU_V=
+    CU_LINE="$END 9000000000000 KILL stacks"
+    export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
+    PERF_CONFIG=/dev/null DEBUGINFOD_URLS= exec $SID $NI $SH -c "$PRE${NL}echo \$\$ >perf.pid${NL}exec perf record --overwrite --switch-output=signal -N --no-bpf-event -k CLOCK_MONOTONIC -F $STACKS -a -g -m $g_ -o perf.data" \
+      </dev/null >"$DIR/t/perf.err" 2>&1 3<&- 4>&- 5>&- 6>&- 9<&-
+  ) &
 }
 
 # What the awk is told. Files that cannot be read here are left out.

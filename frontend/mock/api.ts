@@ -11,6 +11,7 @@ import "./incidentWrites.ts";
 import "./playbooks.ts";
 import "./reports.ts";
 import "./events.ts";
+import "./uploads.ts";
 import "./schedules.ts";
 import "./storage.ts";
 import "./standbys.ts";

@@ -1,4 +1,5 @@
 /** Whom the processes of a run call, and where a host is: a web tier that waits for a store on another host. */
+import type { FactChange, FactChanges, LoggedChange } from "../src/client/events.ts";
 import type { Call, CallPlace, Cited, ContextItem, HostContext, RunCalls } from "../src/client/types.ts";
 import { id } from "./noise.ts";
 import { ok, problem, route } from "./routes.ts";
@@ -346,6 +347,14 @@ function whereabouts(hostId: string): HostContext | undefined {
             told_by: "admin",
             link: "https://ci.example/jobs/4711",
           }),
+          item("fact", "10", {
+            name: "sysctl.vm.swappiness",
+            at_s: NOW_MS / 1000 - 18_000,
+            was: "60",
+            was_at_s: NOW_MS / 1000 - 32_400,
+            was_citation: cite(runId, "host_facts", 52),
+            ...read("host_facts", 52),
+          }),
           item("package", "upgrade openssl 3.0.15-1", { at_s: NOW_MS / 1000 - 5400, ...read("changes", 2) }),
         ],
         gaps: [
@@ -390,6 +399,76 @@ function whereabouts(hostId: string): HostContext | undefined {
     },
   };
 }
+
+const HOUR_NS = 3_600e9;
+
+/** A host against its own earlier facts. */
+function changesOf(hostId: string): FactChanges | undefined {
+  const host = HOSTS.find((one) => one.id === hostId);
+  if (!host) return undefined;
+  const now = NOW_MS * 1e6;
+  const seen = (value: string | null, hours: number, line: number) => ({
+    value,
+    at_ns: now - hours * HOUR_NS,
+    run_id: id("run", host.id, 471),
+    artifact_id: id("art", host.id, line),
+    line,
+  });
+  const none = host.id === HOSTS[3]?.id;
+  const looked = (value: string, hours: number) => ({
+    ...seen(value, hours, 1),
+    artifact_id: null,
+    line: null,
+    run_id: null,
+  });
+  const changes: FactChange[] = [
+    {
+      source: "host_facts",
+      name: "sysctl.vm.swappiness",
+      before: seen("60", 9, 52),
+      after: seen("10", 5, 52),
+    },
+    {
+      source: "mounts",
+      name: "mount./var/lib/data",
+      before: seen(null, 30, 1),
+      after: seen("/dev/sdb xfs rw,noatime,logbufs=8", 26, 4),
+    },
+    {
+      source: "preflight",
+      name: "mem_bytes",
+      before: looked("68719476736", 400),
+      after: looked("137438953472", 300),
+    },
+  ];
+  const packages: LoggedChange = {
+    id: id("ev", host.id, 1),
+    kind: "change_package",
+    title: { key: "event.change_package", params: { count: 2, what: "upgrade openssl 3.0.15-1" } },
+    detail: "",
+    t_ns: now - 1.5 * HOUR_NS,
+    run_id: id("run", host.id, 471),
+    artifact_id: id("art", host.id, 2),
+    line: 2,
+  };
+  return {
+    host: { id: host.id, name: host.name },
+    since_ns: now - 720 * HOUR_NS,
+    until_ns: now,
+    first_ns: none ? null : now - 500 * HOUR_NS,
+    last_ns: none ? null : now - HOUR_NS,
+    facts: none ? 0 : 312,
+    changes: none ? [] : changes,
+    changes_total: none ? 0 : changes.length,
+    logged: none ? [] : [packages],
+    logged_total: none ? 0 : 1,
+  };
+}
+
+route("GET", "/hosts/:id/changes", (_, hostId = "") => {
+  const told = changesOf(hostId);
+  return told ? ok(told) : problem(404, "host.not_found", "No such host.");
+});
 
 route("GET", "/hosts/:id/context", (_, hostId = "") => {
   const found = whereabouts(hostId);

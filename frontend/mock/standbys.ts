@@ -25,6 +25,7 @@ const NONE = {
   cost: null,
   readings: null,
   kept_s: null,
+  stacks: false,
   by: LENA,
 } satisfies Partial<T.Standby>;
 
@@ -160,6 +161,7 @@ route("POST", "/standbys", ({ body }) => {
     host: { id: found.id, name: found.name },
     state: "waiting",
     ring_s: Number(body.seconds ?? 180),
+    stacks: body.stacks === true,
     conditions: ((body.conditions ?? []) as T.Condition[]).map((one) => ({
       ...{ op: "over", limit: 1, hits: 1, of: 1 },
       ...one,

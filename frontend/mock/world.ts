@@ -106,7 +106,7 @@ export const blocks = (hostId: string): CaptureBlock[] =>
     number: c.n,
     plan: c.plan,
     state: c.state,
-    look_back_ns: c.n === 474 ? (c.from - 600) * NS : null,
+    look_back_ns: c.n === 474 ? (c.from - 180) * NS : null,
     from_ns: c.from * NS,
     to_ns: (c.from + c.seconds) * NS,
     uncertainty_ns: c.n === 473 ? 4 * NS : 2e6,

@@ -16,7 +16,7 @@ TABLES = ("annotation", "annotation_host")
 
 def upgrade() -> None:
     op.add_column("api_token", sa.Column("purpose", sa.Text(), nullable=True))
-    op.create_check_constraint("ck_api_token_purpose", "api_token", "purpose IN ('events')")
+    op.create_check_constraint(op.f("ck_api_token_purpose"), "api_token", "purpose IN ('events')")
     op.create_table(
         "annotation",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -68,5 +68,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name in reversed(TABLES):
         op.drop_table(name)
-    op.drop_constraint("ck_api_token_purpose", "api_token")
+    op.drop_constraint(op.f("ck_api_token_purpose"), "api_token")
     op.drop_column("api_token", "purpose")

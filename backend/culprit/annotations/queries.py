@@ -105,7 +105,7 @@ def hosts_of(
     place = func.row_number().over(
         partition_by=AnnotationHost.annotation_id, order_by=(Host.name, Host.id)
     ).label("place")  # fmt: skip
-    count = func.count().over(partition_by=AnnotationHost.annotation_id).label("count")
+    count = func.count().over(partition_by=AnnotationHost.annotation_id).label("visible_hosts")
     ranked = (
         select(AnnotationHost.annotation_id, Host.id, Host.name, place, count)
         .join(Host, Host.id == AnnotationHost.host_id)
@@ -117,7 +117,7 @@ def hosts_of(
     query = select(ranked).where(ranked.c.place <= SHOWN).order_by(ranked.c.annotation_id, ranked.c.place)
     for row in session.execute(query):
         shown.setdefault(row.annotation_id, []).append(HostRef(id=row.id, name=row.name))
-        counts[row.annotation_id] = row.count
+        counts[row.annotation_id] = row.visible_hosts
     return shown, counts
 
 

@@ -127,7 +127,9 @@ def _change(
         session.execute(delete(AnnotationHost).where(AnnotationHost.annotation_id == row.id))
         _name_hosts(session, row.id, hosts)
     after = _told(row)
-    changed = {name: [before[name], after[name]] for name in after if after[name] != before[name]}
+    changed: dict[str, Any] = {
+        name: [before[name], after[name]] for name in after if after[name] != before[name]
+    }
     if changed:
         row.changed_at = now()
         audit.record(session, actor, "event.corrected", "event", row.id, **changed)

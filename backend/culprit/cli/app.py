@@ -27,6 +27,7 @@ from culprit.cli import (
     standbys,
     storage,
     triggers,
+    uploads,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
 from culprit.cli.terminal import say_to
@@ -48,6 +49,7 @@ app.add_typer(
     reports.app, name="report", help="What others read of an incident: frozen, redacted, shared by link."
 )
 app.add_typer(events.app, name="event", help="What was told: deploys, changes, notes.")
+app.add_typer(uploads.app, name="upload", help="Addresses that take one bundle, from a console.")
 app.add_typer(triggers.app, name="trigger", help="Endpoints to which other systems send alerts.")
 app.add_typer(channels.app, name="channel", help="Where messages with causes go.")
 app.add_typer(triggers.kill_switch, name="kill-switch", help="Nothing starts where one is pulled.")

@@ -195,6 +195,24 @@ class Server:
         raise Stop(Exit.REFUSED, message)
 
 
+def fetch_text(url: str) -> str:
+    """What stands at an address that is its own key: no token is sent there. Raises Stop with what it says."""
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise Stop(Exit.USAGE, f"'{url}' is no http or https address.")
+    try:
+        answer = httpx2.get(url, headers={"User-Agent": f"culprit-cli/{VERSION}"}, timeout=TIMEOUT)
+    except httpx2.HTTPError as error:
+        raise Stop(Exit.UNREACHABLE, f"{urlsplit(url).netloc} cannot be reached: {error}.") from None
+    if answer.status_code >= 400:
+        said = (
+            answer.text.strip()[:400]
+            if answer.headers.get("content-type", "").startswith("text/plain")
+            else ""
+        )
+        raise Stop(Exit.REFUSED, said or f"The server answered with status {answer.status_code}.")
+    return answer.text
+
+
 def problem_text(answer: httpx2.Response) -> str:
     """A problem+json answer as one line."""
     try:

@@ -12,7 +12,7 @@ import typer
 
 from culprit.cli import shapes
 from culprit.cli.captures import built, find_run, follow
-from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
+from culprit.cli.connection import Exit, Server, Stop, fetch_text, find_target, sentence
 from culprit.cli.hosts import find_host
 from culprit.cli.terminal import AsJson, print_json, say_to
 
@@ -119,13 +119,26 @@ def export(
 
 
 def bundle(
+    push: Annotated[
+        str | None, typer.Option(help="An upload address: the script then sends what it sees there by itself")
+    ] = None,
     plan: Annotated[str, typer.Option(help="triage, cpu, sched, io, network or baseline")] = "triage",
     seconds: Annotated[int | None, typer.Option(help="Instead of the plan's own duration")] = None,
 ) -> None:
     """Print a shell script for a host that cannot be reached: run it there, bring home what it prints.
 
     culprit bundle > culprit-bundle.sh; sh culprit-bundle.sh > host.bundle; culprit import host.bundle
+
+    With --push the plan is the one that the address was made for (culprit upload new --host-name NAME --plan PLAN):
+
+    culprit bundle --push URL > culprit-push.sh; sh culprit-push.sh
     """
+    if push is not None:
+        text = fetch_text(push)
+        if not text.startswith("#!/bin/sh"):
+            raise Stop(Exit.REFUSED, "There is no upload address of Culprit.")
+        sys.stdout.write(text)
+        return
     with Server(find_target()).stream("/bundle", plan=plan, seconds=seconds) as pieces:
         _copy(pieces, sys.stdout.buffer)
 

@@ -1,9 +1,10 @@
-"""culprit host add|list|check|import"""
+"""culprit host add|list|check|changes|import"""
 
 from __future__ import annotations
 
 import sys
 import time
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -227,6 +228,50 @@ def _tell(shape: dict[str, Any]) -> None:
         (one["id"], one["state"], one.get("way"), one["reason"], one["mend"]) for one in shape["collectors"]
     ]
     table(("COLLECTOR", "STATE", "WAY", "REASON", "MEND"), made)
+
+
+@app.command()
+def changes(
+    host: Annotated[str, typer.Argument(help="Name or id")],
+    days: Annotated[float, typer.Option(min=0.01, max=3650, help="How far back")] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """A host against its own earlier facts: what was read with two values, and between which readings."""
+    server = Server(find_target())
+    since_ns = time.time_ns() - int(days * 86_400) * 1_000_000_000
+    found = server.get(f"/hosts/{find_host(server, host)['id']}/changes", since_ns=since_ns)
+    if as_json:
+        print_json(found)
+        return
+    if found["first_ns"] is None:
+        say_to(sys.stdout, "Nothing was ever read of this host: capture it, or check it.")
+        return
+    say_to(
+        sys.stdout, f"{found['facts']} facts, read from {_utc(found['first_ns'])} to {_utc(found['last_ns'])}"
+    )
+    rows = [
+        (
+            _utc(one["before"]["at_ns"]),
+            _utc(one["after"]["at_ns"]),
+            one["name"],
+            *(_value(one[at]) for at in ENDS),
+        )
+        for one in found["changes"]
+    ]
+    table(("BETWEEN", "AND", "FACT", "BEFORE", "AFTER"), rows)
+    for one in found["logged"]:
+        say_to(sys.stdout, f"{_utc(one['t_ns'])} {sentence(one['title'])}")
+
+
+ENDS = ("before", "after")
+
+
+def _utc(at_ns: int) -> str:
+    return datetime.fromtimestamp(at_ns // 1_000_000_000, UTC).isoformat(timespec="seconds")
+
+
+def _value(seen: dict[str, Any]) -> str:
+    return "(not there)" if seen["value"] is None else str(seen["value"])
 
 
 @app.command("import")

@@ -93,10 +93,13 @@ def disarm(number: Annotated[str, typer.Argument(help="Its number, id, or the na
 
 
 @ring.command("start")
-def start(
+def start(  # noqa: PLR0917
     host: Annotated[str, typer.Argument(help="Name or id of the host")],
     minutes: Annotated[float, typer.Option(help="How much is kept, 1 to 30")] = 10.0,
     hours: Annotated[float, typer.Option(help="For how long it is kept, at most 24")] = 8.0,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Also stacks of all CPUs, where that is allowed")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Why")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +109,7 @@ def start(
         "kind": "ring",
         "host_id": find_host(server, host)["id"],
         "seconds": round(minutes * 60),
+        "stacks": stacks,
         "hours": hours,
         "reason": reason,
     }
@@ -187,7 +191,7 @@ def _cost(one: Json) -> str:
 
 def _why(one: Json) -> str:
     told = one["failure"] or one["waiting"] or (one["refused"] or {}).get("sentence")
-    return sentence(told) if told else ""
+    return (sentence(told) or "") if told else ""
 
 
 def _end(server: Server, kind: str, wanted: str) -> None:

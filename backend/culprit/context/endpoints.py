@@ -8,8 +8,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from culprit.auth.dependencies import CurrentActor
-from culprit.context import calls, service
-from culprit.context.schemas import CallsRead, ContextRead
+from culprit.context import calls, fact_changes, service
+from culprit.context.schemas import CallsRead, ContextRead, FactChanges
 from culprit.infra.db import Db
 from culprit.kit.answers import fast_json
 
@@ -24,6 +24,17 @@ Pid = Annotated[
 def read_context(host_id: UUID, db: Db, actor: CurrentActor, run_id: UUID | None = None) -> Response:
     """Where am I: the machine, its kernel, limits, neighbours, what changed, and whether a twin is healthy."""
     return fast_json(service.of_host(db, actor, host_id, run_id))
+
+
+@router.get("/hosts/{host_id}/changes", response_model=FactChanges)
+def read_changes(
+    host_id: UUID, db: Db, actor: CurrentActor, since_ns: Ns = None, until_ns: Ns = None
+) -> Response:
+    """What changed on a host since a time (30 days, where none is named): kernel, settings, mounts, limits, devices.
+
+    Each with the last reading before and the first one after, between which it changed, and their lines.
+    """
+    return fast_json(fact_changes.of_host(db, actor, host_id, since_ns=since_ns, until_ns=until_ns))
 
 
 @router.get("/runs/{run_id}/calls", response_model=CallsRead)

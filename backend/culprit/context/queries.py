@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy import ARRAY, Text, and_, cast, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.orm import Session
 
 from collectors import look_back
@@ -28,7 +29,9 @@ from culprit.models import (
     Annotation,
     Artifact,
     Evaluation,
+    Event,
     Host,
+    HostFact,
     ResultTable,
     Run,
     RunCollector,
@@ -38,7 +41,7 @@ from culprit.models import (
 
 #: Containers come and go with their addresses; what a run of the same day says of them may still hold.
 SAME_DAY = timedelta(hours=24)
-LATELY = timedelta(hours=72)
+LATELY_NS = 72 * 3600 * 1_000_000_000
 MAX_TOLD = 40
 MAX_CHUNKS = 20_000
 MAX_TWINS = 20
@@ -65,15 +68,59 @@ def told(session: Session, host_id: UUID, of: Run | None) -> list[tuple[Annotati
     """What was told of a host in the 72 hours before the end of a run (without one: before now) and while it took, the
     newest first, each with the name of the account that told it."""
     to_ns = of.t1_ns if of is not None and of.t1_ns is not None else now_ns()
-    lately_ns = int(LATELY.total_seconds()) * 1_000_000_000
     query = (
         select(Annotation, UserAccount.name)
         .join(UserAccount, UserAccount.id == Annotation.told_by)
-        .where(Annotation.about(host_id), Annotation.within(to_ns - lately_ns, to_ns + 1))
+        .where(Annotation.about(host_id), Annotation.within(to_ns - LATELY_NS, to_ns + 1))
         .order_by(Annotation.t_ns.desc())
         .limit(MAX_TOLD)
     )
     return [(row[0], row[1]) for row in session.execute(query)]
+
+
+def facts_known(session: Session, host_id: UUID) -> tuple[int | None, int | None, int]:
+    """(the first reading of any fact of a host, the last, how many facts there are)."""
+    query = select(
+        func.min(HostFact.since_ns), func.max(HostFact.seen_ns), func.count(HostFact.name.distinct())
+    )
+    row = session.execute(query.where(HostFact.host_id == host_id)).one()
+    return row[0], row[1], row[2]
+
+
+def fact_changes(
+    session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
+) -> tuple[Sequence[SqlRow[Any]], int]:
+    """Spans of facts that began in a range and follow on another one, the newest first; and how many there are."""
+    earlier = {
+        "before_value": HostFact.value, "before_ns": HostFact.seen_ns, "before_run_id": HostFact.last_run_id,
+        "before_artifact_id": HostFact.last_artifact_id, "before_line": HostFact.last_line,
+    }  # fmt: skip
+    name, since = (HostFact.source, HostFact.name), HostFact.since_ns
+    before = [
+        func.lag(column).over(partition_by=name, order_by=since).label(label)
+        for label, column in earlier.items()
+    ]
+    spans = select(HostFact, *before).where(HostFact.host_id == host_id).subquery()
+    within = (spans.c.before_ns.is_not(None), spans.c.since_ns > from_ns, spans.c.since_ns <= to_ns)
+    total = session.scalar(select(func.count()).select_from(spans).where(*within)) or 0
+    query = select(spans).where(*within).order_by(spans.c.since_ns.desc(), spans.c.name).limit(limit)
+    return session.execute(query).all(), total
+
+
+def logged_changes(
+    session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
+) -> tuple[list[Event], int]:
+    """What the logs of a host tell of packages, services, files and boots, the newest first; and how many there are."""
+    within = (
+        Event.host_id == host_id,
+        Event.t_ns > from_ns,
+        Event.t_ns <= to_ns,
+        Event.repeats_id.is_(None),
+        Event.kind.startswith("change_"),
+    )
+    total = session.scalar(select(func.count()).select_from(Event).where(*within)) or 0
+    query = select(Event).where(*within).order_by(Event.t_ns.desc()).limit(limit)
+    return list(session.scalars(query)), total
 
 
 def nearest_runs(session: Session, hosts: Iterable[UUID], to: Run) -> dict[UUID, Run]:

@@ -162,7 +162,8 @@ class ContextItem(BaseModel):
 
     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
-    account in `told_by`, and perhaps a `link`.
+    account in `told_by`, and perhaps a `link`. Of a fact that has changed, `was` is its value at the last reading
+    before.
     """
 
     id: str
@@ -175,6 +176,9 @@ class ContextItem(BaseModel):
     looked_at: bool
     told_by: str = ""
     link: str = ""
+    was: str | int | float | None = None
+    was_at_s: int | None = None
+    was_citation: ContextCited | None = None
     citation: ContextCited | None
 
 
@@ -234,3 +238,55 @@ class ContextRead(BaseModel):
     scope: dict[str, Any]
     sections: list[ContextSection]
     twins: ContextTwins
+
+
+class FactSeen(BaseModel):
+    """A value (null: not there) at the reading nearest to a change, and the line of the artifact that it stands in.
+
+    A look at the host (`preflight`) leaves no artifact.
+    """
+
+    value: str | None
+    at_ns: int
+    run_id: UUID | None
+    artifact_id: UUID | None
+    line: int | None
+
+
+class FactChange(BaseModel):
+    """A fact that was read with two values. It changed between the two readings; when exactly, nobody read."""
+
+    source: str
+    name: str
+    before: FactSeen
+    after: FactSeen
+
+
+class LoggedChange(BaseModel):
+    """A change that the host's own logs tell, with the time that they give."""
+
+    id: UUID
+    kind: str
+    title: Sentence
+    detail: str
+    t_ns: int
+    run_id: UUID | None
+    artifact_id: UUID | None
+    line: int | None
+
+
+class FactChanges(BaseModel):
+    """What changed on a host. `first_ns` and `last_ns` are its first and last readings, null where it has none: of what
+    was before the first nothing is known, and between readings nobody looked. `facts` counts what is remembered.
+    """
+
+    host: HostRef
+    since_ns: int
+    until_ns: int
+    first_ns: int | None
+    last_ns: int | None
+    facts: int
+    changes: list[FactChange]
+    changes_total: int
+    logged: list[LoggedChange]
+    logged_total: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -22,10 +23,12 @@ from culprit.context.schemas import (
     ContextTwins,
     HostRef,
 )
+from culprit.core.rules.contract import Citation
 from culprit.core.rules.peers import ROLE_LABELS
 from culprit.core.rules.twins import differences
 from culprit.core.rules.view import View
 from culprit.core.surroundings import Item, Known, Section, sections
+from culprit.kit.clock import now_ns
 from culprit.kit.errors import NotFound
 from culprit.models import Annotation, Host, Run
 
@@ -47,6 +50,9 @@ def of_host(session: Session, actor: Actor, host_id: UUID, run_id: UUID | None) 
     twins = queries.twins(session, actor, host)
     view = View() if run is None else queries.view(session, run, KINDS, None if twins else ())
     told = [_told(one, name) for one, name in queries.told(session, host.id, run)]
+    end_ns = run.t1_ns if run is not None and run.t1_ns is not None else now_ns()
+    changed, _ = queries.fact_changes(session, host.id, end_ns - queries.LATELY_NS, end_ns, queries.MAX_TOLD)
+    told += [_changed(one) for one in changed]
     known = Known(view, host.facts or {}, queries.sources(session, run) if run else {}, told)
     return ContextRead(
         host=HostRef(id=host.id, name=host.name),
@@ -62,6 +68,26 @@ def _told(one: Annotation, told_by: str) -> Item:
     """What somebody told, as an item: it cites nobody's bytes, but names who said so."""
     at_s, link = one.t_ns // 1_000_000_000, one.link or ""
     return Item("told", one.what, name=one.kind, detail=one.who, at_s=at_s, told_by=told_by, link=link)
+
+
+def _changed(one: Any) -> Item:
+    """A fact that was read with two values, with both places."""
+    return Item(
+        "fact",
+        one.value,
+        name=one.name,
+        at_s=one.since_ns // 1_000_000_000,
+        cite=_place(one.source, one.first_run_id, one.first_artifact_id, one.first_line),
+        was=one.before_value,
+        was_at_s=one.before_ns // 1_000_000_000,
+        was_cite=_place(one.source, one.before_run_id, one.before_artifact_id, one.before_line),
+    )
+
+
+def _place(source: str, run_id: UUID | None, artifact_id: UUID | None, line: int | None) -> Citation | None:
+    if artifact_id is None:
+        return None
+    return Citation(str(run_id or ""), source, str(artifact_id), "", (line,) if line else ())
 
 
 def _section(one: Section, *, missing: bool) -> ContextSection:
@@ -81,11 +107,12 @@ def _section(one: Section, *, missing: bool) -> ContextSection:
 
 
 def _item(one: Item) -> ContextItem:
-    same = ContextItem.model_fields.keys() - {"unusual", "citation"}
+    same = ContextItem.model_fields.keys() - {"unusual", "citation", "was_citation"}
     return ContextItem(
         **{name: getattr(one, name) for name in same},
         unusual=sentence(one.unusual) if one.unusual else None,
         citation=citation(one.cite) if one.cite else None,
+        was_citation=citation(one.was_cite) if one.was_cite else None,
     )
 
 

@@ -27,7 +27,8 @@ class Item:
     """One thing that is known. `name` tells several of the same `id` apart (a device, a process, a setting).
 
     `unusual` says why it is worth a look; `at_s` is when it happened, by the host's own clock. What was not read but
-    told says by whom, and where there is more of it.
+    told says by whom, and where there is more of it. A setting that has changed says what it `was` at the last
+    reading before, when that was and where it stands.
     """
 
     id: str
@@ -41,6 +42,9 @@ class Item:
     looked_at: bool = False
     told_by: str = ""
     link: str = ""
+    was: Value = None
+    was_at_s: int | None = None
+    was_cite: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Section:
 class Known:
     """What there is to read: the run, what the last look at the host found, and where each collector's facts stand.
 
-    `told` are deploys and notes that somebody told of the host.
+    `told` are deploys and notes that somebody told of the host, and facts that have changed between two readings.
     """
 
     view: View

@@ -55,7 +55,10 @@ class SecurityHeaders:
 
 
 class BodyLimit:
-    """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it."""
+    """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it.
+
+    `larger` are limits of paths; those of paths that end in a slash hold for all that is below.
+    """
 
     def __init__(self, app: ASGIApp, *, limit: int, larger: Mapping[str, int]) -> None:
         self.app = app
@@ -67,7 +70,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = self.larger.get(scope["path"], self.limit)
+        below = scope["path"].rpartition("/")[0] + "/"
+        limit = self.larger.get(scope["path"], self.larger.get(below, self.limit))
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         if stated.isdigit() and int(stated) > limit:
             answer = problem(

@@ -20,6 +20,7 @@ from culprit.models.finding_mute import FindingMute
 from culprit.models.firing import Firing
 from culprit.models.fix import Fix
 from culprit.models.host import Host
+from culprit.models.host_fact import HostFact
 from culprit.models.hypothesis import Hypothesis
 from culprit.models.idempotency_key import IdempotencyKey
 from culprit.models.incident import Incident
@@ -69,6 +70,7 @@ from culprit.models.threshold import Threshold
 from culprit.models.tier_allowance import TierAllowance
 from culprit.models.trigger import Trigger
 from culprit.models.trigger_delivery import TriggerDelivery
+from culprit.models.upload_address import UploadAddress
 from culprit.models.user_account import UserAccount
 from culprit.models.user_identity import UserIdentity
 from culprit.models.verdict_pin import VerdictPin
@@ -96,6 +98,7 @@ __all__ = [
     "Firing",
     "Fix",
     "Host",
+    "HostFact",
     "Hypothesis",
     "IdempotencyKey",
     "Incident",
@@ -145,6 +148,7 @@ __all__ = [
     "TierAllowance",
     "Trigger",
     "TriggerDelivery",
+    "UploadAddress",
     "UserAccount",
     "UserIdentity",
     "VerdictPin",

@@ -18,10 +18,11 @@ STANDBY_STATES = ("waiting", "watching", "fired", "expired", "cancelled", "faile
 class Standby(Base):
     """One process that waits on one host until `until`, under a lease like a run's; one of each kind a host.
 
-    A `ring` keeps the last `ring_s` seconds for captures of its host. An `armed` one keeps some, too, and starts the
-    capture that is `wanted` whenever one of its `conditions` begins to hold: at most `fires_max` times, `cooldown_s`
-    apart. `waiting` and `failure` are sentences, `refused` is one with the time at which something did not start;
-    `readings` holds the last minutes of what was read, `cost` what it takes of the host.
+    A `ring` keeps the last `ring_s` seconds for captures of its host, and `stacks` of all CPUs where that is allowed.
+    An `armed` one keeps some, too, and starts the capture that is `wanted` whenever one of its `conditions` begins to
+    hold: at most `fires_max` times, `cooldown_s` apart. `waiting` and `failure` are sentences, `refused` is one with
+    the time at which something did not start; `readings` holds the last minutes of what was read, `cost` what it takes
+    of the host.
     """
 
     __tablename__ = "standby"
@@ -43,6 +44,7 @@ class Standby(Base):
     reason: Mapped[str] = mapped_column(default="")
     ring_s: Mapped[int]
     ring_bytes: Mapped[int] = mapped_column(BigInteger)
+    stacks: Mapped[bool] = mapped_column(default=False)
     conditions: Mapped[JsonList] = mapped_column(default=list)
     wanted: Mapped[Json | None]
     fires_max: Mapped[int] = mapped_column(default=0)

@@ -43,6 +43,7 @@ def _read(one: Standby, captures: Sequence[Capture], names: dict[UUID, str]) -> 
             "state": one.state,
             "reason": one.reason,
             "ring_s": one.ring_s,
+            "stacks": one.stacks,
             "kept_s": _kept_s(one),
             "conditions": [_condition(given) for given in one.conditions],
             "wanted": _wanted(one),

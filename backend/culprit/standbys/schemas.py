@@ -34,12 +34,13 @@ class ConditionGiven(Strict):
 
 
 class RingCreate(Strict):
-    """Keep the last `seconds` on a host, for `hours`."""
+    """Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host."""
 
     kind: Literal["ring"]
     host_id: UUID
     hours: Hours = 8.0
     seconds: Annotated[int, Field(ge=60, le=1800)] = 600
+    stacks: bool = False
     reason: Reason = ""
 
 
@@ -130,6 +131,7 @@ class StandbyRead(BaseModel):
     state: str
     reason: str
     ring_s: int
+    stacks: bool
     kept_s: float | None
     conditions: list[ConditionRead]
     wanted: WantedRead | None

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from collectors.contract import Tier
 from collectors.plans import PLANS, tier_of
 from collectors.registry import COLLECTORS
 from collectors.standby import Condition
@@ -53,6 +54,9 @@ def create(session: Session, actor: Actor, wanted: RingCreate | ArmedCreate) -> 
         until=now() + timedelta(hours=wanted.hours),
         requested_by=actor.id,
     )
+    if isinstance(wanted, RingCreate) and wanted.stacks:
+        one.stacks = True
+        permit_stacks(session, actor, host)
     if isinstance(wanted, ArmedCreate):
         _arm(session, actor, one, wanted, host)
     try:
@@ -77,6 +81,12 @@ def _arm(session: Session, actor: Actor, one: Standby, wanted: ArmedCreate, host
     policy(actor, f"capture.{plan.tier}", host)
     permit_automatic(session, plan.tier, [host], SOURCE)
     one.fires_max, one.cooldown_s = wanted.fires_max, wanted.cooldown_s
+
+
+def permit_stacks(session: Session, actor: Actor, host: Host) -> None:
+    """perf interrupts every CPU for hours: as standard as a profile is. Raises Forbidden."""
+    policy(actor, f"capture.{Tier.STANDARD}", host)
+    permit_automatic(session, Tier.STANDARD, [host], SOURCE)
 
 
 def condition(given: ConditionGiven) -> Condition:
@@ -141,5 +151,6 @@ def _told(one: Standby, host: Host) -> Json:
         "wanted": one.wanted,
         "fires_max": one.fires_max,
         "ring_s": one.ring_s,
+        "stacks": one.stacks,
         "reason": one.reason,
     }

@@ -305,6 +305,7 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/events/{event_id}"): ("viewer", None, "", True),
     ("PATCH", "/events/{event_id}"): ("oncall", {"detail": "rolled back"}, "", True),
     ("DELETE", "/events/{event_id}"): ("oncall", None, "", True),
+    ("GET", "/hosts/{host_id}/changes"): ("viewer", None, "", True),
     ("GET", "/maintenance"): ("viewer", None, "", False),
     ("POST", "/maintenance"): (
         "oncall",
@@ -354,6 +355,9 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/diffs/{diff_id}/tree"): ("viewer", None, "", True),
     ("POST", "/imports"): ("investigator", {"kind": "folded"}, "", False),
     ("POST", "/imports/example"): ("investigator", None, "", False),
+    ("GET", "/uploads"): ("investigator", None, "", False),
+    ("POST", "/uploads"): ("investigator", {"host_id": "{host}"}, "", True),
+    ("DELETE", "/uploads/{upload_id}"): ("investigator", None, "", False),
     ("GET", "/bundle"): ("investigator", None, "", False),
     ("GET", "/kill-switches"): ("viewer", None, "", False),
     ("POST", "/kill-switches"): ("admin", {"kind": "label", "label": {"role": "nowhere"}}, "", False),
@@ -483,7 +487,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
-        "channel", "notice", "look",
+        "channel", "notice", "look", "upload",
     )}  # fmt: skip
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)

@@ -169,7 +169,7 @@ def events(session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
     return sorted(session.scalars(query), key=lambda event: event.t_ns), total
 
 
-def annotations(
+def told(
     session: Session, host_id: UUID, from_ns: int, to_ns: int, limit: int
 ) -> tuple[list[tuple[Annotation, str]], int]:
     """What was told of a host in a range, each with the name of the account that told it; and how many there are.

@@ -56,7 +56,7 @@ def timeline(
     present = [series for series in known if series.first_ns < end and series.last_ns >= begin]
     runs, runs_total = queries.runs(session, host.id, begin, end, MAX_RUNS)
     events, events_total = queries.events(session, host.id, begin, end, MAX_EVENTS)
-    told, told_total = queries.annotations(session, host.id, begin, end, MAX_EVENTS)
+    told, told_total = queries.told(session, host.id, begin, end, MAX_EVENTS)
     return {
         "from_ns": begin,
         "to_ns": end,

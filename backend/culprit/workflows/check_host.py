@@ -18,6 +18,7 @@ from collectors.preflight import PROGRAM, assess, checks
 from collectors.registry import COLLECTORS
 from culprit.auth.actor import actor_by_id
 from culprit.auth.policy import policy
+from culprit.core.fact_names import of_check
 from culprit.core.patience import Waits
 from culprit.hosts.access import hops_to, rules, sudo_password
 from culprit.infra.addresses import Rule
@@ -25,12 +26,14 @@ from culprit.infra.db import database
 from culprit.infra.forkserver import Hungup, Message
 from culprit.infra.secrets import SecretUnreadable
 from culprit.infra.ssh import Hop
+from culprit.kit.clock import now_ns
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Host, Preflight
 from culprit.workflows.clocks import server_offset
 from culprit.workflows.crew import SESSION, Crew, crew
 from culprit.workflows.homecoming import Homecoming
+from culprit.workflows.keep_facts import PREFLIGHT, Source, keep
 from culprit.workflows.orders import Refused, last_timings, refuse_stopped
 from culprit.workflows.session import pack_hop
 from culprit.workflows.supervise import Died, Lost, Wishes, first_connect_s, supervise
@@ -186,6 +189,7 @@ def _report(preflight_id: UUID, host_id: UUID, home: Homecoming) -> str | None:
         host.facts_at = session.scalar(_now.select())
         host.machine_id = cast(str | None, facts.get("machine_id")) or host.machine_id
         host.boot_id = cast(str | None, facts.get("boot_id")) or host.boot_id
+        keep(session, host_id, Source(PREFLIGHT, now_ns()), of_check(facts), whole=False)
     return _finish(
         preflight_id,
         state="done",

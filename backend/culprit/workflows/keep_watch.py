@@ -35,7 +35,7 @@ from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Standby
 from culprit.standbys import leases
 from culprit.standbys.leases import Claim
-from culprit.standbys.service import ACTION, tier
+from culprit.standbys.service import ACTION, permit_stacks, tier
 from culprit.workflows.crew import SESSION, Crew, crew
 from culprit.workflows.fire_armed import fire, settled
 from culprit.workflows.homecoming import Homecoming
@@ -125,6 +125,8 @@ def _order(session: Session, claim: Claim) -> tuple[Watch, Json, str | None]:
         policy(actor, ACTION[one.kind], host)
         if one.kind == "armed":
             policy(actor, f"capture.{tier(one)}", host)
+        if one.stacks:
+            permit_stacks(session, actor, host)
         hops, allowed, password = hops_to(session, host), rules(session), sudo_password(host)
         conditions = tuple(Condition.from_json(given) for given in one.conditions)
     except CulpritError as error:
@@ -139,7 +141,7 @@ def _order(session: Session, claim: Claim) -> tuple[Watch, Json, str | None]:
         one.kind,
         host.id,
         one.until,
-        Ring(one.ring_s, one.ring_bytes, look_back.FILES),
+        Ring(one.ring_s, one.ring_bytes, look_back.FILES, one.stacks),
         conditions,
         cast(bundle.Sudo, host.sudo),
         float(host.max_silence_s),
@@ -207,16 +209,18 @@ def _command(watch: Watch, limits: Waits, password: str | None) -> Message:
 def _told(watch: Watch, line: str) -> None:
     """One line of the watcher. What it says may be false or anything: it starts what was armed, and nothing else."""
     word = standby.said(line)
-    if isinstance(word, Watching):
-        watch.heard.take(word)
-        if not watch.began_s:
-            watch.began_s = time.monotonic()
-            _note(watch, started_at=now(), failures=0)
-    elif isinstance(word, Fired) and watch.kind == "armed" and word.number <= len(watch.conditions):
-        try:
+    try:
+        if isinstance(word, Watching):
+            watch.heard.take(word)
+            if not watch.began_s:
+                watch.began_s = time.monotonic()
+                _note(watch, started_at=now(), failures=0)
+        elif isinstance(word, Fired) and watch.kind == "armed" and word.number <= len(watch.conditions):
             watch.used_up = fire(watch.claim, watch.conditions[word.number - 1], word.value)
-        except DBAPIError as error:
-            log.warning("fire_lost", standby=watch.number, error=type(error).__name__)
+        elif watch.ring.stacks and line.startswith(standby.NO_STACKS):
+            _note(watch, waiting={"key": "standby.no_stacks", "params": {}})
+    except DBAPIError as error:
+        log.warning("word_lost", standby=watch.number, word=line[:20], error=type(error).__name__)
 
 
 def _keep(watch: Watch) -> bool:

@@ -27,6 +27,7 @@ MAX_TABLES = 200
 MAX_TABLE_ROWS = 20_000
 MAX_WARNINGS = 100
 MAX_FACTS_BYTES = 256 << 10
+MAX_FACT_LINES = 5_000
 # 1980 to 2200: what lies outside is a broken clock, and would stretch every timeline.
 EARLIEST_NS = 315_532_800 * 10**9
 LATEST_NS = 7_258_118_400 * 10**9
@@ -81,6 +82,11 @@ def write(parsed: Parsed, blob: BinaryIO) -> Json:
         "events": list(events_form(_first(parsed.events, MAX_EVENTS, "ingest.too_many_events", warnings))),
         "profiles": [asdict(one) for one in parsed.profiles[:20]],
         "facts": _facts(parsed.facts, warnings),
+        "fact_lines": {
+            text(name, 300): int(line)
+            for name, line in list(parsed.fact_lines.items())[:MAX_FACT_LINES]
+            if line > 0
+        },
         "warnings": warnings[:MAX_WARNINGS],
     }
 

@@ -136,12 +136,15 @@ def _outcome(row: RunCollector) -> Outcome:
     return Outcome(row.collector, row.state, str(row.run_id), said, seconds)
 
 
+def _measured(cites: _Cites) -> list[UUID]:
+    """Rules judge what the capture saw; what was kept before it is for people to look at."""
+    return [one.id for one in cites.collectors.values() if one.collector != look_back.ID]
+
+
 def _lanes(session: Session, cites: _Cites, only: Reads | None) -> list[Lane]:
-    # Rules judge what the capture saw; what was kept before it is for people to look at.
-    read = [one.id for one in cites.collectors.values() if one.collector != look_back.ID]
     query = (
         select(SeriesChunk)
-        .where(SeriesChunk.run_collector_id.in_(read), SeriesChunk.level == 0)
+        .where(SeriesChunk.run_collector_id.in_(_measured(cites)), SeriesChunk.level == 0)
         .order_by(SeriesChunk.metric, SeriesChunk.t0_ns)
         .limit(MAX_CHUNKS)
     )
@@ -233,7 +236,7 @@ def _stacks(session: Session, store: ArtifactStore, cites: _Cites, only: Reads |
     """The heaviest profile of each kind that is ready and can be opened."""
     query = (
         select(Profile)
-        .where(Profile.run_collector_id.in_(cites.collectors), Profile.state == "ready")
+        .where(Profile.run_collector_id.in_(_measured(cites)), Profile.state == "ready")
         .order_by(Profile.weight)
     )
     if only is not None:

@@ -35,7 +35,7 @@ MAX_LINE = 4096
 COMPLETE = (0, 3, 69, 73, 75)
 MAX_NOISE = 2000
 #: How the words begin of what waits on a host; whoever asked for it reads them.
-WATCHER = (b"watch ", b"fire ")
+WATCHER = (b"watch ", b"fire ", b"note ")
 STDERR_BYTES = 4 << 20
 
 

@@ -13,12 +13,14 @@ from sqlalchemy.orm import Session
 from collectors import look_back
 from collectors.clock import ClockMap
 from culprit.captures.leases import settle_capture
+from culprit.core.fact_names import of_collector
 from culprit.core.outcomes import run_state
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import announce
 from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Profile, ResultTable, Run, RunCollector
 from culprit.services import queries as services
+from culprit.workflows.keep_facts import Source, keep
 from culprit.workflows.parsed_form import events_form
 from culprit.workflows.store_events import replace_events
 from culprit.workflows.store_series import Lane, replace_series
@@ -72,6 +74,7 @@ def store(
     _tables(session, run, good)
     _profiles(session, run, good)
     _facts(session, run, good)
+    _remember(session, run, good)
     _outcomes(session, run, readings)
     session.flush()
     if run.state == "ingesting":
@@ -217,6 +220,24 @@ def _facts(session: Session, run: Run, readings: list[Reading]) -> None:
     host = session.get(Host, run.host_id) if run.host_id is not None else None
     if of_host and host is not None and (host.state == "imported" or host.facts is None):
         host.facts, host.facts_at = of_host, func.now()
+
+
+def _remember(session: Session, run: Run, readings: list[Reading]) -> None:
+    """How the host was set up at that time. A run whose clock is not known tells of no time."""
+    if run.host_id is None or run.t0_ns is None:
+        return
+    session.flush()
+    for reading in readings:
+        if not reading.parsed["readable"]:
+            continue
+        row = session.get_one(RunCollector, reading.run_collector_id)
+        facts = of_collector(
+            row.collector, reading.parsed["facts"], reading.parsed["fact_lines"], reading.parsed["tables"]
+        )
+        source = Source(row.collector, run.t0_ns, run.id, reading.artifacts)
+        keep(
+            session, run.host_id, source, facts, whole=row.state == "done" and not reading.parsed["warnings"]
+        )
 
 
 def _outcomes(session: Session, run: Run, readings: list[Reading]) -> None:

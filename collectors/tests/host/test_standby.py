@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -241,3 +243,23 @@ def test_other_words_are_noise(line: str) -> None:
 def test_words() -> None:
     assert standby.said("watch 100 20 3000 9 1.5 -\n") == Watching(10**9, 20, 3000, 9, (1.5, None))
     assert standby.said("fire 2 100 -") == Fired(2, 10**9, None)
+
+
+def test_stacks_of_before_come_home_with_a_capture(room: Room) -> None:
+    if shutil.which("perf") is None:
+        pytest.skip("needs perf")
+    ring = Standing(room, ring=replace(RING, stacks=True))
+    ring.watching(2)
+    place = room.work / f"culprit-{ring.limits.run}" / "ring" / "perf.pid"
+    if any("no stacks" in line for line in ring.lines):
+        pytest.skip("perf is not allowed here")
+    assert wait_for(lambda: place.exists() and bool(place.read_text().strip()), 20)
+    parts, live = taken_by_a_capture(room)
+    assert live.outcomes()["look_back"].state == "done", live.outcomes()["look_back"]
+    assert parts["look_back", "script.txt"].count(b"\n") > 20
+    given = {name: BytesPart(data) for (_, name), data in parts.items()}
+    parsed = look_back.parse(given, Context(here(), "ring"))
+    [profile] = parsed.profiles
+    assert (profile.kind, profile.part, profile.raw_part) == ("on_cpu", "script.txt", "perf.data")
+    ring.hang_up()
+    ring.gone(room, 10)

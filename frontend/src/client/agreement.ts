@@ -19,8 +19,11 @@ type Missing<T, S> = Exclude<Required<T>, keyof S>;
 type None<T extends never> = T;
 
 export type Agreed = [
+  None<Missing<Events.FactChanges, Theirs["FactChanges"]>>,
+  None<Missing<Events.FactChange, Theirs["FactChange"]>>,
   None<Missing<Incidents.Comment, Theirs["CommentRead"]>>,
   None<Missing<Events.ToldEvent, Theirs["ToldEventRead"]>>,
+  None<Missing<Ours.UploadAddress, Theirs["UploadRead"]>>,
   None<Missing<Ours.Me, Theirs["Me"]>>,
   None<Missing<Ours.User, Theirs["UserRead"]>>,
   None<Missing<Ours.ApiToken, Theirs["TokenRead"]>>,

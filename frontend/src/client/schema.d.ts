@@ -768,6 +768,28 @@ export interface paths {
         patch: operations["hosts_update_host"];
         trace?: never;
     };
+    "/api/v1/hosts/{host_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Changes
+         * @description What changed on a host since a time (30 days, where none is named): kernel, settings, mounts, limits, devices.
+         *
+         *     Each with the last reading before and the first one after, between which it changed, and their lines.
+         */
+        get: operations["context_read_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts/{host_id}/check": {
         parameters: {
             query?: never;
@@ -3430,6 +3452,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Addresses that take one bundle
+         * @description With what became of each, newest first.
+         */
+        get: operations["imports_list_uploads"];
+        put?: never;
+        /**
+         * Make an upload address
+         * @description For a host that is reached only by its console. The address is in this answer and nowhere else.
+         */
+        post: operations["imports_make_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an upload address
+         * @description It takes nothing any more.
+         */
+        delete: operations["imports_revoke_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -5109,7 +5175,8 @@ export interface components {
          *
          *     `name` tells several of the same `id` apart. `unusual` says why it is worth a look. `looked_at`: it was found when
          *     the host was last looked at, not by the run. `at_s` is the host's own clock. What was told and not read names the
-         *     account in `told_by`, and perhaps a `link`.
+         *     account in `told_by`, and perhaps a `link`. Of a fact that has changed, `was` is its value at the last reading
+         *     before.
          */
         ContextItem: {
             /** At S */
@@ -5141,6 +5208,11 @@ export interface components {
             } | null;
             /** Value */
             value: string | number | null;
+            /** Was */
+            was?: string | number | null;
+            /** Was At S */
+            was_at_s?: number | null;
+            was_citation?: components["schemas"]["ContextCited"] | null;
         };
         /**
          * ContextRead
@@ -5808,6 +5880,62 @@ export interface components {
             threads: {
                 [key: string]: number | string;
             }[];
+        };
+        /**
+         * FactChange
+         * @description A fact that was read with two values. It changed between the two readings; when exactly, nobody read.
+         */
+        FactChange: {
+            after: components["schemas"]["FactSeen"];
+            before: components["schemas"]["FactSeen"];
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+        };
+        /**
+         * FactChanges
+         * @description What changed on a host. `first_ns` and `last_ns` are its first and last readings, null where it has none: of what
+         *     was before the first nothing is known, and between readings nobody looked. `facts` counts what is remembered.
+         */
+        FactChanges: {
+            /** Changes */
+            changes: components["schemas"]["FactChange"][];
+            /** Changes Total */
+            changes_total: number;
+            /** Facts */
+            facts: number;
+            /** First Ns */
+            first_ns: number | null;
+            host: components["schemas"]["HostRef"];
+            /** Last Ns */
+            last_ns: number | null;
+            /** Logged */
+            logged: components["schemas"]["LoggedChange"][];
+            /** Logged Total */
+            logged_total: number;
+            /** Since Ns */
+            since_ns: number;
+            /** Until Ns */
+            until_ns: number;
+        };
+        /**
+         * FactSeen
+         * @description A value (null: not there) at the reading nearest to a change, and the line of the artifact that it stands in.
+         *
+         *     A look at the host (`preflight`) leaves no artifact.
+         */
+        FactSeen: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** At Ns */
+            at_ns: number;
+            /** Line */
+            line: number | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Value */
+            value: string | null;
         };
         /**
          * Figure
@@ -7485,6 +7613,33 @@ export interface components {
             run: string;
         };
         /**
+         * LoggedChange
+         * @description A change that the host's own logs tell, with the time that they give.
+         */
+        LoggedChange: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Detail */
+            detail: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Line */
+            line: number | null;
+            /** Run Id */
+            run_id: string | null;
+            /** T Ns */
+            t_ns: number;
+            /** Title */
+            title: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Login
          * @description Name and password.
          */
@@ -8521,6 +8676,13 @@ export interface components {
         Page_TriggerRead_: {
             /** Items */
             items: components["schemas"]["TriggerRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[UploadRead] */
+        Page_UploadRead_: {
+            /** Items */
+            items: components["schemas"]["UploadRead"][];
             /** Next */
             next?: string | null;
         };
@@ -9957,7 +10119,7 @@ export interface components {
         };
         /**
          * RingCreate
-         * @description Keep the last `seconds` on a host, for `hours`.
+         * @description Keep the last `seconds` on a host, for `hours`. `stacks` needs the standard tier to be allowed for the host.
          */
         RingCreate: {
             /**
@@ -9985,6 +10147,11 @@ export interface components {
              * @default 600
              */
             seconds: number;
+            /**
+             * Stacks
+             * @default false
+             */
+            stacks: boolean;
         };
         /**
          * RotationCreate
@@ -11030,6 +11197,8 @@ export interface components {
             refused: components["schemas"]["RefusedRead"] | null;
             /** Ring S */
             ring_s: number;
+            /** Stacks */
+            stacks: boolean;
             /** Started At */
             started_at: string | null;
             /** State */
@@ -11661,6 +11830,99 @@ export interface components {
             /** Wanted Wall */
             wanted_wall: string;
             window?: components["schemas"]["WindowRef"] | null;
+        };
+        /**
+         * UploadCreate
+         * @description An address that takes one bundle: of a host, or of one that nobody has enrolled, by a name of one's own.
+         */
+        UploadCreate: {
+            /** Host Id */
+            host_id?: string | null;
+            /**
+             * Host Name
+             * @default
+             */
+            host_name: string;
+            /**
+             * Max Mb
+             * @default 64
+             */
+            max_mb: number;
+            /**
+             * Minutes
+             * @default 60
+             */
+            minutes: number;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Plan
+             * @default triage
+             */
+            plan: string;
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
+         * UploadRead
+         * @description An address for one upload. `url` and `command` are there once, in the answer that made it.
+         *
+         *     `spent`: it was tried too often. `failure` says why the last try was not taken.
+         */
+        UploadRead: {
+            /** Attempts */
+            attempts: number;
+            /** Bytes */
+            bytes: number | null;
+            /** Capture Id */
+            capture_id: string | null;
+            /** Command */
+            command?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            created_by: components["schemas"]["UserRef"];
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            host: components["schemas"]["HostRef"] | null;
+            /** Host Name */
+            host_name: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Max Bytes */
+            max_bytes: number;
+            /** Note */
+            note: string;
+            /** Plan */
+            plan: string;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "receiving" | "used" | "revoked" | "expired" | "spent";
+            /** Url */
+            url?: string | null;
+            /** Used At */
+            used_at: string | null;
+            /** Used From */
+            used_from: string | null;
         };
         /**
          * UseCell
@@ -16076,6 +16338,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["culprit__hosts__schemas__HostRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    context_read_changes: {
+        parameters: {
+            query?: {
+                /** @description UTC nanoseconds */
+                since_ns?: number | null;
+                /** @description UTC nanoseconds */
+                until_ns?: number | null;
+            };
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactChanges"];
                 };
             };
             /** @description Refused */
@@ -26386,6 +26717,203 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TriggerTested"];
                 };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_list_uploads: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description `next` of the previous page */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_UploadRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_make_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    imports_revoke_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             "4XX": {

@@ -24,6 +24,8 @@ export interface Standby {
   /** How much a ring keeps, and how much it has by now. */
   ring_s: number;
   kept_s: number | null;
+  /** Whether the ring also keeps stacks of all CPUs. */
+  stacks: boolean;
   conditions: (Condition & { unit: string; starts: boolean })[];
   wanted: {
     plan: string;

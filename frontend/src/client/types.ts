@@ -64,6 +64,29 @@ export interface ApiToken {
   token?: string | null;
 }
 
+/** An address that takes one bundle; `url` and `command` are there once. */
+export interface UploadAddress {
+  id: string;
+  state: "open" | "receiving" | "used" | "revoked" | "expired" | "spent";
+  host: Named | null;
+  host_name: string;
+  plan: string;
+  seconds: number | null;
+  max_bytes: number;
+  note: string;
+  expires_at: string;
+  created_by: Named;
+  created_at: string;
+  used_at: string | null;
+  used_from: string | null;
+  bytes: number | null;
+  attempts: number;
+  failure: Sentence | null;
+  capture_id: string | null;
+  url?: string | null;
+  command?: string | null;
+}
+
 export interface AuditEntry {
   id: string;
   seq: number;
@@ -1061,6 +1084,10 @@ export interface ContextItem {
   looked_at: boolean;
   told_by?: string;
   link?: string;
+  /** Of a fact that has changed: its value at the last reading before, when that was, and where it stands. */
+  was?: string | number | null;
+  was_at_s?: number | null;
+  was_citation?: Cited | null;
   citation: Cited | null;
 }
 

@@ -49,7 +49,8 @@ def told(client: TestClient, status: int = 201, **body: Any) -> dict[str, Any]:
 
 def shown(client: TestClient, host_id: object) -> list[str]:
     """What the timeline of a host tells that was told."""
-    events = client.get(f"{API}/hosts/{host_id}/timeline").json()["events"]
+    range_ = {"from_ns": NOW_NS, "to_ns": NOW_NS + 60 * 10**9}
+    events = client.get(f"{API}/hosts/{host_id}/timeline", params=range_).json()["events"]
     return [one["title"]["params"]["what"] for one in events if one["told"]]
 
 

@@ -384,6 +384,24 @@ def test_schedules_and_who_is_on_call(cli: Cli, db: Database, people) -> None:
     cli("oncall", "take", "tertiary", status=REFUSED)
 
 
+def test_what_waits_on_hosts(cli: Cli, db: Database) -> None:
+    make_host(db, "feed-7")
+    when = ("--when", "process:java", "--when", "stall_pct:io.some>20@3/5", "--when", "available_pct<5")
+    made = json.loads(cli("arm", "feed-7", *when, "--hours", "2", "--times", "3", "--json"))
+    assert [one["kind"] for one in made["conditions"]] == ["process_start", "stall_pct", "available_pct"]
+    assert (made["conditions"][1]["hits"], made["conditions"][2]["op"], made["fires_max"]) == (3, "under", 3)
+    assert "process:java or stall_pct:io.some>20@3/5 or available_pct<5" in cli("armed")
+    cli("arm", "feed-7", "--when", "process:java", status=REFUSED)
+    cli("arm", "feed-7", "--when", "load1 is high", status=USAGE)
+    assert "feed-7: ends" in cli("disarm", "feed-7")
+    cli("disarm", "feed-7", status=REFUSED)
+    assert json.loads(cli("armed", "--json")) == []
+    assert "feed-7 until" in cli("ring", "start", "feed-7", "--minutes", "5")
+    assert "0 of 300 s" in cli("ring", "list")
+    assert "ends" in cli("ring", "stop", "feed-7")
+    assert json.loads(cli("ring", "list", "--over", "--json"))[0]["state"] == "cancelled"
+
+
 def test_events_are_told(cli: Cli, db: Database) -> None:
     make_host(db, "feed-7", {"role": "feed"})
     more = ("--kind", "deploy", "--label", "role=feed", "--id", "job-1", "--at", "2026-11-22T02:14:00Z")
@@ -398,5 +416,43 @@ def test_events_are_told(cli: Cli, db: Database) -> None:
     cli("annotate", "x", "--everywhere", "--host", "feed-7", status=USAGE)
     cli("annotate", "x", "--label", "role", status=USAGE)
     cli("event", "correct", one["id"], status=USAGE)
+    assert "Nothing was ever read" in cli("host", "changes", "feed-7")
+    assert cli.json("host", "changes", "feed-7")["facts"] == 0
     cli("event", "withdraw", one["id"])
     assert cli.json("event", "list") == [] and len(cli.json("event", "list", "--withdrawn")) == 1
+
+
+def test_a_console_sends_what_it_saw_with_curl_alone(
+    cli: Cli, db: Database, server_url: str, tmp_path: Path
+) -> None:
+    made = cli.json("upload", "new", "--host-name", "console-1", "--plan", "baseline", "--seconds", "1")
+    here = made["command"].replace("http://testserver", server_url)
+    script = cli("bundle", "--push", made["url"].replace("http://testserver", server_url))
+    assert script.startswith("#!/bin/sh") and made["url"] in script
+    subprocess.run(["sh", "-c", here.partition("&&")[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "culprit.sh").read_text().count("CULPRIT_ENDS_HERE") == 2
+    (tmp_path / "culprit.sh").write_text(script.replace("http://testserver", server_url))
+    ran = subprocess.run(
+        ["sh", "culprit.sh"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    assert "It is capture" in ran.stdout
+    with db.sessions() as session:
+        host = session.query(Host).filter(Host.name == "console-1").one()
+        run = session.query(Run).filter(Run.host_id == host.id).one()
+    assert run.state == "ingesting"
+    again = subprocess.run(
+        ["sh", "culprit.sh"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (
+        again.returncode == 75
+        and "Each takes one bundle" in again.stdout
+        and "curl -T culprit-" in again.stderr
+    )
+    assert len(list(tmp_path.glob("culprit-*.bundle"))) == 1, "what could not be sent is kept"
+    assert "used" in cli("upload", "list")
+    other = cli.json("upload", "new", "--host-name", "console-2")
+    cli("upload", "revoke", other["id"])
+    cli("bundle", "--push", other["url"].replace("http://testserver", server_url), status=REFUSED)
+    assert "was revoked" in cli.last.stderr
+    cli("upload", "new", status=USAGE)

@@ -259,3 +259,17 @@ def test_the_order_of_a_run_takes_the_look_back_along(as_, db: Database, people,
     with db.sessions() as session:
         order = capture_order(session, session.scalars(select(Run.id)).one())
     assert order.jobs[-1].id == "look_back"
+
+
+def test_stacks_are_kept_where_the_standard_tier_is_allowed_for_the_host(as_, db: Database) -> None:
+    host_id = make_host(db, labels={"role": "feed"})
+    assert ring(as_("oncall"), host_id, 403, stacks=True)["key"] == "capture.tier_not_automatic"
+    allowed = as_("admin").post("/api/v1/tier-allowances", json={"label": {"role": "feed"}})
+    assert allowed.status_code == 201
+    made = ring(as_("oncall"), host_id, stacks=True)
+    assert made["stacks"] is True
+    claim = watched(db, made)
+    assert as_("admin").delete(f"/api/v1/tier-allowances/{allowed.json()['id']}").status_code == 204
+    with db.sessions() as session, pytest.raises(Refused) as refused:
+        keep_watch._order(session, claim)
+    assert refused.value.sentence["key"] == "capture.tier_not_automatic"

@@ -19,6 +19,7 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
+import { HostChanges } from "./HostChanges";
 import { StandbysPanel } from "../standbys/StandbysPanel";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
@@ -143,6 +144,7 @@ function Known({ host }: { host: Host }) {
       <HostFindings hostId={host.id} diagnose={capturable ? diagnose : undefined} />
       <HostMutes hostId={host.id} />
       <WhereAmI hostId={host.id} />
+      <HostChanges hostId={host.id} />
       <Panel
         flush
         title={t("timeline.title")}

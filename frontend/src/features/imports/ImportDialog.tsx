@@ -12,6 +12,7 @@ import { bytes } from "../../core/format";
 import { call } from "../../lib/api";
 import { keys, useHosts } from "../../lib/queries";
 import classes from "./ImportDialog.module.css";
+import { PushAddress } from "./PushAddress";
 
 const KINDS = [
   "auto",
@@ -143,6 +144,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           </a>
         </p>
       </div>
+      <PushAddress hosts={hosts.data ?? []} />
     </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { ConditionKind, Standby } from "../../client/standbys";
@@ -73,6 +73,14 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
             />
           )}
         </div>
+        {draft.kind === "ring" && (
+          <Checkbox
+            label={t("standbys.stacks")}
+            description={t("standbys.stacksText")}
+            checked={draft.stacks}
+            onChange={(event) => change({ stacks: event.currentTarget.checked })}
+          />
+        )}
         {draft.kind === "armed" && <Armed draft={draft} kinds={kinds} onChange={change} />}
         <TextInput
           label={t("standbys.reason")}

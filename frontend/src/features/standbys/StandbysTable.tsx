@@ -48,7 +48,9 @@ export function StandbysTable({ rows, onHost = false }: Props) {
             <th>{t("standbys.cost")}</th>
             <th>{t("standbys.started")}</th>
             <th>{t("standbys.by")}</th>
-            <th aria-label={t("standbys.end")} />
+            <th>
+              <span className="visually-hidden">{t("standbys.end")}</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -118,6 +120,7 @@ function Kept({ one }: { one: Standby }) {
   return (
     <>
       {t("standbys.keeps", { length: seconds(one.ring_s) })}
+      {one.stacks && <div className="dim">{t("standbys.withStacks")}</div>}
       {one.kept_s !== null && (
         <div className="dim num">{t("standbys.kept", { length: seconds(one.kept_s) })}</div>
       )}
@@ -190,9 +193,12 @@ function Started({ one }: { one: Standby }) {
         </div>
       ))}
       {one.refused && (
-        <Mark tone="warn">
-          {sentence(one.refused.sentence)} <Ago at={one.refused.at} />
-        </Mark>
+        <>
+          <Mark tone="warn">
+            {t("standbys.notStarted")} <Ago at={one.refused.at} />
+          </Mark>
+          <div className="dim">{sentence(one.refused.sentence)}</div>
+        </>
       )}
     </>
   );

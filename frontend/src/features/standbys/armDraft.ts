@@ -18,6 +18,7 @@ export interface ArmDraft {
   host: string | null;
   hours: number | string;
   minutes: number | string;
+  stacks: boolean;
   conditions: ConditionDraft[];
   plan: string;
   seconds: number | string;
@@ -41,6 +42,7 @@ export const emptyDraft = (host: string | null): ArmDraft => ({
   host,
   hours: 4,
   minutes: 10,
+  stacks: false,
   conditions: [emptyCondition(0)],
   plan: "triage",
   seconds: "",
@@ -77,7 +79,8 @@ export function bodyOf(
   const common = { kind: draft.kind, host_id: draft.host, hours, reason: draft.reason.trim() };
   if (draft.kind === "ring") {
     const minutes = Number(draft.minutes);
-    return minutes >= 1 && minutes <= 30 ? { ...common, seconds: Math.round(minutes * 60) } : undefined;
+    const ring = { ...common, seconds: Math.round(minutes * 60), ...(draft.stacks ? { stacks: true } : {}) };
+    return minutes >= 1 && minutes <= 30 ? ring : undefined;
   }
   const conditions = draft.conditions.map((one) => conditionOf(one, kinds));
   if (conditions.some((one) => one === undefined)) return undefined;

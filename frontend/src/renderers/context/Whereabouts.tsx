@@ -84,6 +84,7 @@ function Item({ item }: { item: ContextItem }) {
         </Cited>
         {item.detail && <span className="dim"> {item.detail}</span>}
         {item.at_s !== null && <span className="num dim"> {time.instant(item.at_s * 1e9, 1e9)}</span>}
+        {item.was_at_s != null && <Was item={item} label={label} />}
         {item.told_by && (
           <span className={classes.looked}> {t("events.toldBy", { name: item.told_by })}</span>
         )}
@@ -101,6 +102,23 @@ function Item({ item }: { item: ContextItem }) {
         )}
       </dd>
     </div>
+  );
+}
+
+/** What it was at the last reading before, so that both ends of a change can be looked at. */
+function Was({ item, label }: { item: ContextItem; label: string }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const was = item.was == null ? t("changes.gone") : String(item.was);
+  return (
+    <span className="dim">
+      {" "}
+      {t("changes.was")}{" "}
+      <Cited place={item.was_citation ?? undefined} label={`${label} ${was}`} className={classes.value}>
+        {was}
+      </Cited>{" "}
+      <span className="num">{time.instant((item.was_at_s ?? 0) * 1e9, 1e9)}</span>
+    </span>
   );
 }
 

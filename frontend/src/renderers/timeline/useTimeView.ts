@@ -3,10 +3,15 @@ import type { CaptureBlock, TimelineOverview } from "../../client/types";
 import { formatRange, NS_PER_S, padded, pan, type Range, zoomAt } from "../../core/range";
 import { useTimeState } from "../../lib/urlState";
 
-/** Where a timeline begins when the address does not say: around the last capture. */
+/** So much of a look-back is shown at first; a hand finds the rest. */
+const LOOK_BACK_SHOWN_S = 60;
+
+/** Where a timeline begins when the address does not say: around the last capture and what was just before it. */
 export function firstView(runs: readonly CaptureBlock[], limit: Range): Range {
   const last = runs.reduce<CaptureBlock | undefined>((a, b) => (a && a.to_ns >= b.to_ns ? a : b), undefined);
-  return last ? padded({ from: last.look_back_ns ?? last.from_ns, to: last.to_ns }, 0.08, NS_PER_S) : limit;
+  if (!last) return limit;
+  const before = Math.max(last.look_back_ns ?? last.from_ns, last.from_ns - LOOK_BACK_SHOWN_S * NS_PER_S);
+  return padded({ from: before, to: last.to_ns }, 0.08, NS_PER_S);
 }
 
 /** The ends of the known past, with a little room. */

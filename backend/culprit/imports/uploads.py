@@ -1,0 +1,216 @@
+"""Addresses that take one bundle without an account: made, handed out once, claimed, used up or given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Select, or_, select, update
+from sqlalchemy.orm import Session
+
+from collectors.bundle import Job, Limits, deadline_for, pushing, standalone
+from collectors.plans import PLANS, scaled
+from collectors.registry import COLLECTORS
+from culprit.auth import audit
+from culprit.auth.actor import Actor, actor_by_id
+from culprit.auth.policy import policy, visible
+from culprit.auth.tokens import new_token, token_hash
+from culprit.config import Settings
+from culprit.imports import service
+from culprit.imports.schemas import HostRef, ImportRead, UploadCreate, UploadRead, UploadState, UserRef
+from culprit.infra.artifacts import ArtifactStore
+from culprit.kit.clock import now
+from culprit.kit.errors import Conflict, CulpritError, Invalid, NotFound
+from culprit.models import Host, UploadAddress, UserAccount
+
+MOST_ATTEMPTS = 10
+#: Whoever began to send and has not ended by then is gone; the address takes another try.
+RECEIVE_S = 1800
+PUBLIC = "/up"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An upload that has begun: what the address allows, and since when it is ours."""
+
+    id: UUID
+    at: datetime
+    max_bytes: int
+
+
+def make(session: Session, config: Settings, actor: Actor, body: UploadCreate) -> tuple[UploadAddress, str]:
+    """(the row, the address). Whoever may run the plan and import may make one. Raises Invalid, NotFound, Forbidden."""
+    policy(actor, "capture.import")
+    plan = PLANS.get(body.plan)
+    if plan is None:
+        raise Invalid("capture.plan_unknown", plan=body.plan)
+    policy(actor, f"capture.{plan.tier}")
+    if (body.host_id is None) == (not body.host_name):
+        raise Invalid("upload.one_host")
+    host = (
+        session.scalar(select(Host).where(Host.id == body.host_id, visible(actor))) if body.host_id else None
+    )
+    if body.host_id is not None and host is None:
+        raise NotFound("host.not_found")
+    token = new_token()
+    row = UploadAddress(
+        host_id=body.host_id,
+        host_name=host.name if host else body.host_name,
+        plan=body.plan,
+        seconds=body.seconds,
+        token_hash=token_hash(token),
+        max_bytes=min(body.max_mb << 20, config.upload_limit),
+        note=body.note,
+        expires_at=now() + timedelta(minutes=body.minutes),
+        created_by=actor.id,
+    )
+    session.add(row)
+    session.flush()
+    audit.record(
+        session, actor, "upload.made", "upload", row.id, host=row.host_name, plan=row.plan,
+        max_bytes=row.max_bytes, until=row.expires_at.isoformat(timespec="seconds"),
+    )  # fmt: skip
+    return row, f"{config.public_url.rstrip('/')}{PUBLIC}/{token}"
+
+
+def listed(actor: Actor) -> Select[Any]:
+    """One's own, and those of others for hosts that one sees."""
+    mine = select(Host.id).where(visible(actor))
+    query = select(UploadAddress)
+    if actor.unrestricted:
+        return query
+    return query.where(or_(UploadAddress.created_by == actor.id, UploadAddress.host_id.in_(mine)))
+
+
+def revoke(session: Session, actor: Actor, upload_id: UUID) -> None:
+    """It takes nothing any more. Raises NotFound, Conflict."""
+    policy(actor, "capture.import")
+    row = session.scalars(listed(actor).where(UploadAddress.id == upload_id).with_for_update()).first()
+    if row is None:
+        raise NotFound("upload.not_found")
+    if row.used_at is not None:
+        raise Conflict("upload.used")
+    if row.revoked_at is None:
+        row.revoked_at = now()
+        audit.record(session, actor, "upload.revoked", "upload", row.id, host=row.host_name)
+
+
+def read(session: Session, rows: Sequence[UploadAddress], url: str | None = None) -> list[UploadRead]:
+    """Addresses as they are sent; `url` of the one that was just made."""
+    makers = {row.created_by for row in rows}
+    names = session.execute(select(UserAccount.id, UserAccount.name).where(UserAccount.id.in_(makers)))
+    people = {row.id: row.name for row in names}
+    same = UploadRead.model_fields.keys() & set(UploadAddress.__table__.columns.keys()) - {"created_by"}
+    return [
+        UploadRead(
+            **{name: getattr(row, name) for name in same},
+            state=state_of(row, now()),
+            host=HostRef(id=row.host_id, name=row.host_name) if row.host_id else None,
+            created_by=UserRef(id=row.created_by, name=people[row.created_by]),
+            bytes=row.size,
+            url=url,
+            command=f"curl -fsS '{url}' -o culprit.sh && sh culprit.sh" if url else None,
+        )
+        for row in rows
+    ]
+
+
+def state_of(row: UploadAddress, at: datetime) -> UploadState:
+    """What an address would say at a moment."""
+    if row.used_at is not None:
+        return "used"
+    if row.revoked_at is not None:
+        return "revoked"
+    if row.claimed_at is not None and at < row.claimed_at + timedelta(seconds=RECEIVE_S):
+        return "receiving"
+    if at >= row.expires_at:
+        return "expired"
+    return "spent" if row.attempts >= MOST_ATTEMPTS else "open"
+
+
+def script(session: Session, config: Settings, token: str) -> str:
+    """What to run on the host: it looks, and sends what it saw to the same address. Raises NotFound, Conflict."""
+    row = _open(session, token, lock=False)
+    jobs = [
+        Job.of(COLLECTORS[one.id], one.seconds) for one in scaled(PLANS[row.plan], row.seconds).collectors
+    ]
+    text = standalone(jobs, Limits(run=str(uuid4()), deadline_s=deadline_for(jobs), silence_s=0))
+    return pushing(text, f"{config.public_url.rstrip('/')}{PUBLIC}/{token}")
+
+
+def claim(session: Session, token: str) -> Claim:
+    """Begin an upload; nobody else can until it ends. Raises NotFound, Conflict."""
+    row = _open(session, token)
+    row.claimed_at = now()
+    row.attempts += 1
+    session.flush()
+    return Claim(row.id, row.claimed_at, row.max_bytes)
+
+
+def _open(session: Session, token: str, *, lock: bool = True) -> UploadAddress:
+    """The address that takes something now. Raises NotFound, Conflict."""
+    query = select(UploadAddress).where(UploadAddress.token_hash == token_hash(token))
+    row = session.scalars(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise NotFound("upload.not_found")
+    state = state_of(row, now())
+    if state != "open":
+        raise Conflict(f"upload.{state}")
+    return row
+
+
+def give_back(session: Session, held: Claim, why: Json, peer: str) -> None:
+    """What came was not taken: the address is free for another try, and says why."""
+    freed = session.execute(
+        update(UploadAddress)
+        .where(
+            UploadAddress.id == held.id, UploadAddress.claimed_at == held.at, UploadAddress.used_at.is_(None)
+        )
+        .values(claimed_at=None, failure=why)
+        .returning(UploadAddress.created_by)
+    ).scalar()
+    if freed is not None:
+        maker = actor_by_id(session, freed)
+        audit.record(session, maker, "upload.refused", "upload", held.id, address=peer, why=why["key"])
+
+
+def take(  # noqa: PLR0917
+    session: Session, store: ArtifactStore, config: Settings, held: Claim, spool: Path, peer: str
+) -> ImportRead:
+    """An ordinary import of what was received, on behalf of whoever made the address, as they are now.
+
+    Raises Conflict, Invalid, TooLarge, Forbidden; then nothing has happened.
+    """
+    row = session.get_one(UploadAddress, held.id, with_for_update=True)
+    if row.claimed_at != held.at or row.used_at is not None or row.revoked_at is not None:
+        raise Conflict("upload.revoked" if row.revoked_at is not None else "upload.used")
+    maker = actor_by_id(session, row.created_by)
+    if maker is None:
+        raise Conflict("upload.maker_gone")
+    policy(maker, "capture.import")
+    with spool.open("rb") as file:
+        upload = service.Upload(file, f"{row.host_name}.bundle", "bundle", row.host_id, row.host_name)
+        made = service.bring(session, store, config, maker, upload)
+    row.used_at, row.used_from, row.claimed_at, row.failure = now(), peer, None, None
+    row.size, row.capture_id = spool.stat().st_size, made.id
+    audit.record(
+        session,
+        maker,
+        "upload.received",
+        "upload",
+        row.id,
+        address=peer,
+        bytes=row.size,
+        capture=str(made.id),
+    )
+    return made
+
+
+def told(error: CulpritError) -> Json:
+    """Why something was not taken, as it is stored."""
+    return {"key": error.key, "params": dict(error.params)}

@@ -1,0 +1,68 @@
+/** Addresses that take one bundle. */
+import type { UploadAddress } from "../src/client/types.ts";
+import { id } from "./noise.ts";
+import { list, ok, problem, route } from "./routes.ts";
+import { state, USERS } from "./state.ts";
+import { CAPTURES, HOSTS } from "./world.ts";
+
+const MINUTE_MS = 60_000;
+const at = (minutes: number): string => new Date(Date.now() + minutes * MINUTE_MS).toISOString();
+
+const USED: UploadAddress = {
+  id: id("upload", 0),
+  state: "used",
+  host: null,
+  host_name: "console-1",
+  plan: "triage",
+  seconds: null,
+  max_bytes: 64 << 20,
+  note: "",
+  expires_at: at(-20),
+  created_by: { id: USERS[0]!.id, name: USERS[0]!.name },
+  created_at: at(-80),
+  used_at: at(-60),
+  used_from: "192.0.2.7",
+  bytes: 734_003,
+  attempts: 1,
+  failure: null,
+  capture_id: CAPTURES[0]!.id,
+};
+
+export const firstUploads = (): UploadAddress[] => [
+  {
+    ...USED,
+    id: id("upload", 1),
+    state: "open",
+    host_name: "console-2",
+    expires_at: at(40),
+    used_at: null,
+    used_from: null,
+    bytes: null,
+    failure: { key: "upload.cut", params: { bytes: 4096 } },
+    capture_id: null,
+  },
+  USED,
+];
+export const made = { uploads: firstUploads() };
+
+route("GET", "/uploads", () => list(state.empty ? [] : made.uploads));
+route("POST", "/uploads", ({ body }) => {
+  const host = HOSTS.find((one) => one.id === body.host_id);
+  const one: UploadAddress = {
+    ...made.uploads[0]!,
+    id: id("upload", made.uploads.length + 1),
+    host: host ? { id: host.id, name: host.name } : null,
+    host_name: host?.name ?? String(body.host_name),
+    plan: String(body.plan),
+    failure: null,
+  };
+  made.uploads = [one, ...made.uploads];
+  const url = "https://culprit.example/up/J1t7mZ3k8QwX0cV5nB2lP9sD4fG6hY0aR1eT7uI3oM8";
+  return ok({ ...one, url, command: `curl -fsS '${url}' -o culprit.sh && sh culprit.sh` }, 201);
+});
+route("DELETE", "/uploads/:id", (_, uploadId) => {
+  if (!made.uploads.some((each) => each.id === uploadId))
+    return problem(404, "upload.not_found", "There is no such upload address.");
+  made.uploads = made.uploads.map((each) => (each.id === uploadId ? { ...each, state: "revoked" } : each));
+  return ok(null, 204);
+});
