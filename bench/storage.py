@@ -58,7 +58,7 @@ INSERT INTO incident_run (incident_id, run_id, role, created_at)
   SELECT (array(SELECT id FROM incident))[1 + n % {incidents}], id, 'evidence', now() FROM made WHERE n % 20 = 0;
 INSERT INTO pin (id, incident_id, kind, ref, view, said, created_at)
   SELECT gen_random_uuid(), (array(SELECT id FROM incident))[1 + n % {incidents}], 'range',
-    jsonb_build_object('run_id', id), '/', '{{}}', now() FROM made WHERE n % 20 = 0;
+    jsonb_build_object('run_id', id), '/', jsonb_build_object('run_id', id), now() FROM made WHERE n % 20 = 0;
 DROP TABLE made;
 """
 

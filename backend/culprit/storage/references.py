@@ -42,14 +42,14 @@ IDS_AT_ONCE = 5000
 SILENT: Mapping[str, tuple[str, ...]] = {
     "an event that others repeat stays by itself, see `culprit.storage.sources`": ("event.repeats_id",),
     "is a part of that very run": (
-        "artifact.run_id", "evaluation.run_id", "event.run_id", "finding.run_id", "profile.run_id", "removal.run_id",
-        "result_table.run_id", "run.capture_id", "run_collector.run_id", "series_chunk.run_id",
-        "series_chunk.series_id", "series_day.series_id",
+        "artifact.run_id", "evaluation.run_id", "event.run_id", "finding.run_id", "profile.run_id",
+        "removal.run_id", "result_table.run_id", "run.capture_id", "run_collector.run_id",
+        "series_chunk.run_id", "series_chunk.series_id", "series_day.series_id",
     ),
     "belongs to the collector or profile of the same run": (
-        "artifact.run_collector_id", "profile.run_collector_id", "result_table.run_collector_id",
-        "series_chunk.run_collector_id", "event.artifact_id", "result_table.artifact_id", "series_chunk.artifact_id",
-        "host_fact.first_artifact_id", "host_fact.last_artifact_id",
+        "artifact.run_collector_id", "event.artifact_id", "host_fact.first_artifact_id",
+        "host_fact.last_artifact_id", "profile.run_collector_id", "result_table.artifact_id",
+        "result_table.run_collector_id", "series_chunk.artifact_id", "series_chunk.run_collector_id",
     ),
     "an answer that is given again for a day": ("idempotency_key.body",),
     "history that names the capture, which stays with its runs": (
@@ -58,25 +58,28 @@ SILENT: Mapping[str, tuple[str, ...]] = {
     "names pins, which hold what they show": ("cause_outcome.pins",),
     "repeats what `before` and `after` hold": ("verification.result",),
     "a frozen text that needs nothing to be read; its incident holds what it cites": (
-        "notice.message", "report_version.counts", "report_version.hosts", "report.kinds", "report.words",
-        "report.follow_ups",
+        "notice.message", "report.follow_ups", "report.kinds", "report.words", "report_version.counts",
+        "report_version.hosts",
     ),
-    "the answer as it was given; with an incident, that holds its runs": ("diagnosis.result", "diagnosis.stages"),
+    "the answer as it was given; with an incident, that holds its runs": (
+        "diagnosis.result", "diagnosis.stages",
+    ),
     "names hosts, people or places, and no evidence": (
-        "alert.labels", "annotation.place", "channel.shown", "diagnosis.scope", "diagnosis.twins", "firing.peers", "fix.hosts",
-        "host.labels", "incident_host.scope", "incident_comment.mentions", "maintenance_window.selector", "oidc_provider.roles",
-        "oidc_provider.scopes", "rotation.accounts", "rotation.people",
-        "rotation.source", "schedule.selector", "schedule.wanted", "standby.conditions", "standby.wanted", "service.locate", "service.selector",
-        "service.source", "trigger.channel_ids", "trigger.options", "user_account.label_scope", "user_identity.groups",
+        "alert.labels", "annotation.place", "channel.shown", "diagnosis.scope", "diagnosis.twins",
+        "firing.peers", "fix.hosts", "host.labels", "incident_comment.mentions", "incident_host.scope",
+        "maintenance_window.selector", "oidc_provider.roles", "oidc_provider.scopes", "rotation.accounts",
+        "rotation.people", "rotation.source", "schedule.selector", "schedule.wanted", "service.locate",
+        "service.selector", "service.source", "standby.conditions", "standby.wanted", "trigger.channel_ids",
+        "trigger.options", "user_account.label_scope", "user_identity.groups",
     ),
     "a sentence, figures or a state, told without citing": (
         "alert.reason", "audit_entry.detail", "credential.public", "diagnosis.failure", "host.facts",
-        "hypothesis.primary", "hypothesis.says", "incident.autopilot", "incident_comment.earlier", "incident_playbook.content",
-        "journal_entry.params", "notice.failure", "preflight.checks", "preflight.clock", "preflight.collectors",
-        "preflight.facts", "preflight.failure", "preflight.timings", "rotation.failure", "schedule_firing.reason",
-        "standby.cost", "standby.failure", "standby.readings", "standby.refused", "standby.spec", "standby.waiting",
-        "storage_look.result", "trigger.refused_for", "upload_address.failure", "verification.failure", "verification.primary",
-        "worker_state.detail",
+        "hypothesis.primary", "hypothesis.says", "incident.autopilot", "incident_comment.earlier",
+        "incident_playbook.content", "journal_entry.params", "notice.failure", "preflight.checks",
+        "preflight.clock", "preflight.collectors", "preflight.facts", "preflight.failure", "preflight.timings",
+        "rotation.failure", "schedule_firing.reason", "standby.cost", "standby.failure", "standby.readings",
+        "standby.refused", "standby.spec", "standby.waiting", "storage_look.result", "trigger.refused_for",
+        "upload_address.failure", "verification.failure", "verification.primary", "worker_state.detail",
     ),
 }  # fmt: skip
 
