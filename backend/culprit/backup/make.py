@@ -83,6 +83,11 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
         at = rows.revision(connection)
         if at is None:
             raise Refused("there is nothing to back up: the database has no tables")
+        if at != rows.newest():
+            ours = rows.newest()
+            raise Refused(
+                f"the database has the tables {at}, this Culprit makes {ours}: ./culprit up brings them up"
+            )
         tables = []
         for name in rows.tables():
             names = rows.columns(connection, name)

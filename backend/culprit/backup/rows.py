@@ -124,6 +124,11 @@ def knows(wanted: str) -> bool:
         return False
 
 
+def newest() -> str:
+    """The newest migration of this version of Culprit."""
+    return str(ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_current_head())
+
+
 def bring_to(url: str, now: str | None, wanted: str) -> None:
     """An empty database to the tables of that migration, up or down."""
     if now == wanted:

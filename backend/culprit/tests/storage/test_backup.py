@@ -145,6 +145,7 @@ def test_one_made_by_a_newer_version_is_refused(
     config, store, filled, elsewhere, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(rows, "revision", lambda _: "9999")
+    monkeypatch.setattr(rows, "newest", lambda: "9999")
     made = make(config, store, tmp_path / "a.culprit-backup", quiet)
     monkeypatch.undo()
     with pytest.raises(Refused, match="newer Culprit"):
@@ -168,7 +169,12 @@ def test_an_older_one_is_brought_up_to_date(config, store, elsewhere, people, tm
         there = {row[0] for row in connection.execute(query)}
     tables = [name for name in rows.tables() if name in there]
     with pytest.MonkeyPatch.context() as patch:
+        with pytest.raises(Refused, match="brings them up"):
+            make(config, store, tmp_path / "old.culprit-backup", quiet)
         patch.setattr(rows, "tables", lambda: tables)
+        with psycopg.connect(config.database_url) as connection:
+            at = rows.revision(connection)
+        patch.setattr(rows, "newest", lambda: at)
         made = make(config, store, tmp_path / "old.culprit-backup", quiet)
     restore(elsewhere, make_store(elsewhere), made.path, quiet)
     with psycopg.connect(elsewhere.database_url) as connection:
