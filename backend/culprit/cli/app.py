@@ -20,6 +20,7 @@ from culprit.cli import (
     events,
     files,
     hosts,
+    incidents,
     playbooks,
     reports,
     schedules,
@@ -43,7 +44,7 @@ app = typer.Typer(
 )
 app.add_typer(hosts.app, name="host", help="Machines that may be captured.")
 app.add_typer(playbooks.app, name="playbook", help="Checklists that lead from a symptom to its cause.")
-app.add_typer(comments.app, name="incident", help="What is being investigated, and on what evidence.")
+app.add_typer(incidents.app, name="incident", help="What is being investigated, and on what evidence.")
 app.add_typer(schedules.app, name="schedule", help="What is captured while nobody watches, and when not.")
 app.add_typer(schedules.oncall, name="oncall", help="Who is on call, now and next.")
 app.add_typer(
@@ -58,6 +59,7 @@ app.add_typer(
     storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
 )
 captures.register(app)
+comments.register(incidents.app)
 standbys.register(app)
 events.register(app)
 files.register(app)

@@ -9,13 +9,12 @@ from uuid import uuid4
 import typer
 
 from culprit.cli.connection import Exit, Server, Stop, find_target
-from culprit.cli.incidents import Which, app, find_incident
+from culprit.cli.incidents import Which, find_incident
 from culprit.cli.terminal import AsJson, print_json, say_to
 
 Json = dict[str, Any]
 
 
-@app.command()
 def comment(  # noqa: PLR0917
     incident: Which,
     text: Annotated[str, typer.Argument(help="Plain text; @name tells that person. - reads standard input")],
@@ -40,7 +39,6 @@ def comment(  # noqa: PLR0917
         _tell(made)
 
 
-@app.command()
 def comments(incident: Which, as_json: AsJson = False) -> None:
     """What people said, the oldest first."""
     server = Server(find_target())
@@ -60,3 +58,9 @@ def _tell(one: Json) -> None:
         say_to(sys.stdout, f"  {line}")
     for name in [each["name"] for each in one["mentions"] if not each["told"]]:
         say_to(sys.stderr, f"{name} has no channel of their own and was not told.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of comments to those of incidents."""
+    app.command()(comment)
+    app.command()(comments)
