@@ -46,4 +46,4 @@ USER 10001:10001
 EXPOSE 8040
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8040/healthz', timeout=4)"]
-CMD ["uvicorn", "culprit.main:app", "--host", "0.0.0.0", "--port", "8040", "--no-server-header"]
+CMD ["uvicorn", "culprit.main:app", "--host", "0.0.0.0", "--port", "8040", "--no-server-header", "--no-access-log"]

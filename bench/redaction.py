@@ -1,6 +1,6 @@
 """How much of what must not leave is found: planted secrets in every format, and what is replaced without need.
 
-    ./culprit bench redaction
+    ./culprit bench redaction [--seed N]
 
 500 secrets of known forms and 500 random ones are planted in each of twelve formats; recall counts originals that do
 not leave. What is replaced without need is counted over the captured texts that the collectors are tested with, by the
@@ -10,6 +10,7 @@ one as hosts write it.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import string
@@ -183,8 +184,11 @@ def _without_need() -> tuple[int, int]:
 
 def main() -> int:
     """The tables; 1 where a known form left."""
-    known, left = _recall(KNOWN, 1)
-    guessed, missed = _recall(RANDOM, 2)
+    ask = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    ask.add_argument("--seed", type=int, default=1, help="another one plants other secrets")
+    seed = ask.parse_args().seed
+    known, left = _recall(KNOWN, seed)
+    guessed, missed = _recall(RANDOM, seed + 1)
     print("| format | 500 of known forms | 500 random ones |\n|---|--:|--:|")
     for format_ in FORMATS:
         print(f"| {format_} | {100 * known[format_]:.1f} % | {100 * guessed[format_]:.1f} % |")

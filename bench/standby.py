@@ -1,6 +1,6 @@
 """What waits on a host: what it costs there, how soon it fires, and what of the time before it brings home.
 
-    python -m bench.standby [--pairs 4] [--seconds 15] [--fires 10] [--aborts 20]
+    python -m bench.standby [--pairs 4] [--seconds 15] [--beside 60] [--fires 10] [--aborts 20]
 
 The reference workload of `bench.cost` keeps every CPU busy; each row is a window without a ring, one with it and
 one without again, and 1 - B/C is the slow-down, beside 1 - A/C, where nothing runs in either. CPU is what the kernel
@@ -9,6 +9,8 @@ directory held in the blocks of a file system, which is none where it lies in me
 
 Then the ring alone: a process is started again and again, and it is measured how long after that the watcher says so,
 and how many seconds before the start the ring holds when it is taken as a capture takes it.
+
+Beside it, in the same seconds, sadc and atop write the same minute once a second: what else would have kept it.
 
 And aborts: one of its processes is killed, or its input ends, at a random moment; what is left 20 s later is counted.
 """
@@ -19,6 +21,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -28,7 +31,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.cost import CPUS, Workload, quiet
@@ -37,6 +40,7 @@ from collectors import bundle, look_back, standby
 from collectors.standby import Condition, Fired, Ring, Watching
 
 NAME = "bench-standby"
+SADC = "/usr/lib/sysstat/sadc"
 RING = Ring(600, 600 * (32 << 10), look_back.FILES)
 HEAD = re.compile(rb"^@ \d+ (\d+) ", re.MULTILINE)
 
@@ -120,6 +124,57 @@ def spent_ms(run: str) -> float:
     return total * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+def _of(pid: int) -> tuple[float, float]:
+    """CPU of a process in milliseconds, and its resident set in KiB."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    status = Path(f"/proc/{pid}/status").read_text()
+    resident = re.search(r"VmRSS:\s+(\d+)", status)
+    assert resident
+    spent = sum(int(one) for one in fields[11:15]) * 1000 / os.sysconf("SC_CLK_TCK")
+    return spent, float(resident[1])
+
+
+def beside(seconds: float) -> None:
+    """The ring, and in the same seconds what an engineer would have left running to keep them."""
+    with tempfile.TemporaryDirectory() as top:
+        lines = {
+            "sadc": [SADC, "-S", "XALL", "1", f"{top}/sadc"],
+            "atop": ["atop", "-w", f"{top}/atop", "1"],
+        }
+        others = {name: line for name, line in lines.items() if shutil.which(line[0])}
+        with ExitStack() as stack:
+            ring = stack.enter_context(standing())
+            started = {
+                name: stack.enter_context(
+                    subprocess.Popen(line, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+                )
+                for name, line in others.items()
+            }
+            time.sleep(3)
+            ours, first = spent_ms(ring.run), {name: _of(one.pid) for name, one in started.items()}
+            size = {name: Path(top, name).stat().st_size for name in started}
+            before = ring.heard(Watching, 1)[1]
+            time.sleep(seconds)
+            after = ring.words[-1][1]
+            assert isinstance(before, Watching) and isinstance(after, Watching)
+            cpu = (spent_ms(ring.run) - ours) / seconds
+            kept = (after.ring_bytes - before.ring_bytes) * 1e9 / (after.boot_ns - before.boot_ns)
+            on_disk = 0.0 if str(ring.place()).startswith("/dev/shm") else kept
+            print(f"ring  {cpu:.2f} ms/s, {after.rss_kb / 1024:.1f} MiB, {on_disk / 1024:.1f} KiB/s to disk")
+            print(f"      ({kept / 1024:.1f} KiB/s kept; over {seconds:g} s)")
+            for name, one in started.items():
+                spent, resident = _of(one.pid)
+                its = (spent - first[name][0]) / seconds
+                wrote = (Path(top, name).stat().st_size - size[name]) / seconds
+                ratio = cpu / its if its else float("nan")
+                print(
+                    f"{name}  {its:.2f} ms/s, {resident / 1024:.1f} MiB, {wrote / 1024:.1f} KiB/s to disk;",
+                    end=" ",
+                )
+                print(f"ring/{name}: CPU {ratio:.2f}, memory {after.rss_kb / resident:.2f}")
+                one.terminate()
+
+
 def cost(pairs: int, seconds: float) -> None:
     """The side-by-side."""
     slower, control, cpu, dearer = [], [], [], []
@@ -139,14 +194,11 @@ def cost(pairs: int, seconds: float) -> None:
             slower.append(1 - window.rate / after.rate)
             control.append(1 - before.rate / after.rate)
             dearer.append(1 - window.per_cpu_s / after.per_cpu_s)
-            dearer.append(1 - window.per_cpu_s / after.per_cpu_s)
     print(f"{CPUS} CPUs, all busy; {pairs} rows of 3 windows of {seconds:g} s")
     print(f"slow-down with a ring     median {statistics.median(slower):+.2%}  of {_shown(slower)}")
     print(f"slow-down with nothing    median {statistics.median(control):+.2%}  of {_shown(control)}")
     print(f"work per CPU second lost  median {statistics.median(dearer):+.2%}  of {_shown(dearer)}")
-    print(
-        f"CPU of the ring           median {statistics.median(cpu):.2f} ms/s  of {[round(x, 2) for x in cpu]}"
-    )
+    print(f"CPU of the ring           mean {statistics.mean(cpu):.2f} ms/s  of {[round(x, 2) for x in cpu]}")
     print(
         f"memory {rss / 1024:.1f} MiB resident, {kept / 1024:.0f} KiB kept so far, {disk / 1024:.0f} KiB on disk"
     )
@@ -224,17 +276,20 @@ def _alive(run: str) -> list[str]:
 
 
 def main() -> int:
-    """Prints all three."""
+    """Prints all of them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--beside", type=float, default=60)
     parser.add_argument("--fires", type=int, default=10)
     parser.add_argument("--aborts", type=int, default=20)
     asked = parser.parse_args()
     if asked.pairs:
         cost(asked.pairs, asked.seconds)
+    if asked.beside:
+        beside(asked.beside)
     if asked.fires:
         fires(asked.fires)
     if asked.aborts:

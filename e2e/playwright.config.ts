@@ -1,10 +1,13 @@
 import { defineConfig } from "@playwright/test";
 import { CHROMIUM, OUT, STATE, URL } from "./support/platform";
 
+/** They bring a host of the lab each, and mostly wait for it. */
+const ON_SICK_HOSTS = ["incidents.spec.ts", "alerts.spec.ts"];
+
 /**
  * Whole journeys through a real platform on this machine, which `./culprit test` starts and stops. They run one after
- * another, as all of them capture the same host; but for those of incidents, which bring a sick host each and mostly
- * wait for it. Meanwhile, what only looks at every screen goes on beside them.
+ * another, as all of them capture the same host; but for those on sick hosts. Meanwhile, what only looks at every screen
+ * goes on beside them.
  */
 export default defineConfig({
   testDir: "tests",
@@ -40,7 +43,7 @@ export default defineConfig({
     { name: "first visit", testMatch: "first-visit.spec.ts" },
     {
       name: "journeys",
-      testIgnore: ["first-visit.spec.ts", "everywhere.spec.ts", "incidents.spec.ts"],
+      testIgnore: ["first-visit.spec.ts", "everywhere.spec.ts", ...ON_SICK_HOSTS],
       workers: 1,
       dependencies: ["first visit"],
       use: { storageState: STATE },
@@ -54,7 +57,7 @@ export default defineConfig({
     },
     {
       name: "incidents",
-      testMatch: "incidents.spec.ts",
+      testMatch: ON_SICK_HOSTS,
       workers: 2,
       fullyParallel: true,
       dependencies: ["journeys"],

@@ -41,6 +41,7 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
 from culprit.notices import leads
 from culprit.oncall import secret
+from culprit.reports import private_map
 from culprit.services import tokens
 from culprit.signon import secret as signon_secret
 from culprit.triggers import secrets as trigger_secrets
@@ -172,6 +173,7 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
         secret.rewrap_all(session, vault())
         leads.rewrap_all(session, vault())
         trigger_secrets.rewrap_all(session, vault())
+        private_map.rewrap_all(session, vault())
         signon_secret.rewrap_all(session, vault())
         host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE

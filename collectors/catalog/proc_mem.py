@@ -34,9 +34,11 @@ _COLUMNS = (
     Column("growth_kb_per_s", "kb_per_s"),
     Column("rising_pct", "pct"),
     Column("readings"),
+    Column("seen_s", "s"),
     Column("anon_first_kb", "kb"),
     Column("anon_last_kb", "kb"),
     Column("anon_growth_kb_per_s", "kb_per_s"),
+    Column("anon_slowest_kb_per_s", "kb_per_s"),
     Column("file_kb", "kb"),
     Column("swap_first_kb", "kb"),
     Column("swap_last_kb", "kb"),
@@ -50,8 +52,8 @@ LC_ALL=C
 export LC_ALL
 cd /proc || exit 69
 trap : TERM
-n=$((SECS / 5))
-[ "$n" -ge 2 ] || n=2
+n=$((SECS / 2))
+[ "$n" -ge 3 ] || n=3
 [ "$n" -le 6 ] || n=6
 i=0
 set -- [0-9]*/status
@@ -98,7 +100,8 @@ class _Reading:
 
 
 def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Processes by growth, those that grew most first. `rising_pct` is the share of steps that went up.
+    """Processes by growth, those that grew most first. `rising_pct` is the share of steps that went up, and
+    `anon_slowest_kb_per_s` the growth in the slowest one: what starts or fills a cache rests in some of them.
 
     Source: /proc/PID/status, see proc(5). A process whose name changed is not the same one any more.
     """
@@ -146,9 +149,15 @@ def _row(pid: int, name: str, readings: Sequence[_Reading]) -> Row:
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
     steps = [after.rss > before.rss for before, after in pairwise(readings)]
     grown = None if first.anon is None or last.anon is None else (last.anon - first.anon) / elapsed_s
+    rates = [
+        (after.anon - before.anon) * 1e9 / (after.boot_ns - before.boot_ns)
+        for before, after in pairwise(readings)
+        if before.anon is not None and after.anon is not None and after.boot_ns > before.boot_ns
+    ]
     return (
         *(pid, name, first.rss, last.rss, (last.rss - first.rss) / elapsed_s),
-        *(100.0 * sum(steps) / len(steps), len(readings), first.anon, last.anon, grown),
+        *(100.0 * sum(steps) / len(steps), len(readings), elapsed_s, first.anon, last.anon, grown),
+        min(rates, default=None),
         *(last.file, first.swap, last.swap, first.threads, last.threads),
     )
 
@@ -166,7 +175,7 @@ COLLECTOR = Collector(
             "proc",
             Needs(tools=("awk",), files=("/proc/self/status",), mend="mount -t proc proc /proc"),
             sh=_SH,
-            shows="read /proc/[0-9]*/status three to seven times in {seconds} s",
+            shows="read /proc/[0-9]*/status four to seven times in {seconds} s",
             stop="TERM",
         ),
     ),
@@ -174,7 +183,7 @@ COLLECTOR = Collector(
     cost=Cost(
         0.2,
         5_000,
-        Text("A scan of all processes every five seconds or so.", "约每五秒扫描一次所有进程。"),
+        Text("Seven scans of all processes at most.", "最多扫描所有进程七次。"),
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

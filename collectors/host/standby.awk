@@ -89,7 +89,7 @@ function step(i, v, base,  was, known) {
 # Whether a control group was begun anew: it has processes, and none of those that it had.
 function begun(i, path,  s, n, j, p, kept, c) {
   s = ""
-  for (c = 1; c <= 3 && s == ""; c++) s = body(mount[c] path "/cgroup.procs")
+  for (c = mounts; c > 0 && s == ""; c--) s = body("/sys/fs/cgroup" mount[c] path "/cgroup.procs")
   n = split(s, p, "\n")
   kept = 0
   for (j = 1; j <= n; j++) if (p[j] != "" && index(members[i], " " p[j] " ")) kept = 1
@@ -171,7 +171,8 @@ function look(i,  v, hit, n, j) {
   hit = (v != "" && (op[i] == "over" ? v >= limit[i] : v <= limit[i]))
   history[i] = substr(hit history[i], 1, of[i])
   for (j = 1; j <= length(history[i]); j++) n += substr(history[i], j, 1)
-  if (n >= hits[i] && !on[i]) {
+  # Each start counts, however soon it follows the last one.
+  if (n >= hits[i] && (!on[i] || kind[i] ~ /_start$/)) {
     on[i] = 1
     print "fire " i " " t " " shown[i]
     fflush()
@@ -258,7 +259,8 @@ BEGIN {
     }
   }
   RS = "\001"
-  mount[1] = "/sys/fs/cgroup"; mount[2] = "/sys/fs/cgroup/systemd"; mount[3] = "/sys/fs/cgroup/unified"
+  mounts = split(" /systemd /unified /pids /memory /cpu", mount, " ") + 1
+  mount[mounts] = ""
   then = t = now()
   for (tick = 0; ; tick++) {
     if (gone("/proc/" main "/stat")) exit 1

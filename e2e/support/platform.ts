@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
 
 const wanted = (name: string): string => {
   const value = process.env[name];
@@ -24,6 +25,27 @@ export function culprit(...args: string[]): string {
     env: { ...process.env, CULPRIT_HOME: HOME, CULPRIT_URL: URL },
     timeout: 120_000,
   });
+}
+
+/** What a command said that the platform must refuse; its exit status is 5 then. */
+export function refused(...args: string[]): string {
+  let said = { status: 0, stderr: "" };
+  try {
+    culprit(...args);
+  } catch (error) {
+    said = error as typeof said;
+  }
+  if (said.status !== 5) throw new Error(`not refused, but ended with ${said.status}: ${said.stderr}`);
+  return said.stderr;
+}
+
+/** A change by the one whose session the page has, where the way through the screens is another journey. */
+export async function change(page: Page, path: string, body: unknown): Promise<Record<string, unknown>> {
+  const me = (await (await page.request.get("/api/v1/me")).json()) as { csrf: string };
+  const headers = { "X-CSRF-Token": me.csrf, Origin: URL };
+  const answer = await page.request.post(`/api/v1${path}`, { data: body, headers });
+  if (!answer.ok()) throw new Error(`${path}: ${await answer.text()}`);
+  return (await answer.json()) as Record<string, unknown>;
 }
 
 export interface HostRow {

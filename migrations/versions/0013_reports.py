@@ -15,10 +15,10 @@ TABLES = ("report", "report_version", "report_share", "report_visit")
 FROZEN = """
 CREATE FUNCTION report_version_frozen() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (NEW.content, NEW.names, NEW.counts, NEW.hosts, NEW.sha256, NEW.number, NEW.report_id, NEW.created_by,
+    IF (NEW.content, NEW.ciphertext, NEW.nonce, NEW.counts, NEW.hosts, NEW.sha256, NEW.number, NEW.report_id, NEW.created_by,
         NEW.created_at)
        IS DISTINCT FROM
-       (OLD.content, OLD.names, OLD.counts, OLD.hosts, OLD.sha256, OLD.number, OLD.report_id, OLD.created_by,
+       (OLD.content, OLD.ciphertext, OLD.nonce, OLD.counts, OLD.hosts, OLD.sha256, OLD.number, OLD.report_id, OLD.created_by,
         OLD.created_at) THEN
         RAISE EXCEPTION 'a frozen report does not change' USING ERRCODE = 'insufficient_privilege';
     END IF;
@@ -65,7 +65,10 @@ def upgrade() -> None:
         sa.Column("report_id", sa.Uuid(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
-        sa.Column("names", sa.Text(), nullable=False),
+        sa.Column("ciphertext", sa.LargeBinary(), nullable=False),
+        sa.Column("nonce", sa.LargeBinary(), nullable=False),
+        sa.Column("wrapped_key", sa.LargeBinary(), nullable=False),
+        sa.Column("key_version", sa.Integer(), nullable=False),
         sa.Column("counts", JSONB(none_as_null=True), nullable=False),
         sa.Column("hosts", JSONB(none_as_null=True), nullable=False),
         sa.Column("sha256", sa.Text(), nullable=False),

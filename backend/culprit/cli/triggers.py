@@ -1,4 +1,4 @@
-"""culprit trigger list|new|test|remove, alerts, channel list|new|test, notices, kill-switch on|off|list"""
+"""culprit trigger list|new|test|remove|alerts, culprit kill-switch on|off|list"""
 
 from __future__ import annotations
 

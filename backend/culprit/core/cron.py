@@ -70,7 +70,15 @@ def normal(text: str) -> str:
         CronSim(text, _SOME_DAY)
     except CronSimError as error:
         raise ValueError(str(error)) from None
-    return text
+    return " ".join(",".join(map(_alone, field.split(","))) for field in text.split())
+
+
+def _alone(part: str) -> str:
+    """A range of one without its step: `9-9/2` is 9; cronsim reads it as `9/2`, which is every second one from 9 on."""
+    span, step, _ = part.partition("/")
+    first, dash, last = span.lower().partition("-")
+    same = first == last or (first.isdigit() and last.isdigit() and int(first) == int(last))
+    return first if step and dash and same else part
 
 
 def instants(fields: str, zone: ZoneInfo, after: datetime) -> Iterator[Instant]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from culprit.auth.dependencies import client_address
@@ -111,6 +112,8 @@ async def _receive(request: Request, held: Claim, spool: Path) -> None:
                     await run_in_threadpool(file.write, piece)
         except (ClientDisconnect, TimeoutError):
             raise Invalid("upload.cut", bytes=received) from None
+        except HTTPException:  # of what bounds every body, where the address takes as much as that
+            raise TooLarge("upload.too_large", limit_mb=held.max_bytes >> 20) from None
     if received == 0:
         raise Invalid("upload.empty")
 

@@ -14,9 +14,9 @@ from culprit.models.base import Base, CreatedAt, Id, Json, JsonList
 class ReportVersion(Base):
     """A report as it was at one moment, redacted, for ever: the database lets nobody change it.
 
-    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those bytes. `names` is the private map of
-    pseudonyms, {kind: {original: pseudonym}} as JSON text, which never leaves. `hosts` are the ids of the hosts that it
-    tells of: who may not see one of them may not see it. `counts` says how much of each kind was replaced.
+    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those bytes. The private map of pseudonyms
+    stays here, sealed under the row's own id; only the key around it may change. `hosts` are the ids of the hosts
+    that it tells of: who may not see one of them may not see it. `counts` says how much of each kind was replaced.
     `approved_by` is a second person.
     """
 
@@ -27,7 +27,10 @@ class ReportVersion(Base):
     report_id: Mapped[UUID] = mapped_column(ForeignKey("report.id", ondelete="CASCADE"))
     number: Mapped[int]
     content: Mapped[str]
-    names: Mapped[str] = mapped_column(default="{}")
+    ciphertext: Mapped[bytes]
+    nonce: Mapped[bytes]
+    wrapped_key: Mapped[bytes]
+    key_version: Mapped[int]
     counts: Mapped[Json] = mapped_column(default=dict)
     hosts: Mapped[JsonList] = mapped_column(default=list)
     sha256: Mapped[str]

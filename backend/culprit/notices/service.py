@@ -20,7 +20,7 @@ from culprit.core.notices.chart import Chart
 from culprit.core.notices.message import Figure, Message
 from culprit.infra.broker import announce
 from culprit.infra.mail import MailServer
-from culprit.infra.outgoing import OutgoingError, check, place_of
+from culprit.infra.outgoing import OutgoingError, address_of, check
 from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
@@ -81,7 +81,7 @@ def _lead(session: Session, row: Channel, body: ChannelCreate) -> tuple[Lead, st
             return Lead(mail=server, sender=given.sender, to=tuple(given.to)), None
         assert body.url is not None
         url = body.url.get_secret_value().strip()
-        place = place_of(url)
+        place = address_of(url).place
         check(place, queries.rules(session))
     except OutgoingError as error:
         params: Any = error.sentence["params"]
@@ -89,6 +89,9 @@ def _lead(session: Session, row: Channel, body: ChannelCreate) -> tuple[Lead, st
     row.shown = {"server": place.shown, "picture_link": body.kind == "slack" and body.picture_link}
     if body.kind == "slack":
         return Lead(url=url), None
+    if body.kind == "grafana":
+        assert body.secret is not None
+        return Lead(url=url, secret=body.secret.get_secret_value()), None
     secret = body.secret.get_secret_value() if body.secret else f"culprit_hook_{random.token_urlsafe(32)}"
     return Lead(url=url, secret=secret), secret
 
@@ -132,6 +135,8 @@ def test(session: Session, actor: Actor, channel_id: UUID) -> Notice:
     """A message with made-up numbers, on its way at once."""
     policy(actor, "channel.manage")
     row = _one(session, channel_id)
+    if row.kind == "grafana":
+        raise Conflict("channel.takes_no_messages", name=row.name)
     notice = Notice(channel_id=row.id, about="test", message=example().as_json())
     session.add(notice)
     session.flush()

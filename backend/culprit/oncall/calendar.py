@@ -9,9 +9,8 @@ from pathlib import Path
 
 from culprit.infra.addresses import Rule
 from culprit.infra.bounded import Limits, run_confined, workspace
-from culprit.infra.outgoing import OutgoingError, Request, fetch
+from culprit.infra.outgoing import Address, OutgoingError, Request, fetch
 from culprit.oncall.found import Found, Unreadable, in_utc
-from culprit.oncall.secret import Address
 
 MAX_BYTES = 2 << 20
 FETCH_S = 20.0

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from urllib.parse import urlsplit
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from culprit.auth import audit
-from culprit.infra.outgoing import OutgoingError, Place, place_of
+from culprit.infra import outgoing
+from culprit.infra.outgoing import Address
 from culprit.infra.secrets import Sealed, Vault
 from culprit.models import Rotation
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The server that may be shown, and the secret rest: path and query."""
-
-    place: Place
-    target: str = field(repr=False)
 
 
 def address_of(url: str) -> Address:
     """The address of a calendar; `webcal` is https. Raises OutgoingError `url`."""
     scheme, colon, rest = url.partition(":")
-    url = f"https:{rest}" if scheme.lower() in {"webcal", "webcals"} and colon else url
-    base, question, query = url.partition("?")
-    place = place_of(base)
-    if "#" in query or not query.isprintable() or set(query) & set(" \\<>\"'`"):
-        raise OutgoingError("url")
-    path = urlsplit(base).path or "/"
-    return Address(place, path + question + query)
+    return outgoing.address_of(f"https:{rest}" if scheme.lower() in {"webcal", "webcals"} and colon else url)
 
 
 def seal(row: Rotation, secret: str, box: Vault) -> None:

@@ -17,7 +17,8 @@ from culprit.config import Settings
 from culprit.incidents import journal
 from culprit.incidents.queries import names
 from culprit.infra.db import Db
-from culprit.reports import freeze, pages, queries, read, service, shares
+from culprit.infra.secrets import vault
+from culprit.reports import freeze, pages, private_map, queries, read, service, shares
 from culprit.reports.given import Form, ReportCreate, ReportPatch, ShareCreate, Which
 from culprit.reports.schemas import (
     ReportPreviewRead,
@@ -114,7 +115,7 @@ def get_version_file(version_id: UUID, db: Db, actor: CurrentActor, form: Form =
 def get_names(version_id: UUID, db: Db, actor: CurrentActor) -> NamesRead:
     """The private map of a version: {kind: {original: pseudonym}}."""
     policy(actor, "report.names")
-    return pages.names_of(shares.version(db, actor, version_id))
+    return private_map.opened(shares.version(db, actor, version_id), vault())
 
 
 @router.post("/report-versions/{version_id}/approve")

@@ -20,9 +20,11 @@ from culprit.core.redaction.kinds import Rules
 from culprit.core.redaction.redactor import Redactor
 from culprit.incidents import journal
 from culprit.infra.artifacts import ArtifactStore
+from culprit.infra.secrets import vault
 from culprit.kit.errors import Conflict, TooLarge
+from culprit.kit.uuid7 import uuid7
 from culprit.models import Report, ReportVersion
-from culprit.reports import gather, queries
+from culprit.reports import gather, private_map, queries
 
 Json = dict[str, Any]
 MAX_BYTES = 24 << 20
@@ -57,11 +59,11 @@ def canonical(content: Json) -> str:
 
 
 def make(session: Session, actor: Actor, store: ArtifactStore, report: Report) -> Made:
-    """The report as it would leave now. Pseudonyms are those of the versions before it."""
+    """The report as it would leave now. Pseudonyms are those of the versions before it. Raises Conflict."""
     incident = journal.found(session, actor, report.incident_id)
     raw = _finite(gather.document(session, actor, store, incident, report))
     before = queries.newest(session, report.id)
-    redactor = Redactor(_rules(session, report, raw), json.loads(before.names) if before else None)
+    redactor = Redactor(_rules(session, report, raw), private_map.opened(before, vault()) if before else None)
     _redacted(redactor, raw)
     redactor.learn()
     content = _redacted(redactor, raw)
@@ -164,15 +166,16 @@ def freeze(session: Session, actor: Actor, store: ArtifactStore, report: Report)
         raise TooLarge("report.too_large", mib=len(text) >> 20, most=MAX_BYTES >> 20)
     report.frozen += 1
     version = ReportVersion(
+        id=uuid7(),
         report_id=report.id,
         number=report.frozen,
         content=text,
-        names=json.dumps(made.redactor.names),
         counts=made.content["replaced"],
         hosts=[one["id"] for one in made.raw["hosts"]],
         sha256=digest(text),
         created_by=actor.id,
     )
+    private_map.seal(version, made.redactor.names, vault())
     session.add(version)
     session.flush()
     audit.record(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
+from culprit.core.reports.words import WORDS, word
 from culprit.incidents import comments, read
 from culprit.incidents import queries as incidents
 from culprit.incidents.schemas import IncidentRead, JournalRead
@@ -116,7 +118,8 @@ def _timeline(
     session: Session, actor: Actor, incident: Incident, report: Report, whole: IncidentRead
 ) -> list[Json]:
     rows = read.journal(session, actor, incident, incidents.journal(session, incident.id))
-    told = [_event(one, report.language) for one in rows if one.kind not in _LEFT_OUT]
+    asks = {one.key: naming.either(one.asks.model_dump(), report.language) for one in whole.steps}
+    told = [_event(one, asks, report.language) for one in rows if one.kind not in _LEFT_OUT]
     if report.comments:
         told += _comments(session, incident, report.language)
     told += [_told(one, name) for one, name in queries.told(session, whole)]
@@ -149,14 +152,26 @@ def _comments(session: Session, incident: Incident, language: str) -> list[Json]
     ]
 
 
-def _event(one: JournalRead, language: str) -> Json:
+def _event(one: JournalRead, asks: Mapping[str, str], language: str) -> Json:
     params = {name: value for name, value in one.params.items() if isinstance(value, str | int | float)}
+    if isinstance(causes := params.get("causes"), str):
+        params["causes"] = ", ".join(naming.cause(each, language) for each in causes.split(", "))
+    if isinstance(steps := params.get("steps"), str):
+        params["steps"] = "; ".join(answered(each, asks, language) for each in steps.split("; "))
     return {
         "at": _iso(one.at),
         "text": say(f"journal.{one.kind}", params, language),
         "by": one.by.name if one.by else "Culprit",
         "note": one.note,
     }
+
+
+def answered(told: str, asks: Mapping[str, str], language: str) -> str:
+    """`key: verdict` of the journal as people read it; as it stands where it is something else."""
+    key, colon, verdict = told.rpartition(": ")
+    if not colon or key not in asks or f"verdict.{verdict}" not in WORDS:
+        return told
+    return f"{asks[key]} {word(f'verdict.{verdict}', language)}"
 
 
 def _told(one: Annotation, told_by: str) -> Json:

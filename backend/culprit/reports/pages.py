@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from hashlib import sha256
 from typing import Any
@@ -66,9 +65,3 @@ def file(version: ReportVersion, form: Form) -> Response:
         media_type=media,
         headers={**HEADERS, "Content-Disposition": f"attachment; filename={name}"},
     )
-
-
-def names_of(version: ReportVersion) -> dict[str, dict[str, str]]:
-    """The private map of a version."""
-    known: dict[str, dict[str, str]] = json.loads(version.names)
-    return known

@@ -149,6 +149,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/findings"): ("viewer", None, "", True),
     ("GET", "/hosts/{host_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/grafana/annotations"): ("viewer", None, "?from=0&to=1", False),
+    ("GET", "/metrics/rules"): ("viewer", None, "", False),
     ("GET", "/fleet/use"): ("viewer", None, "", False),
     ("GET", "/fleet/peers"): ("viewer", None, "", False),
     ("GET", "/fleet/findings"): ("viewer", None, "", False),
@@ -487,7 +489,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
-        "channel", "notice", "look", "upload",
+        "channel", "notice", "upload", "look",
     )}  # fmt: skip
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)

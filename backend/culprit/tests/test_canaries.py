@@ -15,10 +15,28 @@ from culprit.config import Settings
 from culprit.hosts.access import hops_to, open_secret, sudo_password
 from culprit.hosts.credentials import rewrap_all
 from culprit.infra.db import Database
-from culprit.infra.secrets import SecretUnreadable, Vault
+from culprit.infra.secrets import SecretUnreadable, Vault, vault
+from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Credential, Host, NetworkRule
+from culprit.models import (
+    Channel,
+    Credential,
+    Host,
+    Incident,
+    NetworkRule,
+    Notice,
+    Report,
+    ReportShare,
+    Rotation,
+    Trigger,
+)
+from culprit.notices import leads
+from culprit.tests.support.reports import frozen
+from culprit.tests.support.runs import make_host
+from culprit.workflows.fetch_oncall import fetch_oncall
+from culprit.workflows.send_notice import send_notice
 from redis import Redis
+from sqlalchemy import select
 
 API = "/api/v1"
 
@@ -143,6 +161,128 @@ def test_no_canary_comes_out(
     ]
     assert hits == []
     assert b"check_host" in queued, "the message was really sent"
+
+
+def test_no_canary_of_alerts_messages_and_reports_comes_out(
+    as_, client, db: Database, config: Settings, people, caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.WARNING, "httpx2")  # the reader of a link, who writes down where it went
+    admin = as_("admin")
+    host_id = make_host(db, "feed-1", {"role": "feed"})
+    with unit_of_work(db.sessions) as session:
+        session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
+    names = (
+        "trigger secret", "wrong token", "webhook address", "webhook secret", "slack address", "mail password",
+        "calendar address", "pager token",
+    )  # fmt: skip
+    canaries = {name: "canary-" + secrets.token_urlsafe(18) for name in names}
+    answers: list[str] = []
+
+    def ask(who, method: str, path: str, *, told_once: str = "", **more):
+        answer = who.request(method, path if path.startswith("/r/") else API + path, **more)
+        text = answer.text
+        if told_once:
+            made = answer.json()[told_once]
+            canaries[f"{told_once} of {path}"] = made.rsplit("/r/", 1)[-1]
+            text = text.replace(made, "")
+        answers.append(text + str(dict(answer.headers)))
+        return answer
+
+    signs = {"name": "signs", "kind": "pagerduty", "proof": "hmac", "secret": canaries["trigger secret"]}
+    assert admin.post(f"{API}/triggers", json=signs, headers={"Idempotency-Key": "t"}).status_code == 201
+    ask(admin, "POST", "/triggers", json=signs | {"kind": "none"})
+    carries = {"name": "carries", "kind": "generic"}
+    made = ask(admin, "POST", "/triggers", json=carries, told_once="secret").json()
+    bearer = {"Authorization": f"Bearer {made['secret']}"}
+    alert = {"title": "slow", "host": "feed-1"}
+    taken = ask(client, "POST", f"/triggers/{made['id']}/alerts", json=alert, headers=bearer)
+    assert taken.json()["fired"] == 1
+    wrong = {"Authorization": f"Bearer {canaries['wrong token']}"}
+    ask(client, "POST", f"/triggers/{made['id']}/alerts", json=alert, headers=wrong)
+    hook = f"http://127.0.0.1:9/{canaries['webhook address']}"
+    body = {"name": "w", "kind": "webhook", "url": hook, "secret": canaries["webhook secret"]}
+    channel = admin.post(f"{API}/channels", json=body, headers={"Idempotency-Key": "c"}).json()
+    ask(admin, "POST", "/channels", json=body | {"name": "bad", "url": hook + "#x"})
+    slack = f"http://127.0.0.1:9/services/{canaries['slack address']}"
+    ask(admin, "POST", "/channels", json={"name": "s", "kind": "slack", "url": slack})
+    mail = {
+        "host": "127.0.0.1", "username": "u", "password": canaries["mail password"], "sender": "a@example.org",
+        "to": ["b@example.org"],
+    }  # fmt: skip
+    ask(admin, "POST", "/channels", json={"name": "m", "kind": "email", "mail": mail})
+    ask(admin, "POST", "/channels", json={"name": "m2", "kind": "email", "mail": mail | {"port": 0}})
+    ask(admin, "POST", f"/channels/{channel['id']}/test")
+    feed = f"http://127.0.0.1:9/{canaries['calendar address']}.ics"
+    ask(admin, "POST", "/rotations", json={"name": "c", "origin": {"kind": "calendar", "url": feed}})
+    pager = {"kind": "pagerduty", "url": "http://127.0.0.1:9", "token": canaries["pager token"]}
+    ask(admin, "POST", "/rotations", json={"name": "p", "origin": pager}, headers={"Idempotency-Key": "p"})
+    ask(admin, "POST", "/rotations", json={"name": "p2", "origin": pager | {"policies": ["?"]}})
+    with db.sessions() as session:
+        rotations, channels = (
+            session.scalars(select(Rotation.id)).all(),
+            session.scalars(select(Notice.id)).all(),
+        )
+    assert (len(rotations), len(channels)) == (2, 1)
+    for one in rotations:
+        ask(admin, "POST", f"/rotations/{one}/fetch")
+        fetch_oncall(one)
+    for one in channels:
+        send_notice(one)
+    with unit_of_work(db.sessions) as session:
+        incident = Incident(title="i", window_from=now(), created_by=people["admin"].id)
+        session.add(incident)
+        session.flush()
+        report = Report(incident_id=incident.id, title="r", kinds=[], words=[], follow_ups=[])
+        session.add(report)
+        session.flush()
+        version = frozen(report.id, [str(host_id)], created_by=people["oncall"].id)
+        session.add(version)
+    ask(admin, "POST", f"/report-versions/{version.id}/approve")
+    link = ask(
+        admin,
+        "POST",
+        f"/report-versions/{version.id}/shares",
+        json={},
+        headers={"Idempotency-Key": "s"},
+        told_once="url",
+    )
+    path = "/r/" + link.json()["url"].rsplit("/r/", 1)[1]
+    assert ask(client, "GET", path).status_code == 200
+    ask(client, "GET", path + "/markdown")
+    for path in (
+        "/triggers", "/alerts", "/channels", "/notices", "/rotations", "/oncall", "/audit", f"/reports/{report.id}",
+        f"/report-versions/{version.id}", f"/report-shares/{link.json()['id']}/visits",
+    ):  # fmt: skip
+        assert ask(admin, "GET", path).status_code == 200, path
+    with db.sessions() as session:
+        rows = [
+            *session.scalars(select(Trigger)), *session.scalars(select(Channel)), *session.scalars(select(Rotation)),
+            *session.scalars(select(ReportShare)), leads.opened(session.get_one(Channel, channel["id"]), vault()),
+        ]  # fmt: skip
+        shown = "\n".join(str(vars(row) if hasattr(row, "__tablename__") else repr(row)) for row in rows)
+    with Redis.from_url(config.redis_url) as redis:
+        queued = b"".join(
+            b"".join(redis.lrange(key, 0, -1)) for key in redis.keys("*") if redis.type(key) == b"list"
+        )
+    output = capfd.readouterr()
+    places = {
+        "database": dump(config.database_url),
+        "answers": "\n".join(answers).encode(),
+        "logs": (caplog.text + output.out + output.err).encode(),
+        "messages": queued,
+        "repr": shown.encode(),
+    }
+    assert len(canaries) == 10
+    hits = [
+        (what, where)
+        for what, secret in canaries.items()
+        for where, content in places.items()
+        if any(form in content for form in forms(secret))
+    ]
+    assert hits == []
+    assert b"send_notice" in queued and b"fetch_oncall" in queued, "the messages were really sent"
 
 
 def test_ten_thousand_would_be_rotated_and_nothing_opens_with_the_old_key_alone(

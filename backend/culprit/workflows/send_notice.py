@@ -21,7 +21,7 @@ from culprit.core.notices.message import Message
 from culprit.infra.addresses import Rule
 from culprit.infra.db import database
 from culprit.infra.mail import send_mail
-from culprit.infra.outgoing import OutgoingError, Request, fetch, place_of
+from culprit.infra.outgoing import OutgoingError, Request, address_of, fetch
 from culprit.infra.secrets import SecretUnreadable, vault
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Channel, Notice
@@ -123,8 +123,9 @@ def _deliver(one: _Try) -> None:
         at_s = int(time.time())
         headers["X-Culprit-Timestamp"] = str(at_s)
         headers["X-Culprit-Signature"] = f"v1={signature(one.lead.secret.encode(), at_s, body)}"
-    place = place_of(one.lead.url)
-    request = Request(place, place.path or "/", headers, body)
+    address = address_of(one.lead.url)
+    place = address.place
+    request = Request(place, address.target, headers, body)
     reply = fetch(request, one.rules, total_s=ANSWER_S, limit=ANSWER_BYTES)
     if not 200 <= reply.status < 300:
         raise OutgoingError("status", host=place.host, status=reply.status)
@@ -136,7 +137,7 @@ def _settle(one: _Try, error: OutgoingError | None) -> str:
     if error is not None:
         pause = PAUSES_S[min(one.number - 1, len(PAUSES_S) - 1)]
         values = {"failure": error.sentence, "not_before": func.clock_timestamp() + timedelta(seconds=pause)}
-        if _final(error) or one.number > len(PAUSES_S):
+        if final(error) or one.number > len(PAUSES_S):
             values["state"] = "dead"
         log.info("notice_failed", notice=str(one.notice_id), tries=one.number, kind=error.kind)
     with unit_of_work(database().sessions) as session:
@@ -149,7 +150,7 @@ def _settle(one: _Try, error: OutgoingError | None) -> str:
     return str(values.get("state", "queued"))
 
 
-def _final(error: OutgoingError) -> bool:
+def final(error: OutgoingError) -> bool:
     """Whether another try could not end otherwise."""
     params: Any = error.sentence["params"]
     if error.kind == "status":

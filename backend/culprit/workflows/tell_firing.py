@@ -7,6 +7,7 @@ firing does it, once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from culprit.auth.actor import actor_by_id
 from culprit.core.notices.chart import Chart, thinned
-from culprit.core.notices.message import Message, Outcome, figures
+from culprit.core.notices.message import Message, Outcome, figures, told
 from culprit.core.rules.contract import Condition, Over
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.core.rules.view import Lane, Reads
@@ -29,6 +30,8 @@ from culprit.models import Alert, Channel, Diagnosis, Firing, Host, Incident, No
 from culprit.workflows.read_view import read_view
 
 SEND = "culprit.send_notice"
+#: Numbers whose series are looked for: each look reads from the store.
+DRAWN_OF = 8
 Json = dict[str, Any]
 
 
@@ -73,7 +76,9 @@ def message_of(session: Session, firing: Firing, diagnosis: Diagnosis, incident:
     ).one()
     host = session.get_one(Host, firing.host_id)
     paths = {"incident": f"/incidents/{incident.id}"} if incident else {}
-    told = figures(result, {rule.id: {"en": rule.title.en, "zh": rule.title.zh} for rule in RULES.values()})
+    numbers = figures(
+        result, {rule.id: {"en": rule.title.en, "zh": rule.title.zh} for rule in RULES.values()}
+    )
     return Message(
         outcome=outcome,
         host=host.name,
@@ -86,7 +91,7 @@ def message_of(session: Session, firing: Firing, diagnosis: Diagnosis, incident:
         confidence=first["confidence"] if first else "",
         fix={"en": known.fix.en, "zh": known.fix.zh} if known else None,
         more=max(0, len(causes) - 1),
-        figures=tuple(told),
+        figures=tuple(numbers),
         peers=tuple(_names(session, firing.peers)),
         failure=diagnosis.failure if outcome == "failed" else None,
         incident=incident.number if incident else None,
@@ -104,8 +109,11 @@ def _names(session: Session, ids: list[str]) -> list[str]:
 
 
 def chart_of(session: Session, result: Mapping[str, Any]) -> Chart | None:
-    """The first number with a series behind it, as a line with its threshold; else the first number beside it."""
-    numbers = [one for cause in result.get("causes", ()) for one in cause.get("evidence", ())]
+    """The first number with a series behind it, as a line with its threshold; else the first number beside it.
+
+    Where no cause is named it is of what stood out, as the numbers of the message are.
+    """
+    numbers = list(islice(told(result), DRAWN_OF))
     for one in numbers:
         drawn = _line(session, one)
         if drawn is not None:

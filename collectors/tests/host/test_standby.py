@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import uuid
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from collectors import look_back, standby
 from collectors.contract import Context
 from collectors.standby import Condition, Fired, Ring, Watching
 from collectors.tests.host.harness import SHELLS, Live, Room, wait_for
+from collectors.tests.host.test_scope import IDLE, ROOT, group, started
 from collectors.tests.support import BytesPart, here
 
 RING = Ring(60, 4 << 20, look_back.FILES)
@@ -263,3 +265,37 @@ def test_stacks_of_before_come_home_with_a_capture(room: Room) -> None:
     assert (profile.kind, profile.part, profile.raw_part) == ("on_cpu", "script.txt", "perf.data")
     ring.hang_up()
     ring.gone(room, 10)
+
+
+@ROOT
+def test_a_unit_that_starts_fires_and_again_when_it_starts_again(room: Room) -> None:
+    """Without systemd its control group stands in the slice of the system."""
+    name = f"culprit-{uuid.uuid4().hex[:8]}.service"
+    with group("cpu", f"system.slice/{name}") as directory:
+        armed = Standing(room, Condition("unit_start", name.removesuffix(".service")))
+        armed.watching()
+        for count in (1, 2):
+            with started(*IDLE) as pid:
+                (directory / "cgroup.procs").write_text(str(pid))
+                assert len(armed.fired(count)) == count
+        armed.hang_up()
+        armed.gone(room, 10)
+
+
+@ROOT
+@pytest.mark.parametrize("by", ["id", "name"])
+def test_a_container_that_starts_fires(room: Room, by: str) -> None:
+    """By the beginning of its id, or by the name that its engine gives (a stand-in that answers as inspect does)."""
+    path = Path(room.tools())
+    engine = path / "docker"
+    engine.write_text("#!/bin/sh\necho /web\n")
+    engine.chmod(0o755)
+    name = uuid.uuid4().hex * 2
+    condition = Condition("container_start", "web" if by == "name" else name[:12])
+    armed = Standing(room, condition, path=str(path))
+    armed.watching(2)  # what runs already is no start
+    with group("pids", f"docker/{name}"):
+        [fired] = armed.fired()
+        assert fired.value == 1
+    armed.hang_up()
+    armed.gone(room, 10)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from culprit.core.notices.units import unit_of
+
 WIDTH, HEIGHT = 640, 220
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 34, 28
 MAX_POINTS = 240
@@ -125,7 +127,7 @@ def svg(chart: Chart, locale: str = "en") -> str:
     title = clean(chart.title.get(locale) or chart.title.get("en", ""))
     SubElement(root, "title").text = title
     SubElement(root, "rect", {"width": str(WIDTH), "height": str(HEIGHT), "fill": "#ffffff"})
-    unit = f" ({clean(chart.unit)})" if chart.unit else ""
+    unit = f" ({clean(shown)})" if (shown := unit_of(chart.unit)) else ""
     _text(root, 12, 20, (title[:80] + unit), weight="600")
     for value in (place.low, place.high):
         _rule(root, place.y(value), FAINT, "0.5")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from culprit.core.notices.chart import Chart
+from culprit.core.notices.units import unit_of
 
 Json = dict[str, Any]
 Both = Mapping[str, str]
+#: What has this unit is no number to be told.
+YES_OR_NO = "bool"
 NUMBERS = 3
 Outcome = Literal["named", "nothing", "failed", "mention", "test"]
 
@@ -83,25 +86,29 @@ def figures(result: Mapping[str, Any], titles: Mapping[str, Both]) -> list[Figur
     Those of the first cause, then of the others, then what stood out beside them without being evidence.
     """
     found: dict[tuple[str, str], Figure] = {}
-    for one in _told(result):
+    for one in told(result):
         kept = _figure(one, titles)
         if kept is not None:
             found.setdefault((kept.measure, kept.about), kept)
     return list(found.values())[:NUMBERS]
 
 
-def _told(result: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+def told(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every number of a diagnosis in the form of evidence, the most telling first; what is only yes or no is none."""
     for cause in result.get("causes", ()):
-        yield from cause.get("evidence", ())
+        yield from (one for one in cause.get("evidence", ()) if one.get("unit") != YES_OR_NO)
     for group in ("inconclusive", "context"):
         for finding in result.get(group, ()):
             for number in finding.get("numbers", ())[:1]:
-                yield {
-                    **number,
-                    "metric": number.get("measure"),
-                    "finding": finding.get("rule"),
-                    "subject": finding.get("subject", {}),
-                }
+                if number.get("unit") != YES_OR_NO:
+                    cited: Json = next(iter(number.get("citations") or ()), {})
+                    yield {
+                        **number,
+                        "metric": number.get("measure"),
+                        "finding": finding.get("rule"),
+                        "subject": finding.get("subject", {}),
+                        "locator": {"run": cited.get("run")},
+                    }
 
 
 def _figure(one: Mapping[str, Any], titles: Mapping[str, Both]) -> Figure | None:
@@ -139,15 +146,6 @@ def short(value: float) -> str:
 
 
 SIGNS: Mapping[str, str] = {">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
-#: Units as they stand behind a number; those that are left out stand as they are stored.
-UNITS: Mapping[str, str] = {
-    "pct": "%",
-    "per_s": "/s",
-    "count": "",
-    "ratio": "",
-    "bytes_per_s": "B/s",
-    "bytes": "B",
-}
 
 
 def figure(one: Figure) -> str:
@@ -156,11 +154,6 @@ def figure(one: Figure) -> str:
     sign = SIGNS.get(one.op, one.op)
     against = f" {sign} {short(one.threshold)}{unit}" if sign else ""
     return f"{short(one.value)}{unit}{against}"
-
-
-def unit_of(unit: str) -> str:
-    """A unit as people write it."""
-    return UNITS.get(unit, unit)
 
 
 def sparkline(values: Sequence[float | None], width: int = 40) -> str:

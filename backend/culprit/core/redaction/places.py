@@ -45,7 +45,9 @@ ORDINARY = _NOT_USERS | frozenset(
 """Words that stand where names stand, and are none."""
 
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
-_IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:(?:\.\d{1,3}){3})?(?![\w:])")
+_IPV6 = re.compile(
+    r"(?<![\w:.])[0-9A-Fa-f]{0,4}+(?::[0-9A-Fa-f]{0,4}+){2,8}+(?:(?:\.\d{1,3}+){3})?+(?![\w:])"
+)
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
 _SOCKET = re.compile(r"(?<!\w)(?:[0-9A-F]{8}|[0-9A-F]{32})(?=:[0-9A-F]{4}(?!\w))")
 _MAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}+(?:@|%40)(?:[\w-]{1,63}+\.){1,20}+[A-Za-z]{2,24}(?![\w-])")

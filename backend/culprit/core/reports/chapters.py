@@ -77,9 +77,10 @@ class Chapters:
         if not of["chain"] and not of["gates"]:
             return f"<p>{text(self.word('no_chain'))}</p>"
         parts = [self.steps(of["gates"])]
+        unsaid = f'<p class="dim">{text(self.word("nothing_yet"))}</p>'
         for one in of["chain"]:
             tag = f'<span class="tag {text(one["state"])}">{text(self.word("state." + one["state"]))}</span>'
-            parts.append(f"<h3>{text(one['says'])} {tag}</h3>{self.steps(one['steps'])}")
+            parts.append(f"<h3>{text(one['says'])} {tag}</h3>{self.steps(one['steps']) or unsaid}")
         return "".join(parts)
 
     def ruled_out(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,6 +21,14 @@ _UNITS = {
     "ratio": "",
     "bytes": "B",
     "cores": "cores",
+}
+_SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
@@ -44,11 +53,21 @@ def share(value: object) -> str:
     return f"{100 * value:+.1f} %"
 
 
+def holds(value: object, op: str, threshold: object) -> bool:
+    """Whether a comparison is true as it is written; a sign that is none of ours is left as it was told."""
+    if not isinstance(value, int | float) or not isinstance(threshold, int | float):
+        return True
+    compare = _SIGNS.get(op)
+    return compare is None or bool(compare(value, threshold))
+
+
 def compared(one: Json, language: str) -> str:
-    """A number of a finding: what it is, how it was held against what."""
-    unit = str(one.get("unit") or "")
-    text = f"{number(one.get('value'), unit)} {one.get('op', '')} {number(one.get('threshold'), unit)}"
-    extra = []
+    """A number of a finding: `97 % > 80 %`, and where that does not hold `12 % (threshold > 80 %)`."""
+    unit, op = str(one.get("unit") or ""), str(one.get("op") or "")
+    value, threshold = number(one.get("value"), unit), f"{op} {number(one.get('threshold'), unit)}"
+    stands = holds(one.get("value"), op, one.get("threshold"))
+    text = f"{value} {threshold}" if stands else value
+    extra = [] if stands else [f"{word('threshold', language)} {threshold}"]
     if one.get("baseline") is not None:
         extra.append(f"{word('baseline', language)} {number(one['baseline'], unit)}")
     if one.get("n"):

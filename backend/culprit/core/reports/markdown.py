@@ -51,12 +51,18 @@ class _Text:
             yield from self._head("impact")
             yield from self._prose(of["impact"])
         yield from self._head("chain")
-        yield from self._steps(of["gates"])
+        if of["gates"]:
+            yield from self._steps(of["gates"])
         for one in of["chain"]:
             yield f"### {text(one['says'])} ({text(self.word('state.' + one['state']))})"
             yield ""
-            yield from self._steps(one["steps"])
+            if one["steps"]:
+                yield from self._steps(one["steps"])
+            else:
+                yield from self._prose(self.word("nothing_yet"))
         yield from self._head("fixes")
+        if not of["fixes"]:
+            yield from self._prose(self.word("no_fixes"))
         for one in of["fixes"]:
             yield from self._fix(one)
         yield from self._head("ruled_out")
@@ -128,7 +134,8 @@ class _Text:
         if of["follow_ups"]:
             yield from self._head("follow_ups")
             for one in of["follow_ups"]:
-                yield f"- [{'x' if one['done'] else ' '}] {text(one['what'])} {text(one['who'])}".rstrip()
+                who = f" ({text(one['who'])})" if one["who"] else ""
+                yield f"- [{'x' if one['done'] else ' '}] {text(one['what'])}{who}"
             yield ""
         yield from self._head("sources")
         for one in of["sources"]:

@@ -21,11 +21,11 @@ a{color:var(--accent);text-decoration-thickness:1px;text-underline-offset:2px}
 table{border-collapse:collapse;width:100%;margin:.5rem 0}
 th,td{text-align:left;vertical-align:top;padding:.25rem .6rem .25rem 0;border-bottom:1px solid var(--rule)}
 th{font-weight:600;color:var(--dim);font-size:.85rem;white-space:nowrap}
-td.num,th.num{text-align:right;white-space:nowrap}
+td.num,th.num{text-align:right;white-space:nowrap}td.mono,td.dim{white-space:nowrap}
 ul{padding-left:1.2rem;margin:.3rem 0}li{margin:.2rem 0}
 .tag{font-size:.8rem;border:1px solid var(--rule);border-radius:3px;padding:0 .35rem;white-space:nowrap}
-.supports::before{content:"\\25CF ";color:var(--good)}.refutes::before{content:"\\25CB ";color:var(--dim)}
-.inconclusive::before{content:"\\25D0 ";color:var(--warn)}.not_collected::before{content:"\\25CC ";color:var(--dim)}
+.supports::before{content:"\\25CF\\A0";color:var(--good)}.refutes::before{content:"\\25CB\\A0";color:var(--dim)}
+.inconclusive::before{content:"\\25D0\\A0";color:var(--warn)}.not_collected::before{content:"\\25CC\\A0";color:var(--dim)}
 .verified,.confirmed{color:var(--good)}.worse,.altered,.gone{color:var(--bad)}.no_effect,.no_conclusion,.likely{color:var(--warn)}
 .src{font-size:.75rem;vertical-align:super;margin-left:.1rem}
 pre{background:var(--soft);padding:.5rem .6rem;margin:.3rem 0;overflow-x:auto;white-space:pre-wrap;line-height:1.45}

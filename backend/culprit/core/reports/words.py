@@ -49,6 +49,7 @@ WORDS: Mapping[str, Text] = {
     "not_known": Text("not known", "未知"),
     "not_looked_at": Text("What was not looked at", "没有查看的内容"),
     "nothing_ruled_out": Text("Nothing was ruled out.", "没有排除任何原因。"),
+    "nothing_yet": Text("No answered step speaks for or against it.", "尚无已回答的步骤支持或反驳它。"),
     "outcome": Text("Outcome", "结果"),
     "part": Text("Part", "部分"),
     "pinned": Text("Pinned", "固定的证据"),

@@ -3,108 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from culprit.config import REPOSITORY, Settings
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Credential, Host, NetworkRule, Rotation, Run, RunCollector
+from culprit.models import Capture, Credential, Host, Rotation, Run, RunCollector
 from culprit.playbooks.library import CATALOG
+from culprit.tests.support.command_line import (
+    DONE,
+    FAILED,
+    NOT_LOGGED_IN,
+    PARTIAL,
+    REFUSED,
+    TIMED_OUT,
+    UNREACHABLE,
+    USAGE,
+    Cli,
+)
 from culprit.tests.support.runs import make_host
-from culprit.tests.support.sshd import Sshd, sshd
+from culprit.tests.support.sshd import Sshd
 from sqlalchemy import update
 
 pytestmark = pytest.mark.long
-
-DONE, USAGE, PARTIAL, FAILED, REFUSED, UNREACHABLE, CANCELLED, NOT_LOGGED_IN, TIMED_OUT = (
-    0,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-)
-PYTHON = {"PYTHONPATH": f"{REPOSITORY / 'backend'}:{REPOSITORY}"}
-
-
-@dataclass
-class Cli:
-    """Runs commands with an environment of its own."""
-
-    environment: dict[str, str]
-    last: subprocess.CompletedProcess[str] | None = field(default=None)
-
-    def __call__(self, *arguments: str, status: int = DONE, stdin: str = "", **environment: str) -> str:
-        """Standard output of a command that ends with `status`."""
-        self.last = subprocess.run(
-            [sys.executable, "-m", "culprit.cli", *arguments],
-            env={**self.environment, **environment}, input=stdin, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert self.last.returncode == status, (arguments, self.last.returncode, self.last.stderr[-2000:])
-        assert "Traceback" not in self.last.stderr
-        return self.last.stdout
-
-    def json(self, *arguments: str, status: int = DONE, **environment: str) -> Any:
-        """What a command prints with --json."""
-        return json.loads(self(*arguments, "--json", status=status, **environment))
-
-
-@pytest.fixture
-def server_url(config: Settings) -> Iterator[str]:
-    """A real uvicorn process on the test's database."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uvicorn", "culprit.main:app", "--port", str(port), "--log-level", "warning"],
-        env={**os.environ, **PYTHON},
-    )
-    try:
-        for _ in range(1200):
-            assert process.poll() is None
-            with socket.socket() as knock:
-                if knock.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@pytest.fixture
-def cli(server_url: str, people, tmp_path: Path) -> Cli:
-    """As admin."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return Cli(
-        {
-            **kept, **PYTHON, "HOME": str(tmp_path), "CULPRIT_HOME": str(tmp_path / "none"),
-            "CULPRIT_URL": server_url, "CULPRIT_TOKEN": people["admin"].token,
-        }
-    )  # fmt: skip
-
-
-@pytest.fixture
-def target(db: Database, tmp_path: Path) -> Iterator[Sshd]:
-    with unit_of_work(db.sessions) as session:
-        session.add(NetworkRule(cidr="127.0.0.0/8", port_from=1, port_to=65535))
-    with sshd(tmp_path / "sshd") as running:
-        (running.directory / "key").write_text(running.client_key)
-        yield running
 
 
 def add(cli: Cli, target: Sshd, name: str = "web1", *more: str) -> Any:

@@ -103,6 +103,11 @@ def test_what_cannot_be_read_is_refused(fields: str) -> None:
         normal(fields)
 
 
+def test_a_range_of_one_is_one_whatever_its_step() -> None:
+    assert normal("15-15/3 09-9/2 */2 1-6/2,jan-JAN/3 5-5/2") == "15 09 */2 1-6/2,jan 5"
+    assert [at for at, _, _ in told("0 9-9/2 * * *", "UTC", "2026-01-01")] == ["01 09:00", "02 09:00"]
+
+
 def test_names_and_short_forms() -> None:
     assert normal("@Daily") == "0 0 * * *"
     assert normal("  0  4 * jan mon-fri ") == "0 4 * jan mon-fri"

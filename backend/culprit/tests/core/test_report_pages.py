@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 from culprit.core.reports.escaping import data_block, fenced, markdown
-from culprit.core.reports.figures import moment, number, share
+from culprit.core.reports.figures import compared, moment, number, share
 from culprit.core.reports.html import html_page
 from culprit.core.reports.markdown import markdown_text
 from culprit.core.reports.words import WORDS, word
@@ -130,6 +130,22 @@ def test_a_fence_is_longer_than_what_it_holds():
     assert fenced(["````", "x"]).splitlines()[0] == "`````text"
     assert markdown("a\nb") == "a b"
     assert "</" not in data_block({"a": "</script>"})
+
+
+def test_a_threshold_that_was_not_reached_is_no_comparison():
+    quiet = {"value": 0.0, "unit": "pct", "op": ">", "threshold": 75.0, "n": 9}
+    assert compared(quiet, "en") == "0 % (threshold > 75 %, n = 9)"
+    assert compared({**quiet, "value": 76.0}, "en") == "76 % > 75 % (n = 9)"
+    assert compared({**quiet, "op": "<=", "n": 0}, "en") == "0 % <= 75 %"
+    assert compared({**quiet, "value": None, "n": 0}, "zh") == "– > 75 %"
+
+
+def test_a_hypothesis_that_nothing_speaks_about_says_so():
+    open_one = content(chain=[{**content()["chain"][0], "steps": []}], gates=[], fixes=[])
+    assert "No answered step speaks for or against it." in html_page(open_one, SHA, 1)
+    told = markdown_text(open_one, SHA, 1)
+    assert "No answered step speaks for or against it." in told and "No fix was written down." in told
+    assert "(x)" in told, "who does what is still to be done"
 
 
 def test_numbers_and_times():

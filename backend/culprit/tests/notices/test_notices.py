@@ -220,6 +220,7 @@ def test_only_what_the_allow_list_names_is_sent_to(as_, db: Database) -> None:
         "http://[::1]/",
         "ftp://x/",
         "http://u:p@h/",
+        "http://127.0.0.1:9/x?a=b#c",
     ):
         refused = as_("admin").post(f"{API}/channels", json={"name": "c", "kind": "webhook", "url": url})
         assert refused.status_code == 422, url
@@ -294,10 +295,12 @@ def test_slack_calls_nobody_and_shows_a_picture_by_a_link(as_, client, db: Datab
     text = slack(nasty, "en").decode()
     assert "<!channel>" not in text and "<@U1>" not in text and "&lt;!channel&gt;" in text
     with web(reply(200, b"ok")) as server:
-        made = channel(as_("admin"), kind="slack", url=server.url + "/hook")
+        made = channel(as_("admin"), kind="slack", url=server.url + "/hook/?key=canary")
+        assert "canary" not in json.dumps(made)
         send_notice(UUID(as_("admin").post(f"{API}/channels/{made['id']}/test").json()["id"]))
         quiet = channel(as_("admin"), kind="slack", url=server.url + "/hook", picture_link=False, locale="zh")
         send_notice(UUID(as_("admin").post(f"{API}/channels/{quiet['id']}/test").json()["id"]))
+    assert [path for path, _ in server.asked] == ["/hook/?key=canary", "/hook"]
     first, second = (json.loads(body)["attachments"][0] for _, body in server.posted)
     assert "▁" in first["text"] and "image_url" not in second and "等待 CPU" in second["text"]
     path = first["image_url"].removeprefix("http://testserver")

@@ -107,9 +107,10 @@ def test_three_numbers_none_twice_with_unit_and_threshold() -> None:
 
     result = {
         "causes": [{"evidence": [told("a", 99.0), told("a", 99.0)]}, {"evidence": [told("b", 95.5)]}],
-        "inconclusive": [{"rule": "F-Y", "subject": {}, "numbers": [{**told("c", 12345.0), "measure": "c"}]}],
+        "inconclusive": [{"rule": "F-W", "subject": {}, "numbers": [{**told("w", 1.0), "measure": "w", "unit": "bool"}]},
+                         {"rule": "F-Y", "subject": {}, "numbers": [{**told("c", 12345.0), "measure": "c"}]}],
         "context": [{"rule": "F-Z", "subject": {}, "numbers": [{**told("d", 1.0), "measure": "d"}]}],
-    }
+    }  # fmt: skip
     found = figures(result, {"F-X": {"en": "busy", "zh": "忙"}})
     assert [one.measure for one in found] == ["a", "b", "c"]
     assert figure(found[0]) == "99 % > 90 %" and figure(found[2]) == "12,345 % > 90 %"

@@ -9,9 +9,11 @@ import pytest
 from culprit.core.rules import form
 from culprit.core.rules.contract import Citation, Finding, Number
 from culprit.infra.artifacts import artifact_store
+from culprit.infra.secrets import Vault
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Profile, ReportVersion, RunCollector
+from culprit.models import Artifact, AuditEntry, Profile, ReportVersion, RunCollector
 from culprit.models import Finding as FindingRow
+from culprit.reports import gather, private_map
 from culprit.reports.freeze import digest
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, RULE_OF, evaluated, opened
@@ -167,6 +169,14 @@ def test_a_number_ends_in_its_lines(writer):
     assert content["timeline"] and content["fixes"][0]["what"] == "more ports"
 
 
+def test_a_step_is_told_by_its_question_and_not_by_its_key():
+    asks = {"a/b": "Is it busy?"}
+    assert gather.answered("a/b: supports", asks, "en") == "Is it busy? supports"
+    assert gather.answered("a/b: supports", asks, "zh") == "Is it busy? 支持"
+    for other in ("a/c: supports", "a/b: x", "a/b"):
+        assert gather.answered(other, asks, "en") == other
+
+
 def test_what_was_frozen_stays(writer, desk, db):
     first = writer.freeze()
     assert (first["number"], first["intact"]) == (1, True)
@@ -181,6 +191,24 @@ def test_what_was_frozen_stays(writer, desk, db):
     assert digest(text) == first["sha256"]
     with pytest.raises(DBAPIError, match="does not change"), unit_of_work(db.sessions) as session:
         session.execute(update(ReportVersion).values(content="{}"))
+
+
+def test_the_private_map_is_sealed_and_outlives_its_key(writer, db, config):
+    writer.patch(words=["Project Falcon"])
+    made = writer.freeze()
+    with unit_of_work(db.sessions) as session:
+        row = session.get_one(ReportVersion, UUID(made["id"]))
+        kept = row.ciphertext
+        assert not any(name.encode() in kept for name in NAMES)
+        both = Vault({**config.key_ring(), 2: b"k" * 32}, 2)
+        assert (private_map.rewrap_all(session, both), private_map.rewrap_all(session, both)) == (1, 0)
+        assert row.ciphertext == kept and private_map.opened(row, Vault({2: b"k" * 32}, 2))["host"][HOST]
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "report.rewrapped")).one()
+        assert HOST not in json.dumps(entry.detail)
+    lost = writer.client.get(f"{API}/report-versions/{made['id']}/names")
+    assert (lost.status_code, lost.json()["key"]) == (409, "report.names_unreadable")
+    assert writer.client.get(f"{writer.url}/preview").json()["key"] == "report.names_unreadable"
+    assert writer.client.get(f"{API}/report-versions/{made['id']}/file").status_code == 200
 
 
 def test_pseudonyms_stay_over_the_versions(writer):

@@ -19,7 +19,7 @@ from culprit.workflows.sweep import expire_standbys
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from collectors.standby import Condition
+from collectors.standby import Condition, Ring
 
 API = "/api/v1/standbys"
 START = {"kind": "process_start", "key": "java"}
@@ -273,3 +273,16 @@ def test_stacks_are_kept_where_the_standard_tier_is_allowed_for_the_host(as_, db
     with db.sessions() as session, pytest.raises(Refused) as refused:
         keep_watch._order(session, claim)
     assert refused.value.sentence["key"] == "capture.tier_not_automatic"
+
+
+def test_a_ring_says_where_perf_keeps_no_stacks(as_, db: Database, config) -> None:
+    host_id = make_host(db)
+    made = ring(as_("oncall"), host_id)
+    claim = watched(db, made)
+    kept = Ring(60, 1 << 20, (), stacks=True)
+    watch = keep_watch.Watch(claim, made["number"], "ring", host_id, now(), kept, (), "none", 30.0)
+    for line in ("watch", "fire 1 1 1", "\x00", "watch 100 1 1 1"):
+        keep_watch._told(watch, line)
+    assert row(db, made).waiting is None and row(db, made).cost["rss_kb"] == 1
+    keep_watch._told(watch, "note no stacks: perf is missing or not allowed")
+    assert row(db, made).waiting["key"] == "standby.no_stacks"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from culprit.infra.secrets import vault
+from culprit.kit.uuid7 import uuid7
 from culprit.models import ReportVersion
+from culprit.reports import private_map
 from culprit.reports.freeze import canonical, digest
 
 SHA = "ab" * 32
@@ -75,6 +78,8 @@ def content(text: str = "x", **more: Any) -> dict[str, Any]:
 def frozen(report_id: UUID, hosts: list[str], **more: Any) -> ReportVersion:
     """A version of a report that nobody made."""
     text = canonical(content())
-    return ReportVersion(
-        report_id=report_id, number=1, content=text, sha256=digest(text), hosts=hosts, **more
+    one = ReportVersion(
+        id=uuid7(), report_id=report_id, number=1, content=text, sha256=digest(text), hosts=hosts, **more
     )
+    private_map.seal(one, {}, vault())
+    return one

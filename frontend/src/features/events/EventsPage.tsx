@@ -63,7 +63,10 @@ export function EventsPage() {
         <Panel title={t("events.pipeline")}>
           <div className={classes.pipeline}>
             <p>
-              {t("events.pipelineText")} <Link to="/settings">{t("settings.tokens.title")}</Link>
+              {t("events.pipelineText")}{" "}
+              <Link to="/settings/$part" params={{ part: "tokens" }} underline="always">
+                {t("settings.tokens.title")}
+              </Link>
             </p>
             <CommandLine text={COMMAND} prompt />
           </div>

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Anchor, Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { EventWhere, ToldEvent } from "../../client/events";
 import { Grid } from "../../components/Grid";
@@ -57,9 +57,15 @@ export function EventsTable({ events, onCorrect }: Props) {
               <td>
                 <span className={classes.what}>{one.what}</span>{" "}
                 {one.link && (
-                  <a href={one.link} target="_blank" rel="noreferrer noopener nofollow">
+                  <Anchor
+                    href={one.link}
+                    target="_blank"
+                    rel="noreferrer noopener nofollow"
+                    underline="always"
+                    size="xs"
+                  >
                     {t("events.more")}
-                  </a>
+                  </Anchor>
                 )}
                 {one.detail && <p className={classes.detail}>{one.detail}</p>}
               </td>

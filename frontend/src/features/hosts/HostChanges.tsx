@@ -6,6 +6,7 @@ import { Fold } from "../../components/Fold";
 import { Grid } from "../../components/Grid";
 import { Panel } from "../../components/Page";
 import { BlockSkeleton, Empty, Loaded } from "../../components/States";
+import { bytes } from "../../core/format";
 import { useSentence } from "../../lib/i18n";
 import { get } from "../../lib/queries";
 import { choiceField, useUrlState } from "../../lib/urlState";
@@ -111,10 +112,10 @@ function Facts({ changes, total }: { changes: readonly FactChange[]; total: numb
               </td>
               <td className="mono">{one.name}</td>
               <td>
-                <Value source={one.source} seen={one.before} />
+                <Value change={one} seen={one.before} />
               </td>
               <td>
-                <Value source={one.source} seen={one.after} />
+                <Value change={one} seen={one.after} />
               </td>
               <td>
                 <Source id={one.source} />
@@ -134,9 +135,18 @@ function Source({ id }: { id: string }) {
   return <span className="dim">{id === "preflight" ? t("changes.preflight") : names.collector(id)}</span>;
 }
 
-function Value({ source, seen }: { source: string; seen: FactSeen }) {
+/** Amounts are stored as they were read, and shown with their unit. */
+function withUnit(name: string, value: string): string {
+  if (!/^\d+$/.test(value)) return value;
+  if (name.endsWith("_bytes")) return bytes(Number(value));
+  if (name.endsWith("_kb")) return bytes(Number(value) * 1024);
+  return value;
+}
+
+function Value({ change, seen }: { change: FactChange; seen: FactSeen }) {
   const { t } = useTranslation();
-  const shown = seen.value ?? t("changes.gone");
+  const { name, source } = change;
+  const shown = seen.value === null ? t("changes.gone") : withUnit(name, seen.value);
   const place = seen.artifact_id
     ? {
         run: seen.run_id ?? "",

@@ -19,8 +19,8 @@ import { keys, useAction, useCaptures, useHost, useMay, useMe, usePreflight } fr
 import { useBusy } from "../../lib/useBusy";
 import { useTimeFormat } from "../../lib/useFormat";
 import { Timeline } from "../../renderers/timeline/Timeline";
-import { HostChanges } from "./HostChanges";
 import { StandbysPanel } from "../standbys/StandbysPanel";
+import { HostChanges } from "./HostChanges";
 import { HostFindings } from "./HostFindings";
 import { HostMutes } from "./HostMutes";
 import classes from "./HostPage.module.css";

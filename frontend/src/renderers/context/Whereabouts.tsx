@@ -1,3 +1,4 @@
+import { Anchor } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -89,10 +90,16 @@ function Item({ item }: { item: ContextItem }) {
           <span className={classes.looked}> {t("events.toldBy", { name: item.told_by })}</span>
         )}
         {item.link && (
-          <a href={item.link} target="_blank" rel="noreferrer noopener nofollow">
+          <Anchor
+            href={item.link}
+            target="_blank"
+            rel="noreferrer noopener nofollow"
+            underline="always"
+            size="xs"
+          >
             {" "}
             {t("events.more")}
-          </a>
+          </Anchor>
         )}
         {item.looked_at && <span className={classes.looked}> {t("context.lookedAt")}</span>}
         {item.unusual && (

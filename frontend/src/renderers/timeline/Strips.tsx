@@ -1,4 +1,4 @@
-import { Popover } from "@mantine/core";
+import { Anchor, Popover } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -203,9 +203,15 @@ function EventList({ x, events, onClose }: { x: number; events: readonly HostEve
                 {t("events.toldBy", { name: event.told.by })}
                 {event.told.everywhere && `, ${t("events.places.everywhere")}`}{" "}
                 {event.told.link && (
-                  <a href={event.told.link} target="_blank" rel="noreferrer noopener nofollow">
+                  <Anchor
+                    href={event.told.link}
+                    target="_blank"
+                    rel="noreferrer noopener nofollow"
+                    underline="always"
+                    size="xs"
+                  >
                     {t("events.more")}
-                  </a>
+                  </Anchor>
                 )}
               </div>
             )}

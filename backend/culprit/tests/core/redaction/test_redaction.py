@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import re
+from itertools import pairwise
+from math import inf
 
 import pytest
+from culprit.core.redaction import places, secrets, statements
 from culprit.core.redaction.kinds import EVERYTHING, PRESETS, Rules
 from culprit.core.redaction.names import expression
 from culprit.core.redaction.preview import changed, replaced
 from culprit.core.redaction.redactor import DEEPEST, TOO_DEEP, Redactor
+from culprit.tests.support.steps import most_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,21 +197,54 @@ def test_any_names_make_an_expression_that_finds_them(names):
 
 HOSTILE = [
     "a", "a.", "1.", ":1", "-", "_", "@a", "a@", "%40", "password", "select ", "/a", "/", "'\\'", "\"", "http://", "mysql ",
-    "--a ", "user ", "eyJ", "eyJa.", "-----BEGIN PRIVATE KEY-----", "A1b", " =:", "\\\\", "[[", "token=", "Bearer ", "$$",
-    "host=", "su ", "-D=", "AKIA", "web", "0a:", "1-", "select 'x' from ",
+    "--a ", "user ", "eyJ", "eyJa.", "A1b", " =:", "\\\\", "[[", "token=", "Bearer ", "$$",
+    "host=", "su ", "-D=", "AKIA", "web", "0a:", "1-", "select 'x' from ", "-eyJ", "-----BEGIN PRIVATE KEY-----\n",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_twice_the_text_takes_about_twice_the_time(piece):
-    """A step count would be better than a clock; the bound is so wide that only a power of the length passes it."""
-    one = Redactor(ALL)
+def test_a_hostile_text_goes_through(piece):
+    text = piece * (64_000 // len(piece))
+    found = Redactor(ALL).spans(text)
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert all(one.end <= after.start for one, after in pairwise(found))
 
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        began = time.process_time()
-        one.text(text)
-        return time.process_time() - began
 
-    seconds(1_000)
-    assert seconds(64_000) < 2.0
+EXPRESSIONS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}.{n}": one
+    for module in (places, secrets, statements)
+    for name, value in vars(module).items()
+    for n, one in enumerate(value if isinstance(value, tuple) else (value,))
+    if isinstance(one, re.Pattern)
+}
+#: It takes what it begins, at the latest up to the end of the text: a character is read once.
+TAKES_ALL = {"statements._LITERAL.0"}
+
+
+@pytest.mark.parametrize("name", sorted(EXPRESSIONS.keys() - TAKES_ALL))
+def test_no_expression_does_endless_steps_from_one_place(name):
+    assert most_steps(EXPRESSIONS[name]) < 1_000_000
+
+
+def test_what_takes_all_it_begins_leaves_nothing_to_be_read_again():
+    for begun in ("'x", '"x', "$$x", "'x\\'", "$$ ' \" "):
+        [found] = EXPRESSIONS["statements._LITERAL.0"].finditer(begun)
+        assert found.span() == (0, len(begun))
+
+
+def test_steps_are_bounded_by_what_may_be_given_back():
+    assert most_steps(re.compile("a{1,9}b")) == 9 + 9
+    assert most_steps(re.compile("a{1,9}+b")) == 9 + 1
+    assert most_steps(re.compile("(?:a{1,9}b)*")) == inf
+    assert most_steps(re.compile("(?:a*)*b")) == inf
+    assert most_steps(re.compile("(?<![a-z])a+")) == inf
+
+
+def test_a_block_that_many_begin_ends_once():
+    text = "-----BEGIN PRIVATE KEY-----\n" * 1000 + "-----END PRIVATE KEY-----\nafter"
+    assert [(one.start, one.end) for one in secrets.secrets(text)] == [(0, len(text) - len("\nafter"))]
+
+
+def test_known_names_share_their_beginnings():
+    known = expression(f"web-{n}" for n in range(500))
+    assert most_steps(known) < 5000

@@ -1,0 +1,39 @@
+import { expect, test } from "@playwright/test";
+import { accessible, watchConsole } from "../support/check";
+import { culprit, OUT, refused, thisHost } from "../support/platform";
+
+const host = thisHost();
+const look = (seconds: number, ...more: string[]): string[] => [
+  ...["capture", host.name, "--plan", "custom", "--collector", "vmstat"],
+  ...["--seconds", String(seconds), ...more],
+];
+
+test("the kill switch: what runs is called off, nothing starts, and every screen says so", async ({
+  page,
+}) => {
+  const clean = watchConsole(page);
+  const running = JSON.parse(culprit(...look(60, "--json"))) as { capture: string };
+  await page.goto(`/captures/${running.capture}`);
+  await expect(page.getByText("running", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
+
+  await page.getByRole("button", { name: "Kill switch" }).click();
+  const dialog = page.getByRole("dialog", { name: "Kill switch" });
+  await dialog.getByRole("textbox", { name: "Why" }).fill("the disks are being changed");
+  await accessible(page);
+  await dialog.getByRole("button", { name: "Stop everywhere now" }).click();
+  const band = page.getByRole("alert").filter({ hasText: "Kill switch: nothing starts" });
+  await expect(band).toContainText("everywhere: the disks are being changed");
+  await expect(band).toContainText("admin");
+  await expect(page.getByText("cancelled", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/kill-switch.png` });
+
+  expect(refused(...look(2))).toContain("kill switch");
+  await page.goto("/hosts");
+  await expect(band).toBeVisible();
+  await band.getByRole("button", { name: "Lift the kill switch: everywhere" }).click();
+  await expect(band).toHaveCount(0);
+  const again = JSON.parse(culprit(...look(2, "--wait", "--json"))) as { state: string };
+  expect(again.state).toBe("done");
+  clean();
+});

@@ -1,0 +1,97 @@
+import { pathToFileURL } from "node:url";
+import { expect, test } from "@playwright/test";
+import { accessible, watchConsole } from "../support/check";
+import { change, culprit, OUT, PASSWORD, thisHost } from "../support/platform";
+
+/**
+ * From an incident to a report that a stranger reads: written, looked at, frozen, approved by a second person, shared,
+ * kept as a file that opens with the network off, and closed again.
+ */
+const HOSTILE = "</script><img src=x onerror=alert(1)>";
+
+test("a report travels: frozen, approved, read without an account and without a network", async ({
+  page,
+  browser,
+}) => {
+  test.setTimeout(180_000);
+  const clean = watchConsole(page);
+  const host = thisHost();
+  const incident = JSON.parse(
+    culprit("incident", "new", `slow ${HOSTILE}`, "--host", host.name, "--json"),
+  ) as { id: string };
+
+  await page.goto(`/incidents/${incident.id}`);
+  await page.getByRole("link", { name: "Report", exact: true }).click();
+  await page.getByRole("button", { name: "Begin a report" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Begin a report" }).click();
+  await page.getByLabel(/^Summary/).fill(`${host.name} was slow: password=hunter2 ${HOSTILE}`);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Save", exact: true })).toBeDisabled();
+  await page.getByRole("button", { name: "Show what is replaced" }).click();
+  await expect(page.getByRole("region", { name: "What is replaced by what" })).toContainText("hunter2");
+  await page.getByRole("button", { name: "Freeze a version" }).click();
+  const version = page.getByRole("article", { name: "Version 1" });
+  await expect(version).toContainText("not approved");
+  await accessible(page);
+
+  const name = `second-${Date.now()}`;
+  const { login_link } = await change(page, "/users", { name, role: "oncall" });
+  const second = await browser.newContext({ storageState: { cookies: [], origins: [] } });
+  const other = await second.newPage();
+  await other.goto(String(login_link));
+  await other.getByLabel("New password").fill(PASSWORD);
+  await other.getByLabel("The same again").fill(PASSWORD);
+  await other.getByRole("button", { name: "Set password and go on" }).click();
+  await other.waitForURL((url) => !url.pathname.startsWith("/login"));
+  await other.goto(new globalThis.URL(page.url()).pathname);
+  await other.getByRole("article", { name: "Version 1" }).getByRole("button", { name: "Approve" }).click();
+  await expect(other.getByText(`approved by ${name}`)).toBeVisible();
+  await second.close();
+
+  await page.reload();
+  await version.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click();
+  const link = await page
+    .getByRole("dialog")
+    .getByText(/\/r\/[\w-]{43}$/)
+    .textContent();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+  const [kept] = await Promise.all([
+    page.waitForEvent("download"),
+    version.getByRole("link", { name: "HTML" }).click(),
+  ]);
+  await kept.saveAs(`${OUT}/report.html`);
+  clean();
+
+  const stranger = await browser.newContext({ storageState: { cookies: [], origins: [] } });
+  const shared = await stranger.newPage();
+  const troubles: string[] = [];
+  shared.on("console", (one) => one.type() === "error" && troubles.push(one.text()));
+  const path = new globalThis.URL(String(link)).pathname;
+  await shared.goto(path);
+  await expect(shared.getByRole("heading", { level: 1 })).toContainText("slow </script>");
+  await expect(shared.locator("body")).not.toContainText("hunter2");
+  await expect(shared.locator("body")).not.toContainText(host.name);
+  expect(await shared.locator("img").count()).toBe(0);
+  // No script runs behind a link, not even the one that looks at a page for us, or for what is not accessible in it.
+  expect(troubles.filter((one) => !one.includes("'allow-scripts' permission is not set"))).toEqual([]);
+  const mirror = await stranger.newPage();
+  await mirror.setContent(await (await stranger.request.get(path)).text());
+  await accessible(mirror);
+
+  await stranger.setOffline(true);
+  const asked: string[] = [];
+  const file = await stranger.newPage();
+  const quiet = watchConsole(file);
+  file.on("request", (request) => asked.push(request.url()));
+  await file.goto(pathToFileURL(`${OUT}/report.html`).href);
+  await expect(file.getByRole("heading", { name: "The chain of evidence" })).toBeVisible();
+  expect(asked.filter((one) => !one.startsWith("file:"))).toEqual([]);
+  quiet();
+  await stranger.close();
+
+  await page.getByRole("button", { name: "Close this link now" }).click();
+  await page.getByRole("button", { name: "Close this link now" }).last().click();
+  await expect(page.getByRole("region", { name: "Links" })).toContainText("closed");
+  expect((await page.request.get(path)).status()).toBe(404);
+});
