@@ -12,6 +12,7 @@ from culprit.catalogue import script
 from culprit.context import endpoints as context
 from culprit.diagnoses import endpoints as diagnoses
 from culprit.evidence import endpoints as evidence
+from culprit.exports import endpoints as exports
 from culprit.findings import endpoints as findings
 from culprit.fleet import endpoints as fleet
 from culprit.hosts import demo
@@ -67,6 +68,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     triggers.router,
     standbys.router,
     notices.router,
+    exports.router,
     storage.router,
 )
 

@@ -17,6 +17,7 @@ from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Database, database
 from culprit.infra.progress import publisher
 from culprit.kit import logs
+from culprit.workflows.annotate import survey
 from culprit.workflows.fire_schedules import fire_due
 from culprit.workflows.sweep import sweep
 from culprit.workflows.worker_states import seen
@@ -25,6 +26,7 @@ TICK_S = 2.0
 # After the database was away, workers that still hold a session get this long to renew their leases.
 GRACE_S = 15.0
 SEEN_EVERY_S = 10.0
+SURVEY_EVERY_S = 10.0
 log = structlog.get_logger("culprit.scheduler")
 
 
@@ -48,6 +50,7 @@ class Scheduler:
         self.name = f"scheduler@{socket.gethostname()}:{os.getpid()}"
         self._patient_until = 0.0
         self._seen_at = 0.0
+        self._surveyed_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
         """Ticks until `stop`."""
@@ -65,6 +68,9 @@ class Scheduler:
             if now >= self._patient_until:
                 sweep(self.db, self.redis, publisher())
                 fire_due(self.db, artifact_store(), self.name)
+                if now - self._surveyed_at > SURVEY_EVERY_S:
+                    survey(self.db)
+                    self._surveyed_at = now
         except DBAPIError as error:
             log.warning("database_away", error=type(error).__name__)
             self._patient_until = time.monotonic() + GRACE_S

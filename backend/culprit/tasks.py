@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from celery import Celery
 
+from culprit.workflows.annotate import send_annotation
 from culprit.workflows.autopilot import advance_incident
 from culprit.workflows.build_diff import build_diff
 from culprit.workflows.build_profile import build_profile
@@ -39,6 +40,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.advance_incident": advance_incident,
     "culprit.fetch_oncall": fetch_oncall,
     "culprit.tell_firing": tell_firing,
+    "culprit.send_annotation": send_annotation,
     "culprit.send_notice": send_notice,
     "culprit.retain": retain,
     "culprit.look_at_storage": look_at_storage,

@@ -13,6 +13,7 @@ import "./reports.ts";
 import "./events.ts";
 import "./uploads.ts";
 import "./schedules.ts";
+import "./storage.ts";
 import "./standbys.ts";
 import "./triggers.ts";
 import "./visuals.ts";

@@ -169,6 +169,8 @@ const MAY: Record<T.Role, string[]> = {
     "signon.manage",
     "user.manage",
     "audit.read",
+    "storage.manage",
+    "storage.read",
     "threshold.manage",
     "schedule.allow_deep",
     "oncall.manage",

@@ -1,4 +1,4 @@
-"""Signing in with an identity provider: its settings, who is who there, and who is under way. Comments on incidents."""
+"""Signing in with an identity provider: its settings, who is who there, and who is under way. Comments on incidents, annotations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ down_revision = "0016"
 branch_labels = None
 depends_on = None
 
-TABLES = ("oidc_provider", "user_identity", "login_flow", "incident_comment")
+TABLES = ("oidc_provider", "user_identity", "login_flow", "incident_comment", "grafana_annotation")
 ROLES = "('viewer', 'investigator', 'oncall', 'admin')"
 
 
@@ -115,6 +115,30 @@ def upgrade() -> None:
     _about("('firing', 'mention', 'test')")
     op.add_column("report", sa.Column("comments", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.alter_column("report", "comments", server_default=None)
+    _kinds("('webhook', 'slack', 'email', 'grafana')")
+    op.create_table(
+        "grafana_annotation",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("channel_id", sa.Uuid(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("wanted", JSONB(none_as_null=True), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("removed", sa.Boolean(), nullable=False),
+        sa.Column("grafana_id", sa.BigInteger(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("not_before", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("failure", JSONB(none_as_null=True), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint("state IN ('queued', 'sent', 'dead', 'gone')", name="ck_grafana_annotation_state"),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name="fk_grafana_annotation_channel_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name="pk_grafana_annotation"),
+        sa.UniqueConstraint("channel_id", "key", name="uq_grafana_annotation_channel_id_key"),
+    )
+    op.create_index(
+        "ix_grafana_annotation_queued", "grafana_annotation", ["not_before"], postgresql_where=sa.text("state = 'queued'")
+    )
 
 
 def _about(words: str) -> None:
@@ -122,7 +146,14 @@ def _about(words: str) -> None:
     op.create_check_constraint("ck_notice_about", "notice", f"about IN {words}")
 
 
+def _kinds(words: str) -> None:
+    op.drop_constraint("ck_channel_kind", "channel", type_="check")
+    op.create_check_constraint("ck_channel_kind", "channel", f"kind IN {words}")
+
+
 def downgrade() -> None:
+    op.execute("DELETE FROM channel WHERE kind = 'grafana'")
+    _kinds("('webhook', 'slack', 'email')")
     op.drop_column("report", "comments")
     op.execute("DELETE FROM notice WHERE about = 'mention'")
     _about("('firing', 'test')")

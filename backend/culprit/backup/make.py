@@ -78,10 +78,16 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
     def scratch() -> IO[bytes]:
         return tempfile.TemporaryFile(dir=path.parent)
 
+    made_at = datetime.now(UTC).isoformat()
     with rows.one_moment(config.database_url) as connection, writing(path, scratch) as out:
         at = rows.revision(connection)
         if at is None:
             raise Refused("there is nothing to back up: the database has no tables")
+        if at != rows.newest():
+            ours = rows.newest()
+            raise Refused(
+                f"the database has the tables {at}, this Culprit makes {ours}: ./culprit up brings them up"
+            )
         tables = []
         for name in rows.tables():
             names = rows.columns(connection, name)
@@ -103,7 +109,7 @@ def make(config: Settings, store: ArtifactStore, target: Path, said: Callable[[s
                 "format_version": FORMAT_VERSION,
                 "culprit": VERSION,
                 "schema": at,
-                "made_at": datetime.now(UTC).isoformat(),
+                "made_at": made_at,
                 "tables": tables,
                 "objects": made.objects,
                 "objects_inside": not directory,

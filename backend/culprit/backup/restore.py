@@ -36,6 +36,7 @@ SETTLE = (
     " AND NOT EXISTS (SELECT FROM run WHERE run.capture_id = capture.id AND run.state = 'ingesting')",
     "UPDATE notice SET state = 'dead', failure = jsonb_build_object('key', 'notice.restored', 'params', '{}'::jsonb)"
     " WHERE state = 'queued'",
+    "UPDATE standby SET state = 'cancelled', ended_at = now() WHERE ended_at IS NULL",
 )
 Said = Callable[[str], None]
 Json = dict[str, Any]
@@ -125,8 +126,10 @@ def _rows(config: Settings, reader: Reader, done: Restored, *, drill: bool) -> N
                     raise Refused(f"{table['name']} has {count} rows instead of {table['rows']}")
                 done.rows += count
             if not drill:
+                held = {table["name"] for table in reader.manifest["tables"]}
                 for statement in SETTLE:
-                    connection.execute(statement)
+                    if statement.split()[1] in held:  # an older backup may not know that table yet
+                        connection.execute(statement)
         rows.count_on(connection)
     rows.bring_up(config.database_url)
     done.took("rows", began)

@@ -19,8 +19,11 @@ from culprit.storage.retain import STORE_LOCK
 
 #: What is worth nothing on another day, or lets somebody in: sessions, links to log in, tries, who is alive.
 LEFT_OUT = frozenset(
-    {"login_session", "login_link", "login_attempt", "idempotency_key", "worker_state", "doomed_blob"}
-)
+    {
+        "doomed_blob", "idempotency_key", "login_attempt", "login_flow", "login_link", "login_session",
+        "upload_address", "worker_state",
+    }
+)  # fmt: skip
 #: Where one row says that somebody has used it.
 SIGNS = ("user_account", "host", "capture", "incident", "audit_entry")
 # Every digest that a row says is there. The file that an import was made of is named by its run.
@@ -119,6 +122,11 @@ def knows(wanted: str) -> bool:
         return ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_revision(wanted) is not None
     except CommandError:
         return False
+
+
+def newest() -> str:
+    """The newest migration of this version of Culprit."""
+    return str(ScriptDirectory.from_config(_alembic("postgresql://nowhere")).get_current_head())
 
 
 def bring_to(url: str, now: str | None, wanted: str) -> None:

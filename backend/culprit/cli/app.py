@@ -14,6 +14,7 @@ import typer
 from culprit.cli import (
     captures,
     channels,
+    comments,
     demo,
     diagnose,
     events,
@@ -30,6 +31,7 @@ from culprit.cli import (
     uploads,
 )
 from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
+from culprit.cli.mcp import server as mcp
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
 
@@ -57,11 +59,13 @@ app.add_typer(
     storage.app, name="storage", help="What uses the space, how long it is kept, and whether all is there."
 )
 captures.register(app)
+comments.register(incidents.app)
 standbys.register(app)
 events.register(app)
 files.register(app)
 diagnose.register(app)
 demo.register(app)
+mcp.register(app)
 
 
 @app.command()

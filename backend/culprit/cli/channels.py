@@ -33,7 +33,7 @@ def list_channels(as_json: AsJson = False) -> None:
 @app.command()
 def new(  # noqa: PLR0917
     name: Annotated[str, typer.Argument(help="What it is called")],
-    kind: Annotated[str, typer.Option(help="webhook, slack or email")] = "webhook",
+    kind: Annotated[str, typer.Option(help="webhook, slack, email or grafana")] = "webhook",
     url: Annotated[
         str | None,
         typer.Option(help="Of a webhook or a Slack-compatible place", envvar="CULPRIT_CHANNEL_URL"),
@@ -44,6 +44,9 @@ def new(  # noqa: PLR0917
     password: Annotated[str, typer.Option(help="At the mail server", envvar="CULPRIT_CHANNEL_PASSWORD")] = "",
     sender: Annotated[str, typer.Option(help="Mail is from")] = "",
     to: Annotated[list[str] | None, typer.Option(help="Mail is to; may be repeated")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="Of a service account of Grafana", envvar="CULPRIT_CHANNEL_TOKEN")
+    ] = None,
     language: Annotated[str, typer.Option(help="en or zh")] = "en",
 ) -> None:
     """Make a channel; a webhook's secret is printed once."""
@@ -56,6 +59,8 @@ def new(  # noqa: PLR0917
         body["mail"] = {**mail, "password": password, "sender": sender, "to": to or []}
     else:
         body["url"] = url
+        if kind == "grafana":
+            body["secret"] = token
     made = Server(find_target()).post("/channels", body, **{"Idempotency-Key": str(uuid4())})
     say_to(sys.stdout, f"{made['name']}: {made['shown'].get('server', '')}")
     if made["secret"]:

@@ -30,6 +30,7 @@ QUEUES = {
     "culprit.advance_incident": "parse",
     "culprit.fetch_oncall": "parse",
     "culprit.tell_firing": "parse",
+    "culprit.send_annotation": "ssh",
     "culprit.retain": "parse",
     "culprit.look_at_storage": "parse",
     "culprit.send_notice": "ssh",  # it waits for the network, and threads do that

@@ -75,12 +75,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET, or with a `body` one POST. `target` and `secret` headers may be secrets: they are only on the wire."""
+    """One GET, or with a `body` one POST, unless another `method` is named. `target` and `secret` headers may be
+    secrets: they are only on the wire."""
 
     place: Place
     target: str = field(repr=False)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
+    method: Literal["", "GET", "POST", "PATCH", "DELETE"] = ""
 
 
 def place_of(url: str) -> Place:
@@ -180,7 +182,7 @@ def _ask(request: Request, wire: socket.socket, limit: int) -> Reply:
     )  # so that Host carries a port only where needed
     connection.sock = wire
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
-    method = "GET" if request.body is None else "POST"
+    method = request.method or ("GET" if request.body is None else "POST")
     connection.request(method, request.target, request.body, headers=headers | dict(request.secret))
     with contextlib.closing(connection), connection.getresponse() as answer:
         if 300 <= answer.status < 400:

@@ -19,6 +19,7 @@ from culprit.models.finding import Finding
 from culprit.models.finding_mute import FindingMute
 from culprit.models.firing import Firing
 from culprit.models.fix import Fix
+from culprit.models.grafana_annotation import GrafanaAnnotation
 from culprit.models.host import Host
 from culprit.models.host_fact import HostFact
 from culprit.models.hypothesis import Hypothesis
@@ -97,6 +98,7 @@ __all__ = [
     "FindingMute",
     "Firing",
     "Fix",
+    "GrafanaAnnotation",
     "Host",
     "HostFact",
     "Hypothesis",

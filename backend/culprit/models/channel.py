@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
 
-CHANNEL_KINDS = ("webhook", "slack", "email")
+CHANNEL_KINDS = ("webhook", "slack", "email", "grafana")
 
 
 class Channel(Base):

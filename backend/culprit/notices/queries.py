@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible
 from culprit.infra.addresses import Rule
-from culprit.models import Channel, Host, NetworkRule, Notice
+from culprit.models import Channel, GrafanaAnnotation, Host, NetworkRule, Notice
 
 
 def channels() -> Select[Channel]:
@@ -44,14 +44,19 @@ def notice(session: Session, actor: Actor, notice_id: UUID, *, lock: bool = Fals
 
 
 def counts(session: Session, ids: Collection[UUID]) -> dict[UUID, dict[str, int]]:
-    """Messages by channel and state."""
+    """Messages and annotations by channel and state."""
     query = (
         select(Notice.channel_id, Notice.state, func.count())
         .where(Notice.channel_id.in_(ids), Notice.state != "sent")
         .group_by(Notice.channel_id, Notice.state)
     )
+    drawn = (
+        select(GrafanaAnnotation.channel_id, GrafanaAnnotation.state, func.count())
+        .where(GrafanaAnnotation.channel_id.in_(ids), GrafanaAnnotation.state.in_(("queued", "dead")))
+        .group_by(GrafanaAnnotation.channel_id, GrafanaAnnotation.state)
+    )
     found: dict[UUID, dict[str, int]] = {}
-    for channel_id, state, count in session.execute(query):
+    for channel_id, state, count in (*session.execute(query), *session.execute(drawn)):
         found.setdefault(channel_id, {})[state] = count
     return found
 

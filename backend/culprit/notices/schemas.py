@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, SecretStr, StringConstraints, model_valid
 from culprit.auth.schemas import Locale, Name, Strict
 
 Sentence = dict[str, Any]
-ChannelKind = Literal["webhook", "slack", "email"]
+ChannelKind = Literal["webhook", "slack", "email", "grafana"]
 NoticeState = Literal["queued", "sent", "dead"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Url = Annotated[SecretStr, Field(min_length=8, max_length=1000)]
@@ -39,6 +39,7 @@ class MailTo(Strict):
 class ChannelCreate(Strict):
     """A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
 
+    Grafana is told by annotations and not by messages: `url` is its address, `secret` the token of a service account.
     `user_id`: it reaches this person when a comment names them.
     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
     """
@@ -60,8 +61,10 @@ class ChannelCreate(Strict):
             self.url is not None
         ):
             raise ValueError("e-mail needs a server and nothing else; webhooks and Slack need a URL")
-        if self.secret is not None and self.kind != "webhook":
+        if self.secret is not None and self.kind not in {"webhook", "grafana"}:
             raise ValueError("only a webhook is signed")
+        if self.kind == "grafana" and (self.secret is None or self.user_id is not None):
+            raise ValueError("Grafana needs the token of a service account, and is nobody's")
         return self
 
 

@@ -89,6 +89,9 @@ def _lead(session: Session, row: Channel, body: ChannelCreate) -> tuple[Lead, st
     row.shown = {"server": place.shown, "picture_link": body.kind == "slack" and body.picture_link}
     if body.kind == "slack":
         return Lead(url=url), None
+    if body.kind == "grafana":
+        assert body.secret is not None
+        return Lead(url=url, secret=body.secret.get_secret_value()), None
     secret = body.secret.get_secret_value() if body.secret else f"culprit_hook_{random.token_urlsafe(32)}"
     return Lead(url=url, secret=secret), secret
 
@@ -132,6 +135,8 @@ def test(session: Session, actor: Actor, channel_id: UUID) -> Notice:
     """A message with made-up numbers, on its way at once."""
     policy(actor, "channel.manage")
     row = _one(session, channel_id)
+    if row.kind == "grafana":
+        raise Conflict("channel.takes_no_messages", name=row.name)
     notice = Notice(channel_id=row.id, about="test", message=example().as_json())
     session.add(notice)
     session.flush()

@@ -22,6 +22,7 @@ LONGEST_URL = 2000
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519",
 )  # fmt: skip
+SHORTEST_RSA = 341  # base64url of 2048 bits; shorter ones are within reach of others
 KEY_TYPES = frozenset({"RSA", "EC", "OKP"})
 
 
@@ -94,6 +95,7 @@ def read_keys(body: bytes) -> list[dict[str, Any]]:
         and one.get("kty") in KEY_TYPES
         and one.get("use", "sig") == "sig"
         and not {"d", "k"} & one.keys()
+        and (one["kty"] != "RSA" or len(str(one.get("n"))) >= SHORTEST_RSA)
     ]
     if not kept:
         raise Refused("keys", "no public key for signatures")

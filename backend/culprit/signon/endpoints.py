@@ -104,7 +104,10 @@ def come_back(
     database: Database = request.app.state.database
     try:
         place, token, hours = _arrived(request, address, state, code, error, iss)
-    except Refused as refused:
+    except (Refused, SecretUnreadable) as stopped:
+        refused = (
+            stopped if isinstance(stopped, Refused) else Refused("off", "the client's secret does not open")
+        )
         with unit_of_work(database.sessions) as session:
             login.note_refusal(session, refused, address)
         answer = RedirectResponse(f"/login?{urlencode({'refused': refused.why})}", 303)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Text, cast, exists, func, select
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, cast, exists, func, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
@@ -18,6 +18,7 @@ from culprit.models import (
     Artifact,
     Capture,
     Diagnosis,
+    HostFact,
     Incident,
     IncidentRun,
     Pin,
@@ -41,36 +42,44 @@ IDS_AT_ONCE = 5000
 SILENT: Mapping[str, tuple[str, ...]] = {
     "an event that others repeat stays by itself, see `culprit.storage.sources`": ("event.repeats_id",),
     "is a part of that very run": (
-        "artifact.run_id", "evaluation.run_id", "event.run_id", "finding.run_id", "profile.run_id", "removal.run_id",
-        "result_table.run_id", "run.capture_id", "run_collector.run_id", "series_chunk.run_id",
-        "series_chunk.series_id", "series_day.series_id",
+        "artifact.run_id", "evaluation.run_id", "event.run_id", "finding.run_id", "profile.run_id",
+        "removal.run_id", "result_table.run_id", "run.capture_id", "run_collector.run_id",
+        "series_chunk.run_id", "series_chunk.series_id", "series_day.series_id",
     ),
     "belongs to the collector or profile of the same run": (
-        "artifact.run_collector_id", "profile.run_collector_id", "result_table.run_collector_id",
-        "series_chunk.run_collector_id", "event.artifact_id", "result_table.artifact_id", "series_chunk.artifact_id",
+        "artifact.run_collector_id", "event.artifact_id", "host_fact.first_artifact_id",
+        "host_fact.last_artifact_id", "profile.run_collector_id", "result_table.artifact_id",
+        "result_table.run_collector_id", "series_chunk.artifact_id", "series_chunk.run_collector_id",
     ),
     "an answer that is given again for a day": ("idempotency_key.body",),
-    "history that says itself when its capture is no longer kept": ("schedule_firing.capture_id",),
+    "history that names the capture, which stays with its runs": (
+        "schedule_firing.capture_id", "upload_address.capture_id",
+    ),
     "names pins, which hold what they show": ("cause_outcome.pins",),
     "repeats what `before` and `after` hold": ("verification.result",),
     "a frozen text that needs nothing to be read; its incident holds what it cites": (
-        "notice.message", "report_version.counts", "report_version.hosts", "report.kinds", "report.words",
-        "report.follow_ups",
+        "notice.message", "report.follow_ups", "report.kinds", "report.words", "report_version.counts",
+        "report_version.hosts",
     ),
-    "the answer as it was given; with an incident, that holds its runs": ("diagnosis.result", "diagnosis.stages"),
+    "the answer as it was given; with an incident, that holds its runs": (
+        "diagnosis.result", "diagnosis.stages",
+    ),
     "names hosts, people or places, and no evidence": (
-        "alert.labels", "channel.shown", "diagnosis.scope", "diagnosis.twins", "firing.peers", "fix.hosts",
-        "host.labels", "incident_host.scope", "maintenance_window.selector", "rotation.accounts", "rotation.people",
-        "rotation.source", "schedule.selector", "schedule.wanted", "service.locate", "service.selector",
-        "service.source", "trigger.channel_ids", "trigger.options", "user_account.label_scope",
+        "alert.labels", "annotation.place", "channel.shown", "diagnosis.scope", "diagnosis.twins",
+        "firing.peers", "fix.hosts", "host.labels", "incident_comment.mentions", "incident_host.scope",
+        "maintenance_window.selector", "oidc_provider.roles", "oidc_provider.scopes", "rotation.accounts",
+        "rotation.people", "rotation.source", "schedule.selector", "schedule.wanted", "service.locate",
+        "service.selector", "service.source", "standby.conditions", "standby.wanted", "trigger.channel_ids",
+        "trigger.options", "user_account.label_scope", "user_identity.groups",
     ),
     "a sentence, figures or a state, told without citing": (
         "alert.reason", "audit_entry.detail", "credential.public", "diagnosis.failure", "host.facts",
-        "hypothesis.primary", "hypothesis.says", "incident.autopilot", "incident_playbook.content",
-        "journal_entry.params", "notice.failure", "preflight.checks", "preflight.clock", "preflight.collectors",
-        "preflight.facts", "preflight.failure", "preflight.timings", "rotation.failure", "schedule_firing.reason",
-        "storage_look.result", "trigger.refused_for", "verification.failure", "verification.primary",
-        "worker_state.detail",
+        "hypothesis.primary", "hypothesis.says", "incident.autopilot", "incident_comment.earlier",
+        "incident_playbook.content", "journal_entry.params", "notice.failure", "preflight.checks",
+        "preflight.clock", "preflight.collectors", "preflight.facts", "preflight.failure", "preflight.timings",
+        "rotation.failure", "schedule_firing.reason", "standby.cost", "standby.failure", "standby.readings",
+        "standby.refused", "standby.spec", "standby.waiting", "storage_look.result", "trigger.refused_for",
+        "upload_address.failure", "verification.failure", "verification.primary", "worker_state.detail",
     ),
 }  # fmt: skip
 
@@ -91,9 +100,9 @@ class Cited:
         """The runs that ids belong to, whatever of a run they name."""
         if self.run_ids is not None:
             names = self.names()
-            yield from (names[text] for text in texts if text in names)
+            yield from (names[one] for one in texts if one in names)
             return
-        wanted = sorted({UUID(text) for text in texts})
+        wanted = sorted({UUID(one) for one in texts})
         for at in range(0, len(wanted), IDS_AT_ONCE):
             part = wanted[at : at + IDS_AT_ONCE]
             for query in (
@@ -167,6 +176,8 @@ HOLDS: Mapping[str, Holds] = {
     "verification.after": _mentions(Verification.after),
     "profile_diff.a": _mentions(ProfileDiff.a, ProfileDiff.removed_at.is_(None)),
     "profile_diff.b": _mentions(ProfileDiff.b, ProfileDiff.removed_at.is_(None)),
+    "host_fact.first_run_id": _runs(select(HostFact.first_run_id).where(HostFact.first_run_id.is_not(None))),
+    "host_fact.last_run_id": _runs(select(HostFact.last_run_id).where(HostFact.last_run_id.is_not(None))),
     "diagnosis.baseline_run_id": _runs(
         select(Diagnosis.baseline_run_id).where(Diagnosis.baseline_run_id.is_not(None))
     ),
@@ -193,11 +204,17 @@ def held(
     if run_ids is not None and not run_ids:
         return found
     cited = Cited(session, run_ids)
+    if run_ids is not None:
+        # Few ids of many rows, but PostgreSQL does not see that in a column where most rows name none: it would read
+        # every row, and a batch would cost more the more there is.
+        session.execute(text("SET LOCAL enable_seqscan = off"))
     for column, holds in HOLDS.items():
         if column in but:
             continue
         for run_id in holds(cited):
             found.setdefault(run_id, column)
+    if run_ids is not None:
+        session.execute(text("SET LOCAL enable_seqscan = on"))
     return found
 
 
@@ -213,9 +230,9 @@ def keep(session: Session, ref: Mapping[str, Any]) -> None:
         session.execute(query.with_for_update(read=True, key_share=True, of=Run))
 
 
-def _is_id(text: str) -> bool:
+def _is_id(given: str) -> bool:
     try:
-        UUID(text)
+        UUID(given)
     except ValueError:
         return False
     return True

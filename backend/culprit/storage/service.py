@@ -40,7 +40,7 @@ KINDS: tuple[KeptKind, ...] = get_args(KeptKind)
 RESOURCE = "retention_policy"
 #: A forecast looks at so many full days, and needs at least some of them.
 FORECAST_DAYS, FORECAST_LEAST = 14, 2
-FAR = timedelta(days=3650)
+FAR_DAYS = 3650
 
 
 def _whole(actor: Actor, action: str) -> None:
@@ -92,7 +92,7 @@ def forecast(measured: Measured, free: int, today: date) -> Forecast:
     grows, removed = grown // days, gone // days
     net = grows - removed
     full_at = None
-    if net > 0 and timedelta(days=free / net) < FAR:
+    if net > 0 and free / net < FAR_DAYS:
         full_at = datetime.now(UTC) + timedelta(days=free / net)
     return Forecast(days=days, grows_per_day=grows, removed_per_day=removed, full_at=full_at)
 

@@ -149,6 +149,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/runs/{run_id}/sched/lanes"): ("viewer", None, "", True),
     ("GET", "/runs/{run_id}/findings"): ("viewer", None, "", True),
     ("GET", "/hosts/{host_id}/findings"): ("viewer", None, "", True),
+    ("GET", "/grafana/annotations"): ("viewer", None, "?from=0&to=1", False),
+    ("GET", "/metrics/rules"): ("viewer", None, "", False),
     ("GET", "/fleet/use"): ("viewer", None, "", False),
     ("GET", "/fleet/peers"): ("viewer", None, "", False),
     ("GET", "/fleet/findings"): ("viewer", None, "", False),

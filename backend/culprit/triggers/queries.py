@@ -83,7 +83,9 @@ def counts(session: Session, ids: Collection[UUID], since: datetime) -> dict[UUI
 
 def channels(session: Session, ids: Iterable[UUID]) -> dict[UUID, str]:
     """Names of channels."""
-    rows = session.execute(select(Channel.id, Channel.name).where(Channel.id.in_(list(ids))))
+    rows = session.execute(
+        select(Channel.id, Channel.name).where(Channel.id.in_(list(ids)), Channel.kind != "grafana")
+    )
     return {row.id: row.name for row in rows}
 
 

@@ -137,7 +137,7 @@ def _settle(one: _Try, error: OutgoingError | None) -> str:
     if error is not None:
         pause = PAUSES_S[min(one.number - 1, len(PAUSES_S) - 1)]
         values = {"failure": error.sentence, "not_before": func.clock_timestamp() + timedelta(seconds=pause)}
-        if _final(error) or one.number > len(PAUSES_S):
+        if final(error) or one.number > len(PAUSES_S):
             values["state"] = "dead"
         log.info("notice_failed", notice=str(one.notice_id), tries=one.number, kind=error.kind)
     with unit_of_work(database().sessions) as session:
@@ -150,7 +150,7 @@ def _settle(one: _Try, error: OutgoingError | None) -> str:
     return str(values.get("state", "queued"))
 
 
-def _final(error: OutgoingError) -> bool:
+def final(error: OutgoingError) -> bool:
     """Whether another try could not end otherwise."""
     params: Any = error.sentence["params"]
     if error.kind == "status":

@@ -32,6 +32,7 @@ from culprit.models import (
     Diagnosis,
     Evaluation,
     Firing,
+    GrafanaAnnotation,
     Incident,
     IncidentRun,
     Notice,
@@ -200,6 +201,16 @@ def forget_old(session: Session) -> None:
         .limit(BATCH)
     )
     session.execute(delete(Notice).where(Notice.id.in_(said)).execution_options(synchronize_session=False))
+    drawn = (
+        select(GrafanaAnnotation.id)
+        .where(GrafanaAnnotation.state != "queued", GrafanaAnnotation.not_before < _now() - KEEP_ALERTS)
+        .limit(BATCH)
+    )
+    session.execute(
+        delete(GrafanaAnnotation)
+        .where(GrafanaAnnotation.id.in_(drawn))
+        .execution_options(synchronize_session=False)
+    )
     looks = select(StorageLook.id).where(StorageLook.created_at < _now() - KEEP_ALERTS).limit(BATCH)
     session.execute(
         delete(StorageLook).where(StorageLook.id.in_(looks)).execution_options(synchronize_session=False)
@@ -240,6 +251,9 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.tell_firing": select(Firing.diagnosis_id)
         .join(Diagnosis, Diagnosis.id == Firing.diagnosis_id)
         .where(Firing.told_at.is_(None), Diagnosis.state != "running"),
+        "culprit.send_annotation": select(GrafanaAnnotation.id)
+        .where(GrafanaAnnotation.state == "queued", GrafanaAnnotation.not_before <= _now())
+        .order_by(GrafanaAnnotation.not_before),
         "culprit.retain": select(RetentionPolicy.id).where(RetentionPolicy.due_at <= _now()),
         "culprit.look_at_storage": _unlooked(),
         "culprit.send_notice": select(Notice.id)

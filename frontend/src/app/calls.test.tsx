@@ -150,7 +150,9 @@ describe("where am I", () => {
   it("fills itself: machine, kernel, limits, neighbours, changes and the twin", async () => {
     const user = userEvent.setup();
     open(`/hosts/${SICK?.id}`);
-    expect(await screen.findByText("4 things unusual · 3 changes in 72 hours · 1 healthy twin")).toBeVisible();
+    expect(
+      await screen.findByText("4 things unusual · 3 changes in 72 hours · 1 healthy twin"),
+    ).toBeVisible();
     await user.click(screen.getByRole("button", { name: /^Where am I/ }));
     const machine = await screen.findByRole("region", { name: "Machine" });
     expect(within(machine).getByRole("link", { name: /^CPU.*open/ })).toHaveTextContent("AMD EPYC 9654");

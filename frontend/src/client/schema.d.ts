@@ -676,6 +676,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/grafana/annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Annotations for Grafana
+         * @description Captures, incidents, causes, fixes and told events of a range of time, 500 or 200 of a kind at most.
+         *
+         *     In the form that the JSON and Infinity data sources read: one row each, times in milliseconds.
+         */
+        get: operations["exports_get_annotations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -1676,6 +1698,26 @@ export interface paths {
          * @description What can be measured, and how a timeline draws it.
          */
         get: operations["catalogue_list_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rule values for Prometheus
+         * @description The newest values of up to 500 hosts in Prometheus' text format; what was not measured lately is not there.
+         */
+        get: operations["exports_get_rule_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3691,6 +3733,20 @@ export interface components {
             tier: string;
         };
         /**
+         * AnnotationRead
+         * @description One annotation, under Grafana's names; `timeEnd` is null for a moment, and for what still goes on.
+         */
+        AnnotationRead: {
+            /** Tags */
+            tags: string[];
+            /** Text */
+            text: string;
+            /** Time */
+            time: number;
+            /** Timeend */
+            timeEnd: number | null;
+        };
+        /**
          * AnswerRead
          * @description The verdict of one step, by whom, and the findings that it rests on.
          */
@@ -4561,6 +4617,7 @@ export interface components {
          * ChannelCreate
          * @description A channel. `url` of a webhook or of a Slack-compatible place is a secret; `secret` signs what a webhook is sent.
          *
+         *     Grafana is told by annotations and not by messages: `url` is its address, `secret` the token of a service account.
          *     `user_id`: it reaches this person when a comment names them.
          *     `picture_link`: a Slack-compatible place shows the picture by a link that needs no account, for 30 days.
          */
@@ -4574,7 +4631,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "webhook" | "slack" | "email";
+            kind: "webhook" | "slack" | "email" | "grafana";
             /**
              * Locale
              * @default en
@@ -4621,7 +4678,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "webhook" | "slack" | "email";
+            kind: "webhook" | "slack" | "email" | "grafana";
             /** Last At */
             last_at: string | null;
             /** Last State */
@@ -15918,6 +15975,73 @@ export interface operations {
             };
         };
     };
+    exports_get_annotations: {
+        parameters: {
+            query: {
+                /** @description Milliseconds since 1970 */
+                from: number;
+                /** @description Milliseconds since 1970 */
+                to: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     hosts_list_hosts: {
         parameters: {
             query?: {
@@ -19834,6 +19958,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricRead"][];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    exports_get_rule_metrics: {
+        parameters: {
+            query?: {
+                /** @description Ids of rules; none: those that fired on some host */
+                rule?: string[];
+                /** @description `name:value`; all of them must hold */
+                has?: string[];
+                /** @description Values that are older are not there, seconds */
+                max_age_s?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             /** @description Refused */

@@ -79,7 +79,7 @@ export interface TierAllowance {
   created_at: string;
 }
 
-export const CHANNEL_KINDS = ["webhook", "slack", "email"] as const;
+export const CHANNEL_KINDS = ["webhook", "slack", "email", "grafana"] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 export interface Channel {

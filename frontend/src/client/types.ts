@@ -1,6 +1,7 @@
 /** What the server answers, under the names that the screens use. */
 
 import type { Sentence } from "../core/words";
+import type { KeptKind } from "./storage";
 
 export type * from "./hostVisuals";
 export type * from "./visuals";
@@ -392,7 +393,16 @@ export interface Profile {
   label: string | null;
 }
 
+/** A kind of data of a run of which retention has deleted something. */
+export interface Removal {
+  kind: KeptKind;
+  at: string;
+  items: number;
+  bytes: number;
+}
+
 export interface Run extends RunSummary {
+  removals?: Removal[];
   capture: { id: string; number: number; plan: string };
   timings: Record<string, number> | null;
   clock: { offset_ms?: number; uncertainty_ms?: number; source?: string; steps?: unknown[] } | null;

@@ -9,14 +9,16 @@ export type Piece =
 
 /** http and https alone, and nothing that could stand for a quote, a bracket or the end of a sentence. */
 const URL_PATTERN = /https?:\/\/[^\s<>"'`\\^{}|]+/gi;
-const TRAILING = /[.,;:!?)\]*_~]+$/;
+const TRAILING = new Set(".,;:!?)]*_~");
 const LONGEST_URL = 2000;
+
+/** Whether the last bracket belongs to the address, as in that of an article on Futex_(Linux). */
+const closes = (text: string) => text.split("(").length >= text.split(")").length;
 
 /** What may be opened of a piece of text that looks like an address; undefined where it is none. */
 function linkOf(found: string): { text: string; href: string } | undefined {
-  const open = (found.match(/\(/g) ?? []).length;
-  const close = (found.match(/\)/g) ?? []).length;
-  const text = open > 0 && open >= close ? found.replace(/[.,;:!?\]*_~]+$/, "") : found.replace(TRAILING, "");
+  let text = found;
+  while (TRAILING.has(text.at(-1) ?? "") && !(text.endsWith(")") && closes(text))) text = text.slice(0, -1);
   if (text.length > LONGEST_URL) return undefined;
   try {
     const url = new URL(text);

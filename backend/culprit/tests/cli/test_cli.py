@@ -211,6 +211,17 @@ def test_incidents(cli: Cli, db: Database) -> None:
     cli("incident", "show", "seven", status=USAGE)
 
 
+def test_storage(cli: Cli, db: Database) -> None:
+    assert "for ever" in cli("storage", "show") and "not measured yet" in cli.last.stdout
+    cli("storage", "keep", "recordings", "--days", "30", "--size", "50GiB", "--yes")
+    assert "This deletes 0 items" in cli.last.stderr
+    kept = {one["kind"]: one for one in cli.json("storage", "show")["policies"]}
+    assert (kept["recordings"]["days"], kept["recordings"]["max_bytes"]) == (30, 50 << 30)
+    assert "30 days, up to 50 GiB" in cli("storage", "show")
+    cli("storage", "keep", "audit", "--days", "1", "--yes", status=REFUSED)
+    cli("storage", "keep", "texts", "--size", "much", "--yes", status=USAGE)
+
+
 def test_a_lost_password_is_answered_by_a_link(cli: Cli, people) -> None:
     name = people["investigator"].name
     link = cli("login-link", name).strip()

@@ -201,3 +201,23 @@ def test_a_report_tells_them_only_where_that_is_chosen(as_, desk) -> None:
     content = str(client.get(f"{path}/preview").json()["content"])
     assert "about it" in content and "10.1.2.3" not in content, "redacted as everything else"
     assert "withdrawn words" not in content
+
+
+def test_the_command_line_says_and_reads_them(app, as_, desk, people, monkeypatch, capsys) -> None:
+    """In this process, over the application itself."""
+    from culprit.cli import connection
+    from culprit.cli.app import main
+
+    monkeypatch.setattr(connection.httpx2, "Client", lambda **_: as_("investigator"))
+    monkeypatch.setenv("CULPRIT_URL", "http://testserver")
+    assert main(["incident", "comment", "1", "look @viewer \x1b[31m", "--step", f"{BOOK}/time-wait"]) == 0
+    assert main(["incident", "comment", "1", "x", "--step", "a/b", "--pin", "c"]) == 2
+    capsys.readouterr()
+    assert main(["incident", "comments", "1"]) == 0
+    told = capsys.readouterr()
+    assert (
+        f"investigator on {BOOK}/time-wait:" in told.out
+        and "look @viewer" in told.out
+        and "\x1b" not in told.out
+    )
+    assert "viewer has no channel" in told.err

@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from culprit.infra.artifacts import (
     blocks,
 )
 from culprit.infra.s3 import Bucket
+from culprit.kit.clock import now
 
 GIB = 1 << 30
 
@@ -130,6 +132,27 @@ def test_deleting_is_final_and_repeatable(store):
     assert not store.exists(digest)
     with pytest.raises(ArtifactMissing):
         store.open(digest)
+
+
+def test_what_was_stored_again_lately_is_not_deleted(store):
+    stored = store.put([b"again and again"], limit=100)
+    assert store.size(stored.sha256) == stored.size and store.size("0" * 64) is None
+    assert stored.sha256 in {one.sha256 for one in store.walk()}
+    hour = timedelta(hours=1)
+    assert not store.delete_settled(stored.sha256, now() - hour)
+    assert store.exists(stored.sha256) and incoming(store) == []
+    assert store.delete_settled(stored.sha256, now() + hour)
+    assert not store.exists(stored.sha256)
+    assert store.delete_settled(stored.sha256, now() + hour), "gone is gone"
+
+
+def test_what_was_taken_aside_by_somebody_who_died_is_put_back(tmp_path, monkeypatch):
+    store = DirectoryStore(tmp_path)
+    digest = store.put([b"nearly gone"], limit=100).sha256
+    store.path(digest).rename(store.incoming / f"going-{digest}")
+    assert not DirectoryStore(tmp_path).exists(digest), "somebody may be at it just now"
+    monkeypatch.setattr("culprit.infra.artifacts.TAKEN_ASIDE_S", -60.0)
+    assert DirectoryStore(tmp_path).exists(digest)
 
 
 def test_one_flipped_bit_is_found(tmp_path):

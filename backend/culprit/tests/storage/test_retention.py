@@ -24,6 +24,7 @@ from culprit.models import (
     Evaluation,
     Event,
     Fix,
+    HostFact,
     Incident,
     IncidentRun,
     Pin,
@@ -239,6 +240,12 @@ def cite(session: Session, how: str, run: Run) -> None:
             sides = {"a": {"profile_id": str(uuid7())}, "b": {"profile_id": str(uuid7())}}
             sides[how[-1]] = {"profile_id": str(uuid7()), "also": [str(profile.id)]}
             session.add(ProfileDiff(state="ready", **sides))
+        case "host_fact.first_run_id" | "host_fact.last_run_id":
+            end = how.partition(".")[2]
+            fact = HostFact(
+                host_id=run.host_id, source="sysctl", name=f"f{n}", since_ns=1, seen_ns=2, **{end: run.id}
+            )
+            session.add(fact)
         case "diagnosis.baseline_run_id":
             session.add(Diagnosis(host_id=run.host_id, seconds=1, state="done", baseline_run_id=run.id))
         case "capture.incident_id":

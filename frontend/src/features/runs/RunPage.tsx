@@ -64,6 +64,29 @@ export function RunPage() {
   );
 }
 
+/** What retention has deleted of it: it was there, and what was read of it before still stands. */
+function Removed({ run }: { run: Run }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  const gone = run.removals ?? [];
+  if (gone.length === 0) return null;
+  return (
+    <p role="note">
+      {t("storage.removed")}{" "}
+      {gone
+        .map((one) =>
+          t("storage.removedKind", {
+            kind: t(`storage.kinds.${one.kind}`),
+            size: bytes(one.bytes),
+            date: time.iso(one.at).slice(0, 10),
+          }),
+        )
+        .join("; ")}
+      . {t("storage.removedText")}
+    </p>
+  );
+}
+
 function Parts({ run }: { run: Run }) {
   const { t } = useTranslation();
   const sentence = useSentence();
@@ -75,6 +98,7 @@ function Parts({ run }: { run: Run }) {
     <>
       <Panel>
         {run.failure && <p role="alert">{sentence(run.failure)}</p>}
+        <Removed run={run} />
         <Facts
           items={[
             [t("run.started"), time.iso(run.started_at)],

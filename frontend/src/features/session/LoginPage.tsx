@@ -130,7 +130,9 @@ function Elsewhere({ search }: { search: Search }) {
   return (
     <>
       {why && !leave.isPending && (
-        <ErrorLine error={new Error(sentence({ key: `signon.${why}`, params: {} }))} />
+        <div className={classes.refused}>
+          <ErrorLine error={new Error(sentence({ key: `signon.${why}`, params: {} }))} />
+        </div>
       )}
       {ways.data?.provider && (
         <div className={classes.elsewhere}>

@@ -7,7 +7,16 @@ import { BlockSkeleton, Empty } from "../../components/States";
 import { useMay } from "../../lib/queries";
 import classes from "./Settings.module.css";
 
-const PARTS = ["account", "tokens", "users", "signOn", "credentials", "networks", "audit"] as const;
+const PARTS = [
+  "account",
+  "tokens",
+  "users",
+  "signOn",
+  "credentials",
+  "networks",
+  "storage",
+  "audit",
+] as const;
 type Part = (typeof PARTS)[number];
 
 const NEEDS: Partial<Record<Part, string>> = {
@@ -15,6 +24,7 @@ const NEEDS: Partial<Record<Part, string>> = {
   signOn: "signon.manage",
   credentials: "credential.manage",
   networks: "network.manage",
+  storage: "storage.read",
   audit: "audit.read",
 };
 
@@ -25,6 +35,7 @@ const SCREENS: Record<Part, ComponentType> = {
   signOn: lazy(() => import("./SignOn").then((m) => ({ default: m.SignOn }))),
   credentials: lazy(() => import("./Credentials").then((m) => ({ default: m.Credentials }))),
   networks: lazy(() => import("./Networks").then((m) => ({ default: m.Networks }))),
+  storage: lazy(() => import("./Storage").then((m) => ({ default: m.Storage }))),
   audit: lazy(() => import("./Audit").then((m) => ({ default: m.Audit }))),
 };
 

@@ -18,6 +18,7 @@ const EMPTY = {
   kind: "webhook" as ChannelKind,
   locale: "en" as "en" | "zh",
   url: "",
+  token: "",
   pictureLink: true,
   person: null as string | null,
   host: "",
@@ -36,18 +37,26 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const change = (some: Partial<typeof EMPTY>) => setDraft((before) => ({ ...before, ...some }));
-  const { name, kind, locale, url, pictureLink, person, to, port, ...mail } = draft;
+  const { name, kind, locale, url, token, pictureLink, person, to, port, ...mail } = draft;
   const users = useQuery({ queryKey: ["users"], queryFn: () => get<List<User>>("/users", { limit: 200 }) });
-  const ready = name.trim() && (kind === "email" ? mail.host && mail.sender && to.length > 0 : url);
+  const ready =
+    name.trim() &&
+    (kind === "email"
+      ? mail.host && mail.sender && to.length > 0
+      : url && (kind !== "grafana" || token.length >= 16));
   const save = useAction(async () => {
     const { host, security, username, password, sender } = mail;
     const leads =
       kind === "email"
         ? { mail: { host, port: Number(port), security, username, password, sender, to } }
-        : { url, ...(kind === "slack" ? { picture_link: pictureLink } : {}) };
+        : {
+            url,
+            ...(kind === "slack" ? { picture_link: pictureLink } : {}),
+            ...(kind === "grafana" ? { secret: token } : {}),
+          };
     const made = await post<Channel>(
       "/channels",
-      { name: name.trim(), kind, locale, user_id: person, ...leads },
+      { name: name.trim(), kind, locale, user_id: kind === "grafana" ? null : person, ...leads },
       once,
     );
     if (made.secret) setSecret(made.secret);
@@ -97,21 +106,31 @@ export function ChannelDialog({ onClose }: { onClose: () => void }) {
             onChange={(value) => value && change({ locale: value as "en" | "zh" })}
           />
         </div>
-        <Select
-          label={t("channels.person")}
-          description={t("channels.personText")}
-          data={users.data?.items.map((one) => ({ value: one.id, label: one.name })) ?? []}
-          value={person}
-          clearable
-          searchable
-          onChange={(value) => change({ person: value })}
-        />
+        {kind !== "grafana" && (
+          <Select
+            label={t("channels.person")}
+            description={t("channels.personText")}
+            data={users.data?.items.map((one) => ({ value: one.id, label: one.name })) ?? []}
+            value={person}
+            clearable
+            searchable
+            onChange={(value) => change({ person: value })}
+          />
+        )}
         {kind !== "email" && (
           <SecretField
-            label={t("channels.url")}
-            description={t("channels.urlText")}
+            label={t(kind === "grafana" ? "channels.grafanaUrl" : "channels.url")}
+            description={t(kind === "grafana" ? "channels.grafanaText" : "channels.urlText")}
             value={url}
             onChange={(event) => change({ url: event.currentTarget.value })}
+          />
+        )}
+        {kind === "grafana" && (
+          <SecretField
+            label={t("channels.grafanaToken")}
+            autoComplete="off"
+            value={token}
+            onChange={(event) => change({ token: event.currentTarget.value })}
           />
         )}
         {kind === "slack" && (

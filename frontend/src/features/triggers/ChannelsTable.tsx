@@ -74,14 +74,16 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
               <td className="right">
                 {manages && (
                   <>
-                    <Button
-                      size="compact-xs"
-                      variant="default"
-                      loading={test.isPending && test.variables === one.id}
-                      onClick={() => test.mutate(one.id)}
-                    >
-                      {t("channels.test")}
-                    </Button>{" "}
+                    {one.kind !== "grafana" && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        loading={test.isPending && test.variables === one.id}
+                        onClick={() => test.mutate(one.id)}
+                      >
+                        {t("channels.test")}
+                      </Button>
+                    )}{" "}
                     <Drop
                       label={t("settings.remove", { name: one.name })}
                       onClick={() => drop.mutate(one.id)}

@@ -129,7 +129,9 @@ export function TriggerDialog({ trigger, channels, onClose }: Props) {
         />
         <MultiSelect
           label={t("triggers.told")}
-          data={channels.map((one) => ({ value: one.id, label: one.name }))}
+          data={channels
+            .filter((one) => one.kind !== "grafana")
+            .map((one) => ({ value: one.id, label: one.name }))}
           value={draft.channels}
           onChange={(chosen) => change({ channels: chosen })}
         />

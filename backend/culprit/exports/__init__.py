@@ -1,0 +1,1 @@
+"""What other systems fetch from here, read-only: rule values for Prometheus, annotations for Grafana."""

@@ -1,0 +1,123 @@
+/** The storage of a platform that has captured some hosts for three months. */
+import type * as T from "../src/client/storage.ts";
+import { KEPT_KINDS } from "../src/client/storage.ts";
+import { lastDays } from "../src/core/storage.ts";
+import { id } from "./noise.ts";
+import { ok, route } from "./routes.ts";
+import { state } from "./state.ts";
+import { HOSTS } from "./world.ts";
+
+const AT = "2026-11-21T02:14:00Z";
+const MIB = 1 << 20;
+const PER_DAY: Record<T.KeptKind, number> = {
+  recordings: 420,
+  texts: 160,
+  imports: 12,
+  profiles: 130,
+  comparisons: 8,
+  series: 75,
+  tables: 22,
+  events: 3,
+};
+const DAYS = lastDays(new Date(AT), 90);
+
+const byDay = (kind: T.KeptKind): Record<string, number> =>
+  Object.fromEntries(
+    DAYS.filter((_, i) => kind !== "recordings" || i > 59).map((day, i) => [
+      day,
+      Math.round(PER_DAY[kind] * MIB * (0.8 + 0.05 * ((i * 7 + kind.length) % 9))),
+    ]),
+  );
+const days = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, byDay(kind)])) as T.Measured["days"];
+const sum = (kind: T.KeptKind) => Object.values(days[kind] ?? {}).reduce((a, b) => a + b, 0);
+
+const policy = (kind: T.KeptKind): T.RetentionPolicy => ({
+  kind,
+  days: kind === "recordings" ? 30 : null,
+  max_bytes: null,
+  running: false,
+  ended_at: kind === "recordings" ? AT : null,
+  updated_by: kind === "recordings" ? "admin" : null,
+  updated_at: kind === "recordings" ? "2026-10-01T08:00:00Z" : null,
+});
+
+const first = (): T.Storage => ({
+  store: "directory",
+  disk: { total: 200 * 1024 * MIB, free: 96 * 1024 * MIB, low: false },
+  measured: {
+    at: AT,
+    disk: { total: 200 * 1024 * MIB, free: 96 * 1024 * MIB, low: false },
+    database_bytes: 9 * 1024 * MIB,
+    kinds: Object.fromEntries(
+      KEPT_KINDS.map((kind, i) => [
+        kind,
+        { items: 800 * (i + 1), bytes: sum(kind), cited_bytes: Math.round(sum(kind) * 0.07 * ((i % 3) + 1)) },
+      ]),
+    ) as T.Measured["kinds"],
+    kept: { audit: 40 * MIB, reports: 12 * MIB, answers: 700 * MIB, incidents: 90 * MIB },
+    days,
+    hosts: [
+      ...HOSTS.slice(0, 9).map((host, i) => ({
+        host_id: host.id,
+        name: host.name,
+        others: 0,
+        kinds: Object.fromEntries(KEPT_KINDS.map((kind) => [kind, Math.round((sum(kind) * (9 - i)) / 60)])),
+      })),
+      { host_id: null, name: "", others: 0, kinds: { imports: 300 * MIB, profiles: 90 * MIB } },
+    ],
+    removed: Object.fromEntries(DAYS.slice(-30).map((day) => [day, 400 * MIB])),
+  },
+  forecast: {
+    days: 14,
+    grows_per_day: 830 * MIB,
+    removed_per_day: 400 * MIB,
+    full_at: "2027-06-28T00:00:00Z",
+  },
+  checked: {
+    at: AT,
+    files: 41_200,
+    bytes: 84 * 1024 * MIB,
+    rows: 41_197,
+    orphans: { count: 3, bytes: 21 * MIB, named: [] },
+    lost: { count: 0, named: [] },
+  },
+  policies: KEPT_KINDS.map(policy),
+  waiting: 120,
+  looking: [],
+});
+
+export const stored = { storage: first() };
+
+route("GET", "/storage", () =>
+  ok(
+    state.empty
+      ? { ...stored.storage, measured: null, forecast: null, checked: null, policies: KEPT_KINDS.map(policy) }
+      : stored.storage,
+  ),
+);
+route("POST", "/storage/policy/preview", ({ body }) => {
+  const limited = body.days !== null || body.max_bytes !== null;
+  return ok({
+    kind: body.kind,
+    before: limited ? "2026-10-22T02:14:00Z" : null,
+    items: limited ? 1_204 : 0,
+    bytes: limited ? 9_400 * MIB : 0,
+    runs: limited ? 602 : 0,
+    cited_items: limited ? 88 : 0,
+    cited_bytes: limited ? 700 * MIB : 0,
+  });
+});
+route("PATCH", "/storage/policy", ({ body }) => {
+  const found = stored.storage.policies.find((one) => one.kind === body.kind);
+  if (found) Object.assign(found, { days: body.days, max_bytes: body.max_bytes, running: true });
+  return ok(stored.storage.policies);
+});
+route("POST", "/storage/looks", ({ body }) =>
+  ok({ id: id("look", 1), kind: body.kind, state: "done", created_at: AT, checked: null }, 202),
+);
+route("POST", "/storage/mend", () => {
+  const orphans = stored.storage.checked?.orphans;
+  const gone = { count: orphans?.count ?? 0, bytes: orphans?.bytes ?? 0 };
+  if (orphans) Object.assign(orphans, { count: 0, bytes: 0 });
+  return ok(gone);
+});

@@ -1,0 +1,29 @@
+/** Sizes people write, and days in a row. */
+
+import { roundTicks } from "./picture";
+
+const UNITS = { b: 0, kib: 1, mib: 2, gib: 3, tib: 4, pib: 5 } as const;
+
+/** `50 GiB` as bytes; undefined for what is no size. */
+export function sizeOf(text: string): number | undefined {
+  const found = /^\s*(\d+(?:\.\d+)?)\s*([kmgtp]ib|b)?\s*$/i.exec(text);
+  if (!found) return undefined;
+  const power = UNITS[(found[2] ?? "b").toLowerCase() as keyof typeof UNITS];
+  return Math.round(Number(found[1]) * 1024 ** power);
+}
+
+const DAY_MS = 86_400_000;
+
+/** The last `count` days up to `until`, as `2026-01-31`, the oldest first: a day on which nothing came is there too. */
+export function lastDays(until: Date, count: number): string[] {
+  const last = Math.floor(until.getTime() / DAY_MS);
+  return Array.from({ length: count }, (_, i) =>
+    new Date((last - count + 1 + i) * DAY_MS).toISOString().slice(0, 10),
+  );
+}
+
+/** Round numbers of bytes from 0 to at least `most`: round in the unit in which they are written. */
+export function byteTicks(most: number, about: number): number[] {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, most)) / 10));
+  return roundTicks(most / unit, about).map((tick) => tick * unit);
+}

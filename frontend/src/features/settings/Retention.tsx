@@ -1,0 +1,200 @@
+import { Button, NumberInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Foreseen, KeptKind, RetentionPolicy, Storage } from "../../client/storage";
+import { Grid } from "../../components/Grid";
+import { Panel } from "../../components/Page";
+import { ErrorLine } from "../../components/States";
+import { bytes, count } from "../../core/format";
+import { sizeOf } from "../../core/storage";
+import { patch, post, useAction } from "../../lib/queries";
+import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./Storage.module.css";
+
+const KEY = ["storage"] as const;
+
+/** How long each kind is kept. What a limit deletes is shown before it can be set. */
+export function Retention({ storage }: { storage: Storage }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState<KeptKind | null>(null);
+  return (
+    <Panel flush title={t("storage.retention")}>
+      <p className={classes.note}>{t("storage.retentionText")}</p>
+      <Grid stack label={t("storage.retention")}>
+        <thead>
+          <tr>
+            <th>{t("storage.kind")}</th>
+            <th className="right">{t("storage.size")}</th>
+            <th className={classes.wide}>{t("storage.citedShare")}</th>
+            <th>{t("storage.limit")}</th>
+            <th>
+              <span className="visually-hidden">{t("host.more")}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {storage.policies.map((policy) => (
+            <Row
+              key={policy.kind}
+              policy={policy}
+              storage={storage}
+              open={open === policy.kind}
+              setOpen={setOpen}
+            />
+          ))}
+        </tbody>
+      </Grid>
+    </Panel>
+  );
+}
+
+interface RowProps {
+  policy: RetentionPolicy;
+  storage: Storage;
+  open: boolean;
+  setOpen: (kind: KeptKind | null) => void;
+}
+
+function Row({ policy, storage, open, setOpen }: RowProps) {
+  const { t } = useTranslation();
+  const there = storage.measured?.kinds[policy.kind];
+  const share = there?.bytes ? there.cited_bytes / there.bytes : 0;
+  const limit = useLimit();
+  return (
+    <>
+      <tr>
+        <td>
+          {t(`storage.kinds.${policy.kind}`)}
+          <div className="dim">{t(`storage.about.${policy.kind}`)}</div>
+        </td>
+        <td className="num right">{bytes(there?.bytes)}</td>
+        <td>
+          {there ? (
+            <span className={classes.cited} title={t("storage.cited", { size: bytes(there.cited_bytes) })}>
+              <span style={{ width: `${share * 100}%` }} />
+            </span>
+          ) : (
+            <span className={classes.unknown}>–</span>
+          )}
+        </td>
+        <td>
+          {limit(policy)}
+          {policy.running && <div className="dim">{t("storage.running")}</div>}
+        </td>
+        <td className="right">
+          <Button size="compact-sm" variant="default" onClick={() => setOpen(open ? null : policy.kind)}>
+            {open ? t("action.close") : t("storage.change")}
+          </Button>
+        </td>
+      </tr>
+      {open && (
+        <tr>
+          <td colSpan={5}>
+            <Edit policy={policy} done={() => setOpen(null)} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function useLimit(): (policy: Pick<RetentionPolicy, "days" | "max_bytes">) => string {
+  const { t } = useTranslation();
+  return ({ days, max_bytes }) => {
+    const said = [];
+    if (days !== null) said.push(t("storage.dayLimit", { count: days }));
+    if (max_bytes !== null) said.push(t("storage.sizeLimit", { size: bytes(max_bytes) }));
+    return said.join(", ") || t("storage.forEver");
+  };
+}
+
+/** The limits of one kind: first what they delete, then the button that sets them. */
+function Edit({ policy, done }: { policy: RetentionPolicy; done: () => void }) {
+  const { t } = useTranslation();
+  const [days, setDays] = useState<number | string>(policy.days ?? "");
+  const [size, setSize] = useState(policy.max_bytes === null ? "" : bytes(policy.max_bytes));
+  const [seen, setSeen] = useState<Foreseen | null>(null);
+  const max = size.trim() === "" ? null : sizeOf(size);
+  const body = { kind: policy.kind, days: days === "" ? null : Number(days), max_bytes: max ?? null };
+  const preview = useAction(() => post<Foreseen>("/storage/policy/preview", body), [], setSeen);
+  const set = useAction(() => patch("/storage/policy", body), [KEY], done);
+  const touch = () => setSeen(null);
+  return (
+    <form
+      className={classes.edit}
+      onSubmit={(event) => {
+        event.preventDefault();
+        preview.mutate(undefined);
+      }}
+    >
+      <NumberInput
+        size="xs"
+        label={t("storage.maxDays")}
+        placeholder={t("storage.forEver")}
+        min={1}
+        max={36500}
+        value={days}
+        onChange={(value) => {
+          setDays(value);
+          touch();
+        }}
+        w={140}
+      />
+      <TextInput
+        size="xs"
+        label={t("storage.maxSize")}
+        placeholder="50 GiB"
+        value={size}
+        error={max === undefined ? t("storage.noSize") : undefined}
+        onChange={(event) => {
+          setSize(event.currentTarget.value);
+          touch();
+        }}
+        w={160}
+      />
+      <Button
+        type="submit"
+        variant={seen ? "default" : "filled"}
+        loading={preview.isPending}
+        disabled={max === undefined}
+      >
+        {t("storage.preview")}
+      </Button>
+      <ErrorLine error={preview.error ?? set.error} />
+      {seen && (
+        <div className={classes.seen} role="status">
+          <Seen seen={seen} />
+          <Button
+            color={seen.items > 0 ? "red" : undefined}
+            loading={set.isPending}
+            onClick={() => set.mutate(undefined)}
+          >
+            {seen.items > 0 ? t("storage.setAndDelete", { size: bytes(seen.bytes) }) : t("storage.set")}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+function Seen({ seen }: { seen: Foreseen }) {
+  const { t } = useTranslation();
+  const time = useTimeFormat();
+  if (seen.before === null) return <span>{t("storage.deletesNothing")}</span>;
+  return (
+    <span>
+      {t("storage.deletes", {
+        count: seen.items,
+        shown: count(seen.items),
+        size: bytes(seen.bytes),
+        runs: count(seen.runs),
+        before: time.iso(seen.before),
+      })}{" "}
+      {t("storage.stays", {
+        count: seen.cited_items,
+        shown: count(seen.cited_items),
+        size: bytes(seen.cited_bytes),
+      })}
+    </span>
+  );
+}

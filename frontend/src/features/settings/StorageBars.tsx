@@ -1,0 +1,181 @@
+import { useTranslation } from "react-i18next";
+import { KEPT_KINDS, type KeptKind, type Measured, type Storage } from "../../client/storage";
+import { Link } from "../../components/Link";
+import { cx } from "../../core/cx";
+import { bytes } from "../../core/format";
+import { byteTicks, lastDays } from "../../core/storage";
+import { InkDefs, ink, Swatch, useInkId } from "../../renderers/visuals/Inks";
+import { useWidth } from "../../renderers/visuals/useWidth";
+import classes from "./Storage.module.css";
+
+const DAYS = 60;
+const HEIGHT = 150;
+const LEFT = 64;
+const BOTTOM = 18;
+const SHOWN_HOSTS = 12;
+
+type Sizes = Partial<Record<string, number>>;
+const total = (sizes: Sizes) => Object.values(sizes).reduce<number>((sum, size) => sum + (size ?? 0), 0);
+
+/** A strip of parts, as wide as their share of `whole`. Patterns tell them apart, the words below name them. */
+function Parts({
+  sizes,
+  whole,
+  id,
+  tall = false,
+}: {
+  sizes: Sizes;
+  whole: number;
+  id: string;
+  tall?: boolean;
+}) {
+  let at = 0;
+  return (
+    <svg className={cx(classes.strip, tall && classes.tall)} aria-hidden>
+      <InkDefs id={id} />
+      {KEPT_KINDS.map((kind, n) => {
+        const width = ((sizes[kind] ?? 0) / Math.max(1, whole)) * 100;
+        const x = at;
+        at += width;
+        return (
+          width > 0 && <rect key={kind} x={`${x}%`} width={`${width}%`} height="100%" fill={ink(id, n)} />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The whole disk: what each kind takes, the database besides, what others have put there, and what is free. */
+export function DiskBar({ measured, store }: { measured: Measured; store: Storage["store"] }) {
+  const { t } = useTranslation();
+  const id = useInkId();
+  const { disk, kinds } = measured;
+  const sizes = Object.fromEntries(KEPT_KINDS.map((kind) => [kind, kinds[kind]?.bytes ?? 0]));
+  const kept = Object.values(measured.kept).reduce((sum, size) => sum + size, 0);
+  const ours = total(sizes);
+  const used = store === "directory" ? disk.total - disk.free : ours + kept;
+  const others = Math.max(0, used - ours - kept);
+  const whole = store === "directory" ? disk.total : Math.max(1, used);
+  return (
+    <figure className={classes.figure} aria-label={t("storage.diskLabel")}>
+      <div className={classes.disk}>
+        <div style={{ width: `${(ours / whole) * 100}%` }}>
+          <Parts sizes={sizes} whole={ours} id={id} tall />
+        </div>
+        <div className={classes.kept} style={{ width: `${(kept / whole) * 100}%` }} />
+        <div className={classes.others} style={{ width: `${(others / whole) * 100}%` }} />
+      </div>
+      <ul className={classes.legend}>
+        {KEPT_KINDS.map((kind, n) => (
+          <li key={kind}>
+            <Swatch id={id} n={n} />
+            {t(`storage.kinds.${kind}`)} <span className="num">{bytes(sizes[kind])}</span>
+          </li>
+        ))}
+        <li>
+          <span className={cx(classes.sample, classes.kept)} />
+          {t("storage.keptForEver")} <span className="num">{bytes(kept)}</span>
+        </li>
+        {store === "directory" && (
+          <li>
+            <span className={cx(classes.sample, classes.others)} />
+            {t("storage.others")} <span className="num">{bytes(others)}</span>
+          </li>
+        )}
+      </ul>
+    </figure>
+  );
+}
+
+/** What is still there of each of the last days: its height is the growth of a day, its dents what was deleted. */
+export function DayBars({ measured }: { measured: Measured }) {
+  const { t } = useTranslation();
+  const { ref, width } = useWidth();
+  const id = useInkId();
+  const days = lastDays(new Date(measured.at), DAYS);
+  const of = (day: string): [KeptKind, number][] =>
+    KEPT_KINDS.map((kind) => [kind, measured.days[kind]?.[day] ?? 0]);
+  const sums = days.map((day) => of(day).reduce((sum, [, size]) => sum + size, 0));
+  const ticks = byteTicks(Math.max(1, ...sums), 3);
+  const top = ticks.at(-1) || 1;
+  const slot = (width - LEFT) / DAYS;
+  const y = (value: number) => 6 + (HEIGHT - BOTTOM - 6) * (1 - value / top);
+  return (
+    <div ref={ref} className={classes.drawing}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={t("storage.daysLabel", { count: DAYS })}>
+        <InkDefs id={id} />
+        {ticks.map((tick) => (
+          <g key={tick}>
+            <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} className={classes.grid} />
+            <text x={LEFT - 6} y={y(tick) + 4} textAnchor="end" className={classes.axis}>
+              {bytes(tick)}
+            </text>
+          </g>
+        ))}
+        {days.map((day, i) => {
+          let at = 0;
+          return (
+            <g key={day}>
+              <title>{`${day}: ${bytes(sums[i])}`}</title>
+              <rect x={LEFT + i * slot} y={0} width={slot} height={HEIGHT - BOTTOM} fill="transparent" />
+              {of(day).map(([kind, size], n) => {
+                at += size;
+                return size > 0 ? (
+                  <rect
+                    key={kind}
+                    x={LEFT + i * slot + slot * 0.12}
+                    width={Math.max(1, slot * 0.76)}
+                    y={y(at)}
+                    height={Math.max(0.5, y(at - size) - y(at))}
+                    fill={ink(id, n)}
+                  />
+                ) : null;
+              })}
+            </g>
+          );
+        })}
+        {[0, DAYS - 1].map((i) => (
+          <text
+            key={i}
+            x={i ? width : LEFT}
+            y={HEIGHT - 4}
+            textAnchor={i ? "end" : "start"}
+            className={classes.axis}
+          >
+            {days[i]}
+          </text>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+/** The hosts that take most, each beside the largest. */
+export function HostBars({ measured }: { measured: Measured }) {
+  const { t } = useTranslation();
+  const id = useInkId();
+  const rows = measured.hosts.slice(0, SHOWN_HOSTS);
+  if (rows.length === 0) return <p className={classes.unknown}>{t("storage.noHosts")}</p>;
+  const largest = Math.max(...rows.map((one) => total(one.kinds)));
+  return (
+    <ul className={classes.hosts}>
+      {rows.map((one, n) => (
+        <li key={one.host_id ?? `none-${n}`}>
+          <span className={classes.host}>
+            {one.host_id ? (
+              <Link to="/hosts/$hostId" params={{ hostId: one.host_id }}>
+                {one.name}
+              </Link>
+            ) : one.others ? (
+              t("storage.otherHosts", { count: one.others })
+            ) : (
+              t("storage.withoutHost")
+            )}
+          </span>
+          <Parts sizes={one.kinds} whole={largest} id={`${id}-${n}`} />
+          <span className="num right">{bytes(total(one.kinds))}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
