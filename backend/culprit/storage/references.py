@@ -66,14 +66,16 @@ SILENT: Mapping[str, tuple[str, ...]] = {
     ),
     "names hosts, people or places, and no evidence": (
         "alert.labels", "annotation.place", "channel.shown", "diagnosis.scope", "diagnosis.twins",
-        "firing.peers", "fix.hosts", "host.labels", "incident_comment.mentions", "incident_host.scope",
+        "firing.peers", "fix.hosts", "grafana_annotation.wanted", "host.labels", "incident_comment.mentions",
+        "incident_host.scope",
         "maintenance_window.selector", "oidc_provider.roles", "oidc_provider.scopes", "rotation.accounts",
         "rotation.people", "rotation.source", "schedule.selector", "schedule.wanted", "service.locate",
         "service.selector", "service.source", "standby.conditions", "standby.wanted", "trigger.channel_ids",
         "trigger.options", "user_account.label_scope", "user_identity.groups",
     ),
     "a sentence, figures or a state, told without citing": (
-        "alert.reason", "audit_entry.detail", "credential.public", "diagnosis.failure", "host.facts",
+        "alert.reason", "audit_entry.detail", "credential.public", "diagnosis.failure",
+        "grafana_annotation.failure", "host.facts",
         "hypothesis.primary", "hypothesis.says", "incident.autopilot", "incident_comment.earlier",
         "incident_playbook.content", "journal_entry.params", "notice.failure", "preflight.checks",
         "preflight.clock", "preflight.collectors", "preflight.facts", "preflight.failure", "preflight.timings",
