@@ -244,12 +244,15 @@ class Spoke(Carried):
 
 
 class RunForm(Carried):
-    """A run with its clock readings. `spoke` is what the rules said of it there, None where they were never asked."""
+    """A run with its clock readings. `spoke` is what the rules said of it there, None where they were never asked.
+
+    One without a role is not the incident's: a pin shows it, or a fix was compared with it.
+    """
 
     id: UUID
     capture: UUID
     host: UUID | None
-    role: RunRole
+    role: RunRole | None
     fix: UUID | None
     step: Key | None
     state: Literal["done", "partial", "failed", "cancelled", "expired"]

@@ -29,12 +29,12 @@ NOT_CARRIED = {"key": "carried.verification_open", "params": {}}
 
 def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments: bool) -> Json:
     """The whole document as plain data, valid by `Document`."""
-    runs = [one for one in loaded.runs if one.state in ENDED]
-    rows = queries.runs(session, [one.run_id for one in runs])
+    links = {one.run_id: one for one in loaded.runs if one.state in ENDED}
+    rows = queries.runs(session, {*links, *_beside(session, loaded)})
     collectors = queries.collectors(session, rows)
     known = {"run": set(rows), "host": {host.id for _, host in loaded.hosts}}
     told = _People(session, loaded, comments=comments)
-    spoken = verdicts.spoke(session, rows)
+    spoken = verdicts.spoke(session, links)
     profiles = queries.profiles(session, {one for pin in loaded.pins for one in _ids(pin.ref)}, rows)
     found: Json = {
         "origin": {
@@ -73,7 +73,7 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
             }
             for one in queries.captures(session, rows.values())
         ],
-        "runs": [_run(rows[one.run_id], one, spoken) for one in runs],
+        "runs": [_run(one, links.get(one.id), spoken) for one in rows.values()],
         "collectors": [
             {
                 **_same(
@@ -120,6 +120,18 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
         for one in loaded.outcomes
     ]
     return Document.model_validate(found).model_dump(mode="json")
+
+
+def _beside(session: Session, loaded: Loaded) -> set[UUID]:
+    """Runs that are not the incident's, but that pins show or fixes were compared with, on its hosts."""
+    cited = {one for pin in loaded.pins for one in _ids(pin.ref)}
+    compared = {UUID(one) for asked in loaded.verifications for one in asked.before}
+    hosts = {host.id for _, host in loaded.hosts}
+    return {
+        one.id
+        for one in queries.runs(session, {*queries.runs_of(session, cited).values(), *compared}).values()
+        if one.host_id in hosts and one.state in ENDED
+    }
 
 
 class _People:
@@ -186,10 +198,11 @@ def _run(run: Run, link: Any, spoken: Mapping[UUID, Mapping[str, tuple[str, int]
             run, "id", "state", "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
             "started_at",
         ),
-        **_same(link, "role", "step"),
+        "role": link.role if link else None,
+        "step": link.step if link else None,
         "capture": run.capture_id,
         "host": run.host_id,
-        "fix": link.fix_id,
+        "fix": link.fix_id if link else None,
         "target": target if isinstance(target, dict) else None,
         "spoke": None
         if words is None
@@ -253,10 +266,10 @@ def _ids(ref: Json) -> Iterable[UUID]:
 
 
 def _pins(session: Session, loaded: Loaded, told: _People, runs: set[UUID]) -> list[Json]:
-    of = queries.runs_of(session, {one for pin in loaded.pins for one in _ids(pin.ref)}, runs)
+    of = queries.runs_of(session, {one for pin in loaded.pins for one in _ids(pin.ref)})
     found: dict[UUID, list[UUID]] = defaultdict(list)
     for pin in loaded.pins:
-        found[pin.id] = list(dict.fromkeys(of[one] for one in _ids(pin.ref) if one in of))
+        found[pin.id] = list(dict.fromkeys(of[one] for one in _ids(pin.ref) if of.get(one) in runs))
     return [_pin(one, found[one.id], told, queries.table_names(session, one)) for one in loaded.pins]
 
 

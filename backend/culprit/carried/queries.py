@@ -69,11 +69,14 @@ def profiles(session: Session, ids: Collection[UUID], run_ids: Collection[UUID])
     return session.scalars(query.order_by(Profile.id)).all()
 
 
-def runs_of(session: Session, ids: Collection[UUID], run_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
-    """To which of these runs a profile, an artifact or a run itself belongs, by its id."""
-    found = {one: one for one in ids if one in run_ids}
-    for of_a_run in (Profile, Artifact):
-        query = select(of_a_run.id, of_a_run.run_id).where(of_a_run.id.in_(ids), of_a_run.run_id.in_(run_ids))
+def runs_of(session: Session, ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+    """To which run a profile, an artifact or a run itself belongs, by its id."""
+    found: dict[UUID, UUID] = {}
+    for query in (
+        select(Run.id, Run.id.label("run_id")).where(Run.id.in_(ids)),
+        select(Profile.id, Profile.run_id).where(Profile.id.in_(ids)),
+        select(Artifact.id, Artifact.run_id).where(Artifact.id.in_(ids)),
+    ):
         found.update({row[0]: row[1] for row in session.execute(query)})
     return found
 

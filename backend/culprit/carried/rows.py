@@ -216,6 +216,8 @@ class Rows:
             self.to_read.append(self.ids[run.id])
         self.session.flush()
         for run in self.document.runs:
+            if run.role is None:
+                continue
             self.session.add(
                 IncidentRun(
                     incident_id=incident.id, run_id=self.ids[run.id], role=run.role, fix_id=self.id(run.fix),

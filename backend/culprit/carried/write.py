@@ -12,10 +12,12 @@ from typing import IO, Any
 
 from sqlalchemy.orm import Session
 
+from collectors.parse.limits import ImportRefused
 from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.carried import gather, redact
+from culprit.carried.check import check_document
 from culprit.carried.form import (
     ARTIFACTS,
     DOCUMENT,
@@ -25,12 +27,13 @@ from culprit.carried.form import (
     MAX_BYTES,
     MAX_DOCUMENT,
     MAX_MEMBERS,
+    Document,
 )
 from culprit.config import Settings
 from culprit.incidents.load import load
 from culprit.infra.artifacts import ArtifactMissing, ArtifactStore, blocks
 from culprit.infra.bounded import workspace
-from culprit.kit.errors import TooLarge
+from culprit.kit.errors import Conflict, TooLarge
 from culprit.kit.version import VERSION
 from culprit.models import Incident
 
@@ -60,12 +63,23 @@ def write(
         changed: Mapping[str, Path] = {}
         if redacted:
             document, changed = redact.redacted(session, store, document, directory)
+        _hangs_together(document)
         _pack(file, store, document, changed)
     audit.record(
         session, actor, "incident.export", "incident", incident.id, redacted=redacted, comments=comments
     )
     file.seek(0)
     return file
+
+
+def _hangs_together(document: Json) -> None:
+    """What others would refuse does not leave: a verdict may rest on hosts that whoever exports does not see."""
+    held = {one["sha256"] for one in document["artifacts"] if one["left_out"] is None}
+    try:
+        check_document(Document.model_validate(document), held)
+    except ImportRefused as refused:
+        params = refused.sentence.params
+        raise Conflict("carried.not_whole", about=str(params.get("step") or params.get("id", ""))) from None
 
 
 def _fits(document: Json) -> None:
