@@ -71,7 +71,7 @@ class Restored:
 def restore(
     config: Settings, store: ArtifactStore, path: Path, said: Said, *, drill: bool = False
 ) -> Restored:
-    """All of a backup into the database and store of these settings. Raises Refused; then nothing was changed.
+    """All of a backup into the database and store of these settings. Raises Refused.
 
     A drill restores the same and looks at it, and settles nothing: no worker will ever see it.
     """

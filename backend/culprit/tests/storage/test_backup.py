@@ -97,7 +97,8 @@ def test_nothing_that_was_under_way_goes_on_after_it(
     with unit_of_work(at_home.sessions) as session:
         session.add(Diagnosis(host_id=filled["host"], seconds=1, state="running"))
         incident = session.scalars(select(Incident)).one()
-        incident.autopilot = {"state": "running", "taken": 2}
+        told = {"tier": "light", "by": None, "capture_id": None, "step": None, "reason": None}
+        incident.autopilot = {"state": "running", "taken": 2, **told}
         fix = Fix(incident_id=incident.id, what="f")
         session.add(fix)
         session.flush()
