@@ -86,7 +86,7 @@ def seed(url: str, hosts: int, days: int) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in SEED.format(**names).split(";\n"):
             if statement.strip():
-                connection.execute(statement)  # type: ignore[arg-type]
+                connection.execute(statement)
         connection.execute("VACUUM ANALYZE")
     return rows
 
@@ -121,10 +121,10 @@ def measure(sizes: dict[str, Database], batches: int, days: int) -> list[dict[st
                     taken[name].append(took)
                     items[name].append(deleted)
         small, large = (statistics.median(taken[name]) for name in sizes)
-        deleted = [statistics.median(items[name]) for name in sizes]
+        medians = [statistics.median(items[name]) for name in sizes]
         rows.append(
             {"kind": kind, "small_ms": round(small, 1), "large_ms": round(large, 1),
-             "ratio": round(large / small, 2), "rows": deleted}
+             "ratio": round(large / small, 2), "rows": medians}
         )  # fmt: skip
     return rows
 
@@ -147,7 +147,7 @@ def main() -> None:
             database = f"bench_{hosts}"
             url = urlunsplit(urlsplit(server.url)._replace(path=f"/{database}"))
             with psycopg.connect(server.url, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {database} TEMPLATE template0")  # type: ignore[arg-type]
+                connection.execute(f"CREATE DATABASE {database} TEMPLATE template0")
             runs[name] = seed(url, hosts, given.days)
             sizes[name] = Database(
                 url.replace("postgresql://", "postgresql+psycopg://", 1), statement_timeout_s=0

@@ -69,9 +69,7 @@ def of_collector(collector: str, facts: Json, lines: Mapping[str, int], tables: 
 
 def of_check(facts: Json) -> list[Fact]:
     """The facts that a look at a host found, and the versions of its tools."""
-    found = [
-        Fact(name, _text(facts[name]), "", None) for name in _OF_CHECK if facts.get(name) not in {None, ""}
-    ]
+    found = [Fact(name, _text(facts[name]), "", None) for name in _OF_CHECK if facts.get(name) is not None]
     tools = facts.get("tools")
     if isinstance(tools, Mapping):
         found += [Fact(f"tool.{name}", _text(version), "", None) for name, version in sorted(tools.items())]
@@ -147,7 +145,7 @@ def _group(column: str, name: str) -> Any:
         for row, line in _rows(table):
             path = str(row.get("path") or "")
             lasts = path.endswith((".service", ".slice")) or path.count("/") == 1
-            if lasts and row.get(column) not in {None, ""} and "user@" not in path:
+            if lasts and row.get(column) not in (None, "") and "user@" not in path:
                 yield Fact(f"group.{path}.{name}", _text(_number(row[column])), table["part"], line)
 
     return facts

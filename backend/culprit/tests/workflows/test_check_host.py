@@ -2,10 +2,11 @@
 
 import pytest
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Host, Preflight
+from culprit.models import Host, HostFact, Preflight
 from culprit.tests.support.sshd import make_key, public_key
 from culprit.workflows.check_host import check_host
 from culprit.workflows.crew import crew
+from sqlalchemy import select
 
 
 @pytest.fixture
@@ -44,6 +45,9 @@ def test_a_check_says_what_the_host_is_and_what_will_work(lab, check, people):
         assert row.facts["kernel"] == found.facts["kernel"]
         assert len(row.boot_id) == 36
         assert row.facts_at is not None
+        kept = select(HostFact.name, HostFact.value).where(HostFact.host_id == row.id)
+        told = {one.name: one.value for one in session.execute(kept)}
+        assert told["arch"] == found.facts["arch"] and len(told) > 5
 
 
 def test_a_check_that_fails_says_why(lab, check, tmp_path):
