@@ -163,6 +163,8 @@ def test_a_redacted_bundle_holds_no_name_and_reads_the_same(desk, request):
             for word in (b"shop-db7", b"corp.example", b"oncall", b"/var/log/shop"):
                 assert word not in text, (name, word)
     document = _document(data)
+    why = {one["part"]: one["left_out"] for one in document["artifacts"]}
+    assert why == {"samples": None, "stdout": None, "raw": "no_text"}
     assert document["origin"]["redacted"] and document["hosts"][0]["name"] == "host-1"
     other, people = request.getfixturevalue("elsewhere")
     compared = read_all(other, brought(other, people["oncall"].actor, data))

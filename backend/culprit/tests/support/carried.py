@@ -28,9 +28,23 @@ from sqlalchemy import select
 HOST = "shop-db7.corp.example.com"
 
 
+class NamedCase(Case):
+    """Its access log names the host, as a route."""
+
+    def _parts(self, busy: float, rate: float, at: float, seconds: int) -> dict[str, tuple[str, bytes]]:
+        parts = super()._parts(busy, rate, at, seconds)
+        part, log = parts["app_metrics"]
+        named = b"".join(
+            line.replace(b"route=*", b"route=" + HOST.encode())
+            for line in log.splitlines(keepends=True)
+            if line.startswith(b"point")
+        )
+        return {**parts, "app_metrics": (part, log + named)}
+
+
 def captured(db: Any, actor: Any, client: TestClient) -> Desk:
     """One with a host, a playbook, captures that rules spoke about, a verdict, waivers, and a fix that was judged."""
-    case = Case(db, actor)
+    case = NamedCase(db, actor)
     host = case.host(HOST)
     case.before(host, busy=95.0)
     asked = case.ask(case.fix(host))
@@ -43,6 +57,13 @@ def captured(db: Any, actor: Any, client: TestClient) -> Desk:
     with db.sessions() as session:
         evidence = select(Artifact).join(IncidentRun, IncidentRun.run_id == Artifact.run_id)
         one = session.scalars(evidence.where(Artifact.part == "stdout").order_by(Artifact.id)).first()
+    binary = f"\0 recorded on {HOST}".encode()
+    stored = artifact_store().put([binary], 1000)
+    with unit_of_work(db.sessions) as session:
+        size = len(binary)
+        session.add(
+            Artifact(run_id=one.run_id, part="raw", sha256=stored.sha256, size=size, stored_size=size)
+        )
     ref = {"artifact_id": str(one.id), "lines": [1]}
     pin = desk.post("pins", kind="line", view=f"/runs/{one.run_id}", ref=ref)["made"]
     desk.post("verdicts", step=f"{BOOK}/time-wait", verdict="refutes", pins=[pin], note=f"not on {HOST}")
