@@ -58,17 +58,15 @@ def write(
     loaded = load(session, actor, incident)
     document = gather.document(session, store, loaded, comments=comments)
     _fits(document)
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - whoever sends it closes it
     with workspace(config.home / "work") as directory:
         changed: Mapping[str, Path] = {}
         if redacted:
             document, changed = redact.redacted(session, store, document, directory)
         _hangs_together(document)
-        _pack(file, store, document, changed)
+        file = _packed(store, document, changed)
     audit.record(
         session, actor, "incident.export", "incident", incident.id, redacted=redacted, comments=comments
     )
-    file.seek(0)
     return file
 
 
@@ -87,6 +85,17 @@ def _fits(document: Json) -> None:
     size = sum(held.values())
     if size > MAX_BYTES or len(held) + 2 > MAX_MEMBERS:
         raise TooLarge("carried.export_too_large", mib=size >> 20, most=MAX_BYTES >> 20, parts=len(held))
+
+
+def _packed(store: ArtifactStore, document: Json, changed: Mapping[str, Path]) -> IO[bytes]:
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - whoever sends it closes it
+    try:
+        _pack(file, store, document, changed)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
 
 
 def _pack(file: IO[bytes], store: ArtifactStore, document: Json, changed: Mapping[str, Path]) -> None:

@@ -15,6 +15,7 @@ from culprit.models import Artifact, Capture, Host, IncidentOrigin, Run
 from culprit.tests.conftest import environment, make_people
 from culprit.tests.support.carried import HOST, brought, captured, changed, read_all
 from culprit.tests.support.incidents import API
+from culprit.workflows.sweep import doorbells
 from sqlalchemy import func, select
 
 pytestmark = pytest.mark.long
@@ -126,7 +127,19 @@ def test_the_same_culprit_takes_it_as_another_incident_whose_hosts_cannot_be_cap
     assert client.post(f"{API}/captures", json=capture).json()["key"] == "host.not_found"
     assert client.post(f"{url}/comments", json={"text": "seen here, too"}).status_code == 201
     assert client.post(f"{url}/reports", json={}).status_code == 201
+    with db.sessions() as session:
+        waiting = doorbells(session)
+    runs = [UUID(one["run_id"]) for one in told["runs"]]
+    assert {
+        ("culprit.compare_carried", UUID(made["id"])),
+        *(("culprit.ingest_run", one) for one in runs),
+    } <= {*waiting}
     assert read_all(db, UUID(made["id"]))["unequal"] == 0
+    assert {one["state"] for one in client.get(url).json()["runs"]} == {"done"}
+    with db.sessions() as session:
+        assert ("culprit.compare_carried", UUID(made["id"])) not in doorbells(session)
+        imported = session.scalars(select(Capture.state).where(Capture.source == "import")).all()
+        assert set(imported) == {"done"}
     kinds = [one["kind"] for one in client.get(f"{url}/journal").json()]
     assert kinds[0] == "imported" and "import_compared" in kinds
     assert desk.look()["version"] == desk.now["version"]
