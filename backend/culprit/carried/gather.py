@@ -53,7 +53,7 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
             {
                 "id": one.playbook_id,
                 **_same(one, "digest", "content", "aside_reason", "aside_at"),
-                "aside_by": told.name(one.aside_by),
+                "aside_by": told.name(one.aside_by, f"playbook {one.playbook_id}"),
             }
             for one in loaded.playbooks
         ],
@@ -107,7 +107,7 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
     found["pins"] = pins
     found["verdicts"] = _verdicts(loaded, told, {one["id"]: one for one in pins})
     found["waivers"] = [
-        {**_same(one, "step", "reason"), "by": told.name(one.by), "at": one.created_at}
+        {**_same(one, "step", "reason"), "by": told.name(one.by, one.step), "at": one.created_at}
         for one in loaded.waivers.values()
     ]
     shown = {one["id"] for one in pins}

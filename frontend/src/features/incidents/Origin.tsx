@@ -50,13 +50,18 @@ function Different({ incident, one }: { incident: Incident; one: OriginDifferenc
   const { t } = useTranslation();
   const run = incident.runs.find((each) => each.run_id === one.on);
   const host = incident.hosts.find((each) => each.id === (run?.host_id ?? one.on));
-  const nothing = t("incidents.origin.nothing");
+  const said = (value: string | null) =>
+    value === null
+      ? t("incidents.origin.nothing")
+      : one.kind === "step"
+        ? t(`playbooks.verdict.${value as "supports"}`)
+        : value;
   return (
     <li>
       <code>{one.about}</code> {host?.name} {run && <span className="num dim">#{run.number}</span>}
       <br />
-      {t("incidents.origin.there")}: {one.there ?? nothing}; {t("incidents.origin.here")}:{" "}
-      {one.here ?? nothing} <span className="dim">({t(`incidents.origin.why.${one.why}`)})</span>
+      {t("incidents.origin.there")}: {said(one.there)}; {t("incidents.origin.here")}: {said(one.here)}{" "}
+      <span className="dim">({t(`incidents.origin.why.${one.why}`)})</span>
     </li>
   );
 }
