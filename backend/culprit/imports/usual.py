@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -29,9 +30,10 @@ METRICS: Mapping[str, tuple[str, str]] = {
 """Metric → the query that it is read from, and its unit."""
 
 COLUMNS = (
-    Column("metric"), Column("route"), Column("t_s", "s"), Column("days", "count"),
+    Column("metric"), Column("route"), Column("at"), Column("days", "count"),
     Column("low"), Column("median"), Column("high"), Column("unit"),
 )  # fmt: skip
+LATEST_S = 7_258_118_400.0  # the year 2200, as everywhere
 MAX_ROUTES = 10
 MAX_INSTANTS = 60
 MIN_STEP_S = 10.0
@@ -42,7 +44,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One table for each metric of the run: a row for each route and time."""
     asked = mapping(load(text_of(parts[ASKED]) or "")) if ASKED in parts else {}
     start, end = number(asked.get("start_s")), number(asked.get("end_s"))
-    if not (math.isfinite(start) and math.isfinite(end) and end >= start):
+    if not 0 <= start <= end < LATEST_S:
         return Parsed(readable=False, warnings=(Sentence("reports.not_prometheus"),))
     at = instants(start, end, max(MIN_STEP_S, math.ceil((end - start) / MAX_INSTANTS)))
     answers = {name: _answers(parts, name) for name in ("rate", "errors", *QUANTILES)}
@@ -108,9 +110,13 @@ def _rows(
         planes = (band.low, band.median, band.high)
         for i, t_s in enumerate(at.tolist()):
             shown = [_known(float(plane[i])) for plane in planes]
-            rows.append((metric, route, round(t_s, 3), int(band.days[i]), *shown, unit))
+            rows.append((metric, route, _utc(t_s), int(band.days[i]), *shown, unit))
             lines.append(newest)
     return tuple(rows), tuple(lines)
+
+
+def _utc(t_s: float) -> str:
+    return datetime.fromtimestamp(t_s, UTC).isoformat(timespec="milliseconds")
 
 
 def _known(value: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +62,7 @@ def _by_lane(rows: Sequence[list[Any]]) -> dict[Key, list[list[Any]]]:
 
 
 def _band(run_id: UUID, artifact_id: UUID | None, rows: Sequence[list[Any]]) -> Json:
-    times = [round(row[_AT] * 1e3) * 1_000_000 for row in rows]
+    times = [round(datetime.fromisoformat(row[_AT]).timestamp() * 1e3) * 1_000_000 for row in rows]
     return {
         "run_id": run_id,
         "artifact_id": artifact_id,

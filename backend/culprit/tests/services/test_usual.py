@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from culprit.core.usual import DAY_S, DAYS, REACH_S
+from culprit.core.usual import DAY_S, DAYS, MIN_DAYS, REACH_S
 from culprit.imports.usual import KIND
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.unit_of_work import unit_of_work
@@ -272,18 +273,29 @@ def test_the_newer_run_covers_the_older(admin, db) -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus here")
-def test_a_real_prometheus_that_is_young_has_no_history(admin, db, session, tmp_path: Path) -> None:
-    """What it measured now is a lane; what it did not measure on earlier days is said to be missing."""
-    queries = {"rate": "vector(5)", "errors": "up * 0", "latency": "up * $quantile"}
-    began = time.time_ns()
+@pytest.mark.skipif(
+    not (shutil.which("prometheus") and shutil.which("promtool")), reason="no prometheus here"
+)
+def test_a_real_prometheus_with_a_past(admin, db, session, tmp_path: Path) -> None:
+    """Seven days of it are filled in as its own tool does that; of a younger series three are too many."""
+    now = int(time.time())
+    lines = ["# TYPE requests gauge"]
+    for back, route in ((back, route) for route in ("/", "/young") for back in range(DAYS, -1, -1)):
+        if route == "/" or back < MIN_DAYS:
+            at = range(now - back * int(DAY_S) - 3000, now - back * int(DAY_S) + (3000 if back else 0), 30)
+            lines += [f'requests{{route="{route}"}} {100 + 10 * back} {t}' for t in at]
+    (tmp_path / "past.txt").write_text("\n".join([*lines, "# EOF", ""]))
+    fill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "past.txt", "tsdb"]
+    subprocess.run(fill, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    queries = {"rate": "requests", "errors": "requests * 0.5", "latency": "requests * $quantile"}
     with prometheus(tmp_path, free_port()) as url:
         declare(admin, url, queries)
-        run = waiting(db, began)
+        run = waiting(db)
         assert fetched(db, run) == "done", collector(session, run.run_id).reason
     seen = lanes(admin, run)
-    (band,) = seen["app.requests_per_s", ""]
-    assert set(band["days"]) == {DAYS} and set(band["median"]) == {5}, "a constant is there on every day"
-    assert {
-        day for (metric, _), of in seen.items() if metric == "app.p99_ms" for one in of for day in one["days"]
-    } <= {0}
+    (band,) = seen["app.requests_per_s", "/"]
+    assert set(band["days"]) == {DAYS}
+    assert ({*band["low"]}, {*band["median"]}, {*band["high"]}) == ({110}, {140}, {170})
+    assert {*seen["app.errors_pct", "/"][0]["median"]} == {50}
+    (young,) = seen["app.requests_per_s", "/young"]
+    assert set(young["days"]) == {MIN_DAYS - 1} and set(young["median"]) == {None}
