@@ -7,14 +7,29 @@ against the wall for the week after; the half hour on both sides that is taken t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from collectors.parse.prometheus_import import QUANTILES
+
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
+
+PROM_USUAL = "prom_usual"
+"""What stands in the place of a collector for the same hours of earlier days, out of a service's Prometheus."""
+KIND = "usual_at_this_hour"
+"""The kind of the tables that it yields, one for each metric; a row is a route at a time."""
+COLUMNS = ("metric", "route", "at", "days", "low", "median", "high", "unit")
+RATE, ERRORS = "app.requests_per_s", "app.errors_pct"
+METRICS: Mapping[str, tuple[str, str]] = {
+    RATE: ("rate", "per_s"),
+    ERRORS: ("errors", "pct"),
+    **{f"app.{name}_ms": (name, "ms") for name in QUANTILES},
+}
+"""Metric → the query that it is read from, and its unit."""
 
 DAY_S = 86_400.0
 DAYS = 7

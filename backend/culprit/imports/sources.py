@@ -10,6 +10,7 @@ from collectors import look_back
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
 from collectors.parse import prometheus_import, reports
 from collectors.parse.reports import REPORTS, Report
+from culprit.core.usual import PROM_USUAL
 from culprit.imports import usual
 
 Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | Report
@@ -31,9 +32,6 @@ NAMES: Mapping[Kind, str] = {
 
 PROM_IMPORT = "prom_import"
 """What stands in the place of a collector for that which the server fetched from a service's Prometheus."""
-
-PROM_USUAL = "prom_usual"
-"""What stands in the place of a collector for the same hours of earlier days, out of the same Prometheus."""
 
 PART = "file"
 PERF_MAGIC = b"PERFILE2"

@@ -18,21 +18,9 @@ from collectors.parse import prometheus_range
 from collectors.parse.prometheus_import import ASKED, QUANTILES
 from collectors.parse.prometheus_range import Answer
 from collectors.parse.report_json import Json, load, mapping, number, text_of, words
-from culprit.core.usual import DAY_S, DAYS, Day, Float, instants, usual
+from culprit.core.usual import COLUMNS, DAY_S, DAYS, ERRORS, KIND, METRICS, RATE, Day, Float, instants, usual
 
-KIND = "usual_at_this_hour"
-RATE, ERRORS = "app.requests_per_s", "app.errors_pct"
-METRICS: Mapping[str, tuple[str, str]] = {
-    RATE: ("rate", "per_s"),
-    ERRORS: ("errors", "pct"),
-    **{f"app.{name}_ms": (name, "ms") for name in QUANTILES},
-}
-"""Metric → the query that it is read from, and its unit."""
-
-COLUMNS = (
-    Column("metric"), Column("route"), Column("at"), Column("days", "count"),
-    Column("low"), Column("median"), Column("high"), Column("unit"),
-)  # fmt: skip
+COUNTED = "days"
 LATEST_S = 7_258_118_400.0  # the year 2200, as everywhere
 MAX_ROUTES = 10
 MAX_INSTANTS = 60
@@ -49,11 +37,12 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     at = instants(start, end, max(MIN_STEP_S, math.ceil((end - start) / MAX_INSTANTS)))
     answers = {name: _answers(parts, name) for name in ("rate", "errors", *QUANTILES)}
     factor = 1.0 if asked.get("latency_unit") == "ms" else 1e3
+    columns = tuple(Column(name, "count" if name == COUNTED else "") for name in COLUMNS)
     tables = []
     for metric, routes in _lanes(asked):
         days = _days(metric, answers, factor)
         rows, lines = _rows(metric, routes, days, at)
-        tables.append(Table(KIND, COLUMNS, rows, f"{METRICS[metric][0]}.jsonl", lines))
+        tables.append(Table(KIND, columns, rows, f"{METRICS[metric][0]}.jsonl", lines))
     every = [one for of_query in answers.values() for one in of_query]
     read = any(one.refusal is None for one in every)
     return Parsed(tables=tuple(tables) if read else (), warnings=tuple(_said(asked, every)), readable=read)
@@ -64,7 +53,7 @@ def _answers(parts: Mapping[str, Part], name: str) -> list[Answer]:
     text = text_of(part) if part is not None else ""
     if text is None:
         return [Answer(refusal=Sentence("reports.too_long"))]
-    return [prometheus_range.read(line) for line in text.splitlines()[:DAYS]]
+    return [prometheus_range.read(line) for line in text.split("\n")[:DAYS] if line]
 
 
 def _lanes(asked: Json) -> Iterator[tuple[str, list[str]]]:

@@ -10,8 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.imports.sources import PROM_USUAL
-from culprit.imports.usual import COLUMNS, KIND, METRICS
+from culprit.core.usual import COLUMNS, KIND, METRICS, PROM_USUAL
 from culprit.models import Series
 from culprit.timeline import queries
 

@@ -23,9 +23,9 @@ from collectors.parse.prometheus_import import ASKED
 from culprit.config import settings
 from culprit.core.chunks import read_summary
 from culprit.core.rollup import HIGH
-from culprit.core.usual import DAY_S, DAYS, REACH_S
-from culprit.imports.sources import PROM_IMPORT, PROM_USUAL
-from culprit.imports.usual import MAX_ROUTES, METRICS
+from culprit.core.usual import DAY_S, DAYS, METRICS, PROM_USUAL, REACH_S
+from culprit.imports.sources import PROM_IMPORT
+from culprit.imports.usual import MAX_ROUTES
 from culprit.infra.artifacts import ArtifactStore, artifact_store
 from culprit.infra.bounded import workspace
 from culprit.infra.db import Database, database

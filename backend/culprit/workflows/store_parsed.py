@@ -15,7 +15,8 @@ from collectors.clock import ClockMap
 from culprit.captures.leases import settle_capture
 from culprit.core.fact_names import of_collector
 from culprit.core.outcomes import run_state
-from culprit.imports.sources import PROM_IMPORT, PROM_USUAL
+from culprit.core.usual import PROM_USUAL
+from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import announce
 from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Profile, ResultTable, Run, RunCollector

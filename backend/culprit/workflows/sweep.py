@@ -21,7 +21,8 @@ from collectors.plans import tier_of
 from collectors.registry import COLLECTORS
 from culprit.captures.leases import due, settle_capture
 from culprit.core.retries import Tried, pause_s
-from culprit.imports.sources import PROM_IMPORT, PROM_USUAL
+from culprit.core.usual import PROM_USUAL
+from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
 from culprit.infra.progress import Publisher

@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from culprit.core.usual import DAY_S, DAYS, MIN_DAYS, REACH_S
-from culprit.imports.usual import KIND
+from culprit.core.usual import DAY_S, DAYS, KIND, MIN_DAYS, REACH_S
 from culprit.infra.artifacts import artifact_store
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Artifact, Finding, NetworkRule, ResultTable, RunCollector
@@ -68,7 +67,7 @@ def history(value_of, *, now_s: float, routes=("/",)):
                 times = [start + i * step for i in range(int((end - start) // step) + 1)]
                 result.append({"metric": {"route": route}, "values": [[t, str(value)] for t in times]})
         body = {"status": "success", "data": {"resultType": "matrix", "result": result}}
-        reply(200, json.dumps(body, indent=1).encode())(handler)
+        reply(200, json.dumps(body, indent=1, ensure_ascii=False).encode())(handler)
 
     return answer
 
@@ -161,7 +160,7 @@ def test_a_route_that_is_new_has_no_days(admin, db) -> None:
     def value(_query: str, back: int, route: str) -> float | None:
         return None if back and route == "/new" else 1
 
-    with web(history(value, now_s=time.time(), routes=("/", "/new"))) as server:
+    with web(history(value, now_s=time.time(), routes=("/\u2028\x85", "/new"))) as server:
         declare(admin, server.url)
         run = waiting(db)
         assert fetched(db, run) == "done"
