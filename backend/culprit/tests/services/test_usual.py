@@ -165,9 +165,9 @@ def test_a_route_that_is_new_has_no_days(admin, db) -> None:
         run = waiting(db)
         assert fetched(db, run) == "done"
     seen = lanes(admin, run)
-    assert set(seen["app.p99_ms", "/new"][0]["days"]) == {0} and set(seen["app.p99_ms", "/"][0]["days"]) == {
-        7
-    }
+    assert set(seen["app.p99_ms", "/new"][0]["days"]) == {0}
+    # What Python takes for the end of a line is none in an answer.
+    assert set(seen["app.p99_ms", "/\u2028\x85"][0]["days"]) == {DAYS}
 
 
 def test_a_prometheus_that_goes_away_is_said(admin, db, session) -> None:
