@@ -24,7 +24,7 @@ from pydantic import SecretStr
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
+from culprit.auth import audit, sealed
 from culprit.auth.accounts import link_url
 from culprit.auth.actor import Actor, actor_of
 from culprit.auth.endpoints import THIS_HOST
@@ -39,12 +39,6 @@ from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import ApiToken, Credential, Host, NetworkRule, UserAccount
-from culprit.notices import leads
-from culprit.oncall import secret
-from culprit.reports import private_map
-from culprit.services import tokens
-from culprit.signon import secret as signon_secret
-from culprit.triggers import secrets as trigger_secrets
 
 ADMIN = "admin"
 CLI_TOKEN = "command line of this machine"  # noqa: S105 - a name
@@ -168,13 +162,7 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
         admin = first_admin(session)
         link = new_link(session, admin) if admin.password_hash is None else None
         token = cli_token(session, admin)
-        credentials.rewrap_all(session, vault())
-        tokens.rewrap_all(session, vault())
-        secret.rewrap_all(session, vault())
-        leads.rewrap_all(session, vault())
-        trigger_secrets.rewrap_all(session, vault())
-        private_map.rewrap_all(session, vault())
-        signon_secret.rewrap_all(session, vault())
+        sealed.rewrap_all(session, vault())
         host_id = enrol_this_host(session, config, actor_of(admin), sshd) if sshd else None
     cli_file = config.home / CLI_FILE
     write_private(cli_file, json.dumps({"url": config.public_url, "token": token}) + "\n")

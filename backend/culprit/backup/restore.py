@@ -36,6 +36,15 @@ SETTLE = (
     " AND NOT EXISTS (SELECT FROM run WHERE run.capture_id = capture.id AND run.state = 'ingesting')",
     "UPDATE notice SET state = 'dead', failure = jsonb_build_object('key', 'notice.restored', 'params', '{}'::jsonb)"
     " WHERE state = 'queued'",
+    "UPDATE grafana_annotation SET state = 'dead',"
+    " failure = jsonb_build_object('key', 'notice.restored', 'params', '{}'::jsonb) WHERE state = 'queued'",
+    "UPDATE diagnosis SET state = 'cancelled', ended_at = now(),"
+    " failure = jsonb_build_object('key', 'run.restored', 'params', '{}'::jsonb) WHERE state = 'running'",
+    "UPDATE verification SET state = 'cancelled', ended_at = now(),"
+    " failure = jsonb_build_object('key', 'run.restored', 'params', '{}'::jsonb)"
+    " WHERE state IN ('before', 'waiting', 'collecting', 'judging')",
+    "UPDATE incident SET autopilot = autopilot || jsonb_build_object('state', 'stopped', 'reason',"
+    " jsonb_build_object('key', 'run.restored', 'params', '{}'::jsonb)) WHERE autopilot ->> 'state' = 'running'",
     "UPDATE standby SET state = 'cancelled', ended_at = now() WHERE ended_at IS NULL",
 )
 Said = Callable[[str], None]
@@ -62,7 +71,7 @@ class Restored:
 def restore(
     config: Settings, store: ArtifactStore, path: Path, said: Said, *, drill: bool = False
 ) -> Restored:
-    """All of a backup into the database and store of these settings. Raises Refused; then nothing was changed.
+    """All of a backup into the database and store of these settings. Raises Refused.
 
     A drill restores the same and looks at it, and settles nothing: no worker will ever see it.
     """

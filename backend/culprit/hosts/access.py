@@ -11,8 +11,9 @@ from typing import cast
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from culprit.auth import sealed
 from culprit.infra.addresses import Rule
-from culprit.infra.secrets import Sealed, Vault, vault
+from culprit.infra.secrets import Vault, vault
 from culprit.infra.ssh import Hop
 from culprit.infra.ssh_keys import Login, LoginKind, PublicKey
 from culprit.kit.errors import Conflict
@@ -72,7 +73,7 @@ def sudo_password(host: Host, box: Vault | None = None) -> str | None:
 
 def open_secret(credential: Credential, box: Vault) -> dict[str, str]:
     """{"secret": …, "certificate"?: …}; raises SecretUnreadable."""
-    assert credential.ciphertext and credential.nonce and credential.wrapped_key and credential.key_version
-    sealed = Sealed(credential.ciphertext, credential.nonce, credential.wrapped_key, credential.key_version)
-    opened: dict[str, str] = json.loads(box.open(credential.id, sealed))
+    kept = sealed.opened(credential, box)
+    assert kept is not None
+    opened: dict[str, str] = json.loads(kept)
     return opened

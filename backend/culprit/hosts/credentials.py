@@ -24,11 +24,11 @@ from cryptography.hazmat.primitives.serialization import (
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
+from culprit.auth import audit, sealed
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.hosts.schemas import CredentialIn
-from culprit.infra.secrets import Sealed, Vault, vault
+from culprit.infra.secrets import Vault, vault
 from culprit.infra.ssh_keys import fingerprint
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.kit.uuid7 import uuid7
@@ -79,9 +79,7 @@ def free_name(session: Session, wanted: str) -> str:
 
 def seal(row: Credential, secret: dict[str, str], box: Vault) -> None:
     """Put the secret into the row, sealed."""
-    sealed = box.seal(row.id, json.dumps(secret).encode())
-    row.ciphertext, row.nonce = sealed.ciphertext, sealed.nonce
-    row.wrapped_key, row.key_version = sealed.wrapped_key, sealed.key_version
+    sealed.seal(row, json.dumps(secret), box)
 
 
 def remove(session: Session, actor: Actor, credential_id: UUID) -> None:
@@ -101,25 +99,6 @@ def remove(session: Session, actor: Actor, credential_id: UUID) -> None:
     session.flush()
     session.delete(row)
     audit.record(session, actor, "credential.removed", "credential", row.id, name=row.name)
-
-
-def rewrap_all(session: Session, box: Vault) -> int:
-    """Bring every credential under the current key-encryption key; returns how many had another.
-
-    Raises SecretUnreadable where an old key is missing, and then changes nothing.
-    """
-    count = 0
-    query = select(Credential).where(
-        Credential.key_version.is_not(None), Credential.key_version != box.current
-    )
-    for row in session.scalars(query.with_for_update()):
-        assert row.ciphertext and row.nonce and row.wrapped_key and row.key_version
-        sealed = box.rewrap(row.id, Sealed(row.ciphertext, row.nonce, row.wrapped_key, row.key_version))
-        row.wrapped_key, row.key_version = sealed.wrapped_key, sealed.key_version
-        count += 1
-    if count:
-        audit.record(session, None, "credential.rewrapped", "credential", "all", count=count, key=box.current)
-    return count
 
 
 def uses(session: Session, ids: list[UUID]) -> dict[UUID, int]:

@@ -1,7 +1,7 @@
 """Secrets at rest: each under AES-256-GCM with a key of its own, wrapped by the key-encryption key.
 
-The id of the credential is the associated data of both layers, so that a ciphertext that was moved to another
-row does not open. Rotation re-wraps 60 bytes per credential and never touches the secret itself. Neither
+The id of the row is the associated data of both layers, so that a ciphertext that was moved to another
+row does not open. Rotation re-wraps 60 bytes per secret and never touches the secret itself. Neither
 secrets nor keys appear in the text of an error.
 """
 
@@ -45,47 +45,47 @@ class Vault:
         self._keys = dict(keys)
         self.current = current
 
-    def seal(self, credential_id: UUID, secret: bytes) -> Sealed:
-        """A secret of credential `credential_id`, sealed under a new data key."""
+    def seal(self, row_id: UUID, secret: bytes) -> Sealed:
+        """A secret of row `row_id`, sealed under a new data key."""
         key = AESGCM.generate_key(bit_length=256)
         nonce = secrets.token_bytes(NONCE_BYTES)
-        ciphertext = AESGCM(key).encrypt(nonce, secret, _bound(credential_id, b"secret"))
-        return Sealed(ciphertext, nonce, self._wrap(credential_id, key), self.current)
+        ciphertext = AESGCM(key).encrypt(nonce, secret, _bound(row_id, b"secret"))
+        return Sealed(ciphertext, nonce, self._wrap(row_id, key), self.current)
 
-    def open(self, credential_id: UUID, sealed: Sealed) -> bytes:
+    def open(self, row_id: UUID, sealed: Sealed) -> bytes:
         """The secret; raises SecretUnreadable."""
-        key = self._unwrap(credential_id, sealed)
+        key = self._unwrap(row_id, sealed)
         try:
-            return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, _bound(credential_id, b"secret"))
+            return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, _bound(row_id, b"secret"))
         except (InvalidTag, ValueError):
-            raise SecretUnreadable(f"credential {credential_id} was changed") from None
+            raise SecretUnreadable(f"row {row_id} was changed") from None
 
-    def rewrap(self, credential_id: UUID, sealed: Sealed) -> Sealed:
+    def rewrap(self, row_id: UUID, sealed: Sealed) -> Sealed:
         """The same secret under the current key-encryption key."""
-        key = self._unwrap(credential_id, sealed)
-        return Sealed(sealed.ciphertext, sealed.nonce, self._wrap(credential_id, key), self.current)
+        key = self._unwrap(row_id, sealed)
+        return Sealed(sealed.ciphertext, sealed.nonce, self._wrap(row_id, key), self.current)
 
-    def _wrap(self, credential_id: UUID, key: bytes) -> bytes:
+    def _wrap(self, row_id: UUID, key: bytes) -> bytes:
         nonce = secrets.token_bytes(NONCE_BYTES)
-        bound = _bound(credential_id, b"key:%d" % self.current)
+        bound = _bound(row_id, b"key:%d" % self.current)
         return nonce + AESGCM(self._keys[self.current]).encrypt(nonce, key, bound)
 
-    def _unwrap(self, credential_id: UUID, sealed: Sealed) -> bytes:
+    def _unwrap(self, row_id: UUID, sealed: Sealed) -> bytes:
         wrapping = self._keys.get(sealed.key_version)
         if wrapping is None:
-            raise SecretUnreadable(f"credential {credential_id} needs key version {sealed.key_version}")
+            raise SecretUnreadable(f"row {row_id} needs key version {sealed.key_version}")
         nonce, wrapped = sealed.wrapped_key[:NONCE_BYTES], sealed.wrapped_key[NONCE_BYTES:]
-        bound = _bound(credential_id, b"key:%d" % sealed.key_version)
+        bound = _bound(row_id, b"key:%d" % sealed.key_version)
         try:
             return AESGCM(wrapping).decrypt(nonce, wrapped, bound)
         except (InvalidTag, ValueError):
             raise SecretUnreadable(
-                f"credential {credential_id} does not open with key version {sealed.key_version}"
+                f"row {row_id} does not open with key version {sealed.key_version}"
             ) from None
 
 
-def _bound(credential_id: UUID, purpose: bytes) -> bytes:
-    return b"culprit:" + purpose + b":" + credential_id.bytes
+def _bound(row_id: UUID, purpose: bytes) -> bytes:
+    return b"culprit:" + purpose + b":" + row_id.bytes
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from culprit.infra import outgoing
 from culprit.infra.addresses import Rule
 from culprit.infra.bounded import Limits, run_confined, workspace
 from culprit.infra.outgoing import Address, OutgoingError, Request, fetch
@@ -24,6 +25,12 @@ class Asked:
 
     address: Address = field(repr=False)
     rules: tuple[Rule, ...]
+
+
+def address_of(url: str) -> Address:
+    """The address of a calendar; `webcal` is https. Raises OutgoingError `url`."""
+    scheme, colon, rest = url.partition(":")
+    return outgoing.address_of(f"https:{rest}" if scheme.lower() in {"webcal", "webcals"} and colon else url)
 
 
 def ask(asked: Asked) -> bytes:

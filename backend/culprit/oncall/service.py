@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
+from culprit.auth import audit, sealed
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.core.cron import zone_of
@@ -21,7 +21,7 @@ from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound, TooLarge
 from culprit.kit.uuid7 import uuid7
 from culprit.models import OncallOverride, Rotation
-from culprit.oncall import calendar, pagerduty, queries, secret, store
+from culprit.oncall import calendar, pagerduty, queries, store
 from culprit.oncall.found import AHEAD, BEHIND, Unreadable
 from culprit.oncall.schemas import (
     CalendarFrom,
@@ -196,11 +196,11 @@ def _set_origin(session: Session, row: Rotation, origin: Simple | CalendarFrom |
 
 def _set_calendar(session: Session, row: Rotation, url: Secret) -> None:
     try:
-        address = secret.address_of(url.get_secret_value())
+        address = calendar.address_of(url.get_secret_value())
     except OutgoingError as error:
         raise Invalid(f"outgoing.{error.kind}") from None
     _may_dial(session, address.place)
-    secret.seal(row, url.get_secret_value(), vault())
+    sealed.seal(row, url.get_secret_value(), vault())
     row.source, row.calendar = {"server": address.place.shown}, None
 
 
@@ -212,7 +212,7 @@ def _set_pagerduty(session: Session, row: Rotation, origin: PagerDuty) -> None:
     _may_dial(session, place)
     # A token is for the server that it was given for: it is never sent to another one.
     if origin.token is not None:
-        secret.seal(row, origin.token.get_secret_value(), vault())
+        sealed.seal(row, origin.token.get_secret_value(), vault())
     elif row.source.get("server") != place.shown:
         raise Invalid("oncall.needs_token")
     row.source = {
@@ -250,11 +250,11 @@ def _fetch_soon(session: Session, row: Rotation) -> None:
 
 def asked_of(session: Session, row: Rotation) -> calendar.Asked | pagerduty.Asked | None:
     """What is to be fetched for a rotation; None where nothing is. Raises SecretUnreadable, OutgoingError."""
-    kept = secret.opened(row, vault())
+    kept = sealed.opened(row, vault())
     if kept is None:
         return None
     if row.kind == "calendar":
-        return calendar.Asked(secret.address_of(kept), queries.rules(session))
+        return calendar.Asked(calendar.address_of(kept), queries.rules(session))
     source = row.source
     return pagerduty.Asked(
         source["url"], kept, source["schedules"], source["policies"], queries.rules(session)

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from collectors.parse.prometheus_import import QUANTILES
+from culprit.auth import sealed
 from culprit.infra.addresses import Rule
 from culprit.infra.outgoing import OutgoingError, Reply, Request, fetch, place_of
 from culprit.infra.secrets import Vault
 from culprit.models import Service
-from culprit.services import tokens
 
 MAX_STEPS = 600
 """Values of one series in one answer. Prometheus itself refuses more than 11000."""
@@ -50,7 +50,7 @@ def asked_of(row: Service, rules: tuple[Rule, ...], box: Vault) -> Asked:
     """The questions of a service whose source is Prometheus. Raises SecretUnreadable."""
     source: Mapping[str, Any] = row.source
     queries = dict(_queries(source["queries"]))
-    return Asked(row.name, source["url"], queries, source["latency_unit"], tokens.opened(row, box), rules)
+    return Asked(row.name, source["url"], queries, source["latency_unit"], sealed.opened(row, box), rules)
 
 
 def _queries(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

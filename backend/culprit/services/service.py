@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from collectors.parse import prometheus_range
-from culprit.auth import audit
+from culprit.auth import audit, sealed
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.infra.outgoing import OutgoingError, check, place_of
@@ -19,7 +19,7 @@ from culprit.kit.errors import Conflict, Invalid
 from culprit.kit.unit_of_work import let_go
 from culprit.kit.uuid7 import uuid7
 from culprit.models import Service
-from culprit.services import prometheus, queries, tokens
+from culprit.services import prometheus, queries
 from culprit.services.prometheus import Asked, Window
 from culprit.services.schemas import (
     PrometheusSource,
@@ -83,7 +83,7 @@ def update(session: Session, actor: Actor, service_id: UUID, body: ServiceUpdate
     if body.source is not None:
         _change_source(session, row, body.source, changed)
     if body.no_token and row.ciphertext is not None:
-        tokens.forget(row)
+        sealed.forget(row)
         changed["has_token"] = False
     if body.token is not None:
         _set_token(row, body.token)
@@ -158,7 +158,7 @@ def _change_source(session: Session, row: Service, source: Source, changed: dict
     _may_dial(session, source)
     # A token is for the server that it was given for: it is never sent to another one.
     if not isinstance(source, PrometheusSource) or not _same_server(before.get("url"), source.url):
-        tokens.forget(row)
+        sealed.forget(row)
     _set_source(row, source)
     changed["source"] = _told(row)
 
@@ -180,7 +180,7 @@ def _set_token(row: Service, token: Token | None) -> None:
         return
     if row.source_kind != "prometheus":
         raise Invalid("service.token_unused")
-    tokens.seal(row, token.get_secret_value(), vault())
+    sealed.seal(row, token.get_secret_value(), vault())
 
 
 def _told(row: Service) -> dict[str, Any]:

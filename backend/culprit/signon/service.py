@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from culprit.auth import audit
+from culprit.auth import audit, sealed
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.config import settings
@@ -17,7 +17,7 @@ from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.kit.uuid7 import uuid7
 from culprit.models import LoginSession, OidcProvider, UserIdentity
-from culprit.signon import queries, secret
+from culprit.signon import queries
 from culprit.signon.discovery import secure
 from culprit.signon.provider import Client, Memory
 from culprit.signon.refusal import Refused
@@ -33,7 +33,7 @@ def redirect_uri() -> str:
 
 def client_of(session: Session, row: OidcProvider) -> Client:
     """Who we are at a provider. Raises SecretUnreadable."""
-    return Client(row.issuer, row.client_id, queries.rules(session), secret.opened(row, vault()))
+    return Client(row.issuer, row.client_id, queries.rules(session), sealed.opened(row, vault()))
 
 
 def put(session: Session, actor: Actor, body: ProviderIn) -> OidcProvider:
@@ -90,9 +90,9 @@ def _close_sessions(session: Session) -> None:
 
 def _set_secret(row: OidcProvider, body: ProviderIn) -> None:
     if body.public:
-        secret.forget(row)
+        sealed.forget(row)
     elif body.client_secret is not None:
-        secret.seal(row, body.client_secret.get_secret_value(), vault())
+        sealed.seal(row, body.client_secret.get_secret_value(), vault())
     elif row.ciphertext is None or row.issuer != body.issuer:
         # A secret is for the server that it was given for: it is never sent to another one.
         raise Invalid("signon.needs_secret")

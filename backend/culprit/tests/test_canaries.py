@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from culprit.auth.sealed import rewrap_all
 from culprit.config import Settings
 from culprit.hosts.access import hops_to, open_secret, sudo_password
-from culprit.hosts.credentials import rewrap_all
 from culprit.infra.db import Database
 from culprit.infra.secrets import SecretUnreadable, Vault, vault
 from culprit.kit.clock import now

@@ -7,7 +7,7 @@ import { standing } from "../../mock/standbys";
 import { HOSTS } from "../../mock/world";
 import type { ConditionKind } from "../client/standbys";
 import { bodyOf, conditionOf, emptyCondition, emptyDraft } from "../features/standbys/armDraft";
-import { conditionText, lastReading } from "../features/standbys/conditionText";
+import { conditionText, lastReading } from "../renderers/standbys/conditionText";
 import { open } from "../testing/screen";
 
 const first = structuredClone(standing);

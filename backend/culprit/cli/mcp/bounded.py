@@ -18,19 +18,21 @@ WARNING = (
 )
 
 
-def trimmed(value: Any, depth: int = 0) -> Any:
-    """The same with long texts and lists cut, and with a word where something was left out."""
+def trimmed(value: Any, text: int = LONGEST_TEXT, items: int = MOST_IN_LIST, depth: int = 0) -> Any:
+    """The same with texts of at most so many letters and lists of so many items, and a word where more was there."""
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + f"… ({len(value)} characters)"
+        return value if len(value) <= text else value[:text] + f"… ({len(value)} characters)"
     if depth > DEEPEST:
         return "…"
     if isinstance(value, Mapping):
         return {
-            str(name): trimmed(one, depth + 1) for name, one in value.items() if one not in (None, [], {}, "")
+            str(name): trimmed(one, text, items, depth + 1)
+            for name, one in value.items()
+            if one not in (None, [], {}, "")
         }
     if isinstance(value, list | tuple):
-        kept = [trimmed(one, depth + 1) for one in value[:MOST_IN_LIST]]
-        return kept if len(value) <= MOST_IN_LIST else [*kept, f"… {len(value) - MOST_IN_LIST} more"]
+        kept = [trimmed(one, text, items, depth + 1) for one in value[:items]]
+        return kept if len(value) <= items else [*kept, f"… {len(value) - items} more"]
     return value
 
 
@@ -52,13 +54,20 @@ def paged(rows: Iterable[Any], start: int, shown: Callable[[Any], Any]) -> tuple
 def marked(value: Any) -> str:
     """An answer as text: the warning, and the data between two lines that the data cannot imitate.
 
-    JSON in ASCII, with `<` escaped: no letter that turns a line around, and nothing that ends the data early.
+    JSON in ASCII, with `<` escaped: no letter that turns a line around, and nothing that ends the data early. What is
+    too large has its texts and lists cut shorter until it fits, and is whole JSON all the same.
     """
-    body = json.dumps(value, indent=1).replace("<", "\\u003c")
+    text, items = LONGEST_TEXT, MOST_IN_LIST
+    while len(body := _written(trimmed(value, text, items))) > MOST_CHARACTERS and items > 1:
+        text, items = text // 2, items // 2
     if len(body) > MOST_CHARACTERS:
-        body = body[:MOST_CHARACTERS] + "\n… cut: ask for less"
+        body = _written({"left_out": "more than fits into one answer: ask for less"})
     name = f"untrusted-{secrets.token_hex(8)}"
     return f"{WARNING}\n<{name}>\n{body}\n</{name}>"
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, indent=1).replace("<", "\\u003c")
 
 
 def fenced(text: str) -> str:

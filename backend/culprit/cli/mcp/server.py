@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from culprit.cli.connection import Exit, Server, Stop, find_target
-from culprit.cli.mcp.bounded import WARNING, fenced, marked, trimmed
+from culprit.cli.mcp.bounded import WARNING, fenced, marked
 from culprit.cli.mcp.protocol import INTERNAL, INVALID_PARAMS, VERSIONS, Json, Peer, Refused, check, serve
 from culprit.cli.mcp.tools import TOOLS, Reader, id_of
 from culprit.cli.terminal import say_to
@@ -79,7 +79,7 @@ def _call(server: Reader, params: Json) -> Json:
         raise Refused(INVALID_PARAMS, f"There is no tool {str(params.get('name'))[:80]}.")
     given = check(tool.schema, params.get("arguments") or {})
     try:
-        told, failed = marked(trimmed(tool.work(server, given))), False
+        told, failed = marked(tool.work(server, given)), False
     except Stop as stop:
         told, failed = stop.message, True  # of the platform itself: it is there, and says why not
     return {

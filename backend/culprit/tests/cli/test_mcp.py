@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from culprit.cli.mcp.bounded import MOST_CHARACTERS, WARNING, fenced, marked, paged, trimmed
+from culprit.cli.mcp.bounded import MOST_CHARACTERS, WARNING, fenced, marked, paged
 from culprit.cli.mcp.protocol import MAX_LINE, Peer, Refused, check, serve
 from culprit.cli.mcp.server import ReadOnly, peer
 from culprit.cli.mcp.tools import TOOLS
@@ -23,6 +23,7 @@ from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Host
 from culprit.tests.support import runs
+from culprit.tests.support.command_line import PYTHON, Cli
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened
 from culprit.tests.support.web import free_port
 from hypothesis import given
@@ -136,8 +137,6 @@ def test_a_real_client_lists_calls_and_reads(app, as_, people, db: Database) -> 
 
 
 def test_more_than_a_viewer_has_to_be_meant(app, people, tmp_path) -> None:
-    from culprit.tests.cli.test_cli import PYTHON, Cli
-
     with served(app) as url:
         cli = Cli(
             {**os.environ, **PYTHON, "CULPRIT_URL": url, "HOME": str(tmp_path), "CULPRIT_HOME": str(tmp_path)}
@@ -241,8 +240,19 @@ def test_arguments_are_what_the_schema_says() -> None:
     )
 )
 def test_an_answer_is_bounded_and_cannot_end_its_mark(value: Any) -> None:
-    text = marked(trimmed(value))
+    text = marked(value)
     assert len(text) < MOST_CHARACTERS + 800 and text.isascii() and text.count("<") == 2
+    json.loads(text.partition(">\n")[2].rpartition("\n<")[0])
+
+
+def test_an_answer_too_large_is_cut_shorter_and_stays_json() -> None:
+    rows = [{"name": f"host-{n}", "says": ["x" * 500] * 12} for n in range(90)]
+    told = json.loads(marked(rows).partition(">\n")[2].rpartition("\n<")[0])
+    assert told[0]["name"] == "host-0" and told[-1] == f"… {90 - (len(told) - 1)} more"
+    deep = json.loads(
+        marked([{str(n): "x" * 500 for n in range(900)}]).partition(">\n")[2].rpartition("\n<")[0]
+    )
+    assert "ask for less" in deep["left_out"]
 
 
 def test_pages_go_on_where_they_ended() -> None:

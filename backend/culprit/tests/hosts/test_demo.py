@@ -64,7 +64,8 @@ def test_it_runs_niced_in_its_own_group_and_ends_with_the_application(this_host:
     process = app.state.busy._process
     assert os.getpgid(process.pid) == process.pid != os.getpgrp()
     wait_until(lambda: len(group(process.pid)) == len(WORK) + 1)
-    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in group(process.pid)} == {10}
+    gentler = min(os.nice(0) + 10, 19)
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in group(process.pid)} == {gentler}
     again = as_("admin").post(f"{API}/demo/busy", json={"seconds": 1})
     assert again.status_code == 409 and again.json()["key"] == "demo.already_busy"
     app.state.busy.stop()

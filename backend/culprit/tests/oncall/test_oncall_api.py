@@ -9,10 +9,11 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from culprit.auth import sealed
 from culprit.infra.secrets import vault
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import AuditEntry, NetworkRule, OncallTurn, Rotation
-from culprit.oncall import duty, secret
+from culprit.oncall import duty
 from culprit.tests.support.web import reply, web
 from culprit.workflows.fetch_oncall import fetch_oncall
 from sqlalchemy import func, select, update
@@ -160,7 +161,7 @@ def test_a_calendar_is_fetched_and_its_address_stays_secret(admin, db, session, 
     assert stale["failure"]["key"] == "outgoing.unreachable" and stale["now"][0]["who"] == "oncall"
     row = session.get_one(Rotation, made["id"])
     assert CANARY not in str(row.source) and CANARY.encode() not in (row.ciphertext or b"")
-    assert secret.opened(row, vault()) == url
+    assert sealed.opened(row, vault()) == url
     log = " ".join(str(one.detail) for one in session.scalars(select(AuditEntry)))
     assert CANARY not in log
 

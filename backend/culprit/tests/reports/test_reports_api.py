@@ -6,6 +6,7 @@ import json
 from uuid import UUID
 
 import pytest
+from culprit.auth import sealed
 from culprit.core.rules import form
 from culprit.core.rules.contract import Citation, Finding, Number
 from culprit.infra.artifacts import artifact_store
@@ -201,7 +202,7 @@ def test_the_private_map_is_sealed_and_outlives_its_key(writer, db, config):
         kept = row.ciphertext
         assert not any(name.encode() in kept for name in NAMES)
         both = Vault({**config.key_ring(), 2: b"k" * 32}, 2)
-        assert (private_map.rewrap_all(session, both), private_map.rewrap_all(session, both)) == (1, 0)
+        assert (sealed.rewrap_all(session, both), sealed.rewrap_all(session, both)) == (1, 0)
         assert row.ciphertext == kept and private_map.opened(row, Vault({2: b"k" * 32}, 2))["host"][HOST]
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "report.rewrapped")).one()
         assert HOST not in json.dumps(entry.detail)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 import yaml
+from culprit.auth import sealed
 from culprit.core import chunks as chunk_rows
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.secrets import Vault, vault
@@ -25,7 +26,6 @@ from culprit.models import (
     SeriesChunk,
     Service,
 )
-from culprit.services import tokens
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
 from culprit.workflows.evaluate_run import being_built, evaluate_run
@@ -121,9 +121,9 @@ def test_a_token_is_sealed_sent_and_forgotten(admin, db, session, config) -> Non
         assert {secret for _, secret in server.asked} == {"Bearer canary-1"}
         assert any("histogram_quantile%280.999" in path for path, _ in server.asked)
         row = session.get_one(Service, UUID(made["id"]))
-        assert b"canary-1" not in (row.ciphertext or b"") and tokens.opened(row, vault()) == "canary-1"
+        assert b"canary-1" not in (row.ciphertext or b"") and sealed.opened(row, vault()) == "canary-1"
         rotated = Vault({**config.key_ring(), 2: b"k" * 32}, 2)
-        assert tokens.rewrap_all(session, rotated) == 1 and tokens.opened(row, rotated) == "canary-1"
+        assert sealed.rewrap_all(session, rotated) == 1 and sealed.opened(row, rotated) == "canary-1"
         session.rollback()
         moved = admin.patch(f"{API}/{made['id']}", json={"source": body(other.url)["source"]}).json()
         assert moved["has_token"] is False, "a token is never sent to another server than it was given for"

@@ -18,7 +18,7 @@ from culprit.infra.artifacts import DirectoryStore, artifact_store, make_store
 from culprit.infra.db import Database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Base, Capture, Incident, Run, RunCollector
+from culprit.models import Base, Capture, Diagnosis, Fix, Incident, Run, RunCollector, Verification
 from culprit.tests.storage.test_retention import old_run
 from culprit.tests.support.runs import make_host
 from sqlalchemy import select
@@ -93,10 +93,25 @@ def test_it_comes_back_as_it_was(config, store, filled, elsewhere, tmp_path: Pat
 def test_nothing_that_was_under_way_goes_on_after_it(
     config, store, filled, elsewhere, tmp_path: Path
 ) -> None:
+    at_home = Database(config.sqlalchemy_url)
+    with unit_of_work(at_home.sessions) as session:
+        session.add(Diagnosis(host_id=filled["host"], seconds=1, state="running"))
+        incident = session.scalars(select(Incident)).one()
+        told = {"tier": "light", "by": None, "capture_id": None, "step": None, "reason": None}
+        incident.autopilot = {"state": "running", "taken": 2, **told}
+        fix = Fix(incident_id=incident.id, what="f")
+        session.add(fix)
+        session.flush()
+        session.add(Verification(fix_id=fix.id, state="collecting"))
+    at_home.close()
     made = make(config, store, tmp_path / "a.culprit-backup", quiet)
     restore(elsewhere, make_store(elsewhere), made.path, quiet)
     db = Database(elsewhere.sqlalchemy_url)
     with unit_of_work(db.sessions) as session:
+        assert session.scalars(select(Diagnosis.state)).all() == ["cancelled"]
+        assert session.scalars(select(Verification.state)).all() == ["cancelled"]
+        autopilot = session.scalars(select(Incident.autopilot)).one()
+        assert (autopilot["state"], autopilot["taken"]) == ("stopped", 2)
         run = session.get_one(Run, filled["under_way"])
         assert (run.state, run.failure["key"], run.lease_until) == ("cancelled", "run.restored", None)
         assert session.get_one(Capture, run.capture_id).state == "cancelled"

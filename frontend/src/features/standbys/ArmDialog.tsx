@@ -7,6 +7,8 @@ import { ErrorLine } from "../../components/States";
 import { useDialogState } from "../../lib/dialogs";
 import { post, useAction, useHosts, usePlans } from "../../lib/queries";
 import { useNames } from "../../lib/useNames";
+import { STANDBYS, useConditionKinds } from "../../renderers/standbys/data";
+import classes from "../../renderers/standbys/standbys.module.css";
 import {
   type ArmDraft,
   bodyOf,
@@ -17,8 +19,6 @@ import {
   MAX_HOURS,
 } from "./armDraft";
 import { ConditionFields } from "./ConditionFields";
-import { STANDBYS, useConditionKinds } from "./data";
-import classes from "./standbys.module.css";
 
 /** What shall wait on a host: for something to begin, or to keep the last minutes for the next capture. */
 export function ArmDialog({ onClose }: { onClose: () => void }) {

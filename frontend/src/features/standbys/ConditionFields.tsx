@@ -3,8 +3,8 @@ import { X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { ConditionKind } from "../../client/standbys";
 import { useLocale } from "../../lib/i18n";
+import classes from "../../renderers/standbys/standbys.module.css";
 import type { ConditionDraft } from "./armDraft";
-import classes from "./standbys.module.css";
 
 interface Props {
   draft: ConditionDraft;

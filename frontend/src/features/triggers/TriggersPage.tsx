@@ -6,7 +6,7 @@ import { Page, Panel } from "../../components/Page";
 import { Empty, Loaded, RowSkeleton } from "../../components/States";
 import { useMay } from "../../lib/queries";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
-import { StandbysPanel } from "../standbys/StandbysPanel";
+import { StandbysPanel } from "../../renderers/standbys/StandbysPanel";
 import { AlertsPanel } from "./AlertsPanel";
 import { Allowances } from "./Allowances";
 import { ChannelDialog } from "./ChannelDialog";
