@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from culprit.annotations import endpoints as events
 from culprit.auth import endpoints as auth
 from culprit.captures import endpoints as captures
+from culprit.carried import endpoints as carried
 from culprit.catalogue import endpoints as catalogue
 from culprit.catalogue import script
 from culprit.context import endpoints as context
@@ -55,6 +56,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     findings.router,
     diagnoses.router,
     playbooks.router,
+    carried.router,
     incidents.router,
     comment_endpoints.router,
     mute_endpoints.router,

@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from celery import Celery
 
+from culprit.carried.compare import compare_carried
 from culprit.workflows.annotate import send_annotation
 from culprit.workflows.autopilot import advance_incident
 from culprit.workflows.build_diff import build_diff
@@ -39,6 +40,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.advance_diagnosis": advance_diagnosis,
     "culprit.advance_verification": advance_verification,
     "culprit.tell_incidents": tell_incidents,
+    "culprit.compare_carried": compare_carried,
     "culprit.advance_incident": advance_incident,
     "culprit.fetch_oncall": fetch_oncall,
     "culprit.tell_firing": tell_firing,

@@ -13,6 +13,7 @@ import typer
 
 from culprit.cli import (
     captures,
+    carried,
     channels,
     comments,
     demo,
@@ -60,6 +61,7 @@ app.add_typer(
 )
 captures.register(app)
 comments.register(incidents.app)
+carried.register(incidents.app)
 standbys.register(app)
 events.register(app)
 files.register(app)

@@ -1,4 +1,4 @@
-"""culprit incident list|new|show|step|verdict|fix|verify|waive|aside|state"""
+"""culprit incident list|new|show|step|verdict|fix|verify|waive|aside|state; `carried` adds export and import"""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from culprit.models import (
     Hypothesis,
     Incident,
     IncidentHost,
+    IncidentOrigin,
     IncidentParticipant,
     IncidentPlaybook,
     IncidentRun,
@@ -71,6 +72,11 @@ def incident(session: Session, actor: Actor, incident_id: UUID, *, lock: bool = 
     if lock:
         query = query.with_for_update(of=Incident, key_share=True).execution_options(populate_existing=True)
     return session.scalar(query)
+
+
+def origin(session: Session, incident_id: UUID) -> IncidentOrigin | None:
+    """Where an imported incident is from; None for one that was opened here."""
+    return session.get(IncidentOrigin, incident_id)
 
 
 def hosts(session: Session, actor: Actor | None, incident_id: UUID) -> list[tuple[IncidentHost, Host]]:

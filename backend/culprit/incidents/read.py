@@ -26,6 +26,7 @@ from culprit.incidents.schemas import (
     IncidentSummary,
     JournalRead,
     MayRead,
+    OriginRead,
     PersonHere,
     PinRead,
     PlaybookRef,
@@ -36,7 +37,7 @@ from culprit.incidents.schemas import (
 )
 from culprit.incidents.schemas_chain import CauseRead, NextRead, WaivedRead
 from culprit.kit.clock import now
-from culprit.models import Fix, Incident, IncidentPlaybook, JournalEntry, Pin, Verification
+from culprit.models import Fix, Incident, IncidentOrigin, IncidentPlaybook, JournalEntry, Pin, Verification
 
 #: Whoever looks on is heard of every few seconds.
 HERE = timedelta(seconds=20)
@@ -47,6 +48,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
     session.flush()
     loaded = load(session, actor, incident)
     people = queries.participants(session, incident.id)
+    origin = queries.origin(session, incident.id)
     pilot = incident.autopilot or {}
     pilot_by = UUID(pilot["by"]) if pilot.get("by") else None
     names = queries.names(
@@ -54,6 +56,7 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         [
             incident.created_by,
             pilot_by,
+            origin.imported_by if origin else None,
             *(one.user_id for one in people),
             *(one.by for one in loaded.verdicts),
             *(one.by for one in loaded.waivers.values()),
@@ -102,7 +105,22 @@ def read(session: Session, actor: Actor, incident: Incident, made: UUID | None =
         may=_may(actor),
         autopilot=AutopilotRead(**{**pilot, "by": person(pilot_by, names)}) if pilot else None,
         again=incident.state != "resolved" and any(one.state == "verified" for one in loaded.fixes),
+        origin=_origin(origin, loaded, names) if origin else None,
         made=made,
+    )
+
+
+def _origin(one: IncidentOrigin, loaded: Loaded, names: Names) -> OriginRead:
+    """Differences on hosts and runs that do not exist for the reader are counted, and not told."""
+    same = ("culprit", "number", "redacted", "written_at", "imported_at", "said_by")
+    compared = one.compared
+    if compared is not None:
+        seen = {"", *(str(host.id) for _, host in loaded.hosts), *(str(run.run_id) for run in loaded.runs)}
+        compared = {**compared, "different": [each for each in compared["different"] if each["on"] in seen]}
+    return OriginRead(
+        **{name: getattr(one, name) for name in same},
+        imported_by=person(one.imported_by, names),
+        compared=compared,
     )
 
 

@@ -177,6 +177,54 @@ class AutopilotRead(BaseModel):
     reason: Sentence | None
 
 
+class ComparedRead(BaseModel):
+    """How many verdicts of a kind are here what they were there."""
+
+    equal: int
+    total: int
+
+
+class DifferenceRead(BaseModel):
+    """A verdict that is another one here; null: nobody said one. `why` is the likeliest reason.
+
+    `on` is a run for a rule, a host for a step.
+    """
+
+    kind: Literal["rule", "step", "hypothesis"]
+    about: str
+    on: str
+    there: str | None
+    here: str | None
+    why: Literal["left_out", "muted", "rules", "unknown"]
+
+
+class ComparisonRead(BaseModel):
+    """What rules, steps and hypotheses said there, beside what they say here; `different` has at most 200."""
+
+    rule: ComparedRead
+    step: ComparedRead
+    hypothesis: ComparedRead
+    different: list[DifferenceRead]
+    unequal: int
+
+
+class OriginRead(BaseModel):
+    """Where an imported incident is from. `compared` is null until its runs were read and its rules asked here.
+
+    `said_by` has the names of people of there, who are no accounts here, by the id of what they said (a waiver by its
+    step, a playbook that was set aside by `playbook <id>`).
+    """
+
+    culprit: str
+    number: int
+    redacted: bool
+    written_at: datetime
+    imported_at: datetime
+    imported_by: PersonRef | None
+    compared: ComparisonRead | None
+    said_by: dict[str, str]
+
+
 class IncidentRead(BaseModel):
     """All of an incident, as it stands. `made` is the id of what a write has just made.
 
@@ -212,6 +260,7 @@ class IncidentRead(BaseModel):
     may: MayRead
     autopilot: AutopilotRead | None
     again: bool
+    origin: OriginRead | None = None
     made: UUID | None = None
 
 

@@ -28,6 +28,7 @@ QUEUES = {
     "culprit.advance_diagnosis": "parse",
     "culprit.advance_verification": "parse",
     "culprit.tell_incidents": "parse",
+    "culprit.compare_carried": "parse",
     "culprit.advance_incident": "parse",
     "culprit.fetch_oncall": "parse",
     "culprit.tell_firing": "parse",

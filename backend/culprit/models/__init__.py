@@ -27,6 +27,7 @@ from culprit.models.idempotency_key import IdempotencyKey
 from culprit.models.incident import Incident
 from culprit.models.incident_comment import IncidentComment
 from culprit.models.incident_host import IncidentHost
+from culprit.models.incident_origin import IncidentOrigin
 from culprit.models.incident_participant import IncidentParticipant
 from culprit.models.incident_playbook import IncidentPlaybook
 from culprit.models.incident_run import IncidentRun
@@ -106,6 +107,7 @@ __all__ = [
     "Incident",
     "IncidentComment",
     "IncidentHost",
+    "IncidentOrigin",
     "IncidentParticipant",
     "IncidentPlaybook",
     "IncidentRun",

@@ -57,6 +57,9 @@ SILENT: Mapping[str, tuple[str, ...]] = {
     ),
     "names pins, which hold what they show": ("cause_outcome.pins",),
     "repeats what `before` and `after` hold": ("verification.result",),
+    "what a bundle said of runs that its incident holds": (
+        "incident_origin.compared", "incident_origin.expected", "incident_origin.said_by",
+    ),
     "a frozen text that needs nothing to be read; its incident holds what it cites": (
         "notice.message", "report.follow_ups", "report.kinds", "report.words", "report_version.counts",
         "report_version.hosts",

@@ -267,6 +267,8 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("GET", "/incidents/{incident_id}/people"): ("investigator", None, "", True),
     ("GET", "/incidents/{incident_id}/events"): ("viewer", None, "?once=true", True),
     ("GET", "/incidents/{incident_id}/bundle"): ("investigator", None, "", True),
+    ("GET", "/incidents/{incident_id}/export"): ("investigator", None, "?redacted=true", True),
+    ("POST", "/incidents/import"): ("investigator", None, "", False),
     ("GET", "/mutes"): ("viewer", None, "", False),
     ("POST", "/mutes"): (
         "oncall",
@@ -502,6 +504,8 @@ def ask(client: TestClient, seeds: Seeds, route: tuple[str, str]) -> int:
     url = API + seeds.fill(path) + seeds.fill(query)
     if route == ("POST", "/imports"):
         return client.post(url, data=body, files={"file": ("x.folded", b"a;b 1\n")}).status_code
+    if route == ("POST", "/incidents/import"):
+        return client.post(url, files={"file": ("x.zip", b"no bundle")}).status_code
     if method == "PUT" and path.endswith("/calendar"):
         return client.put(url, files={"file": ("x.ics", b"no calendar")}).status_code
     return client.request(method, url, **({} if body is None else {"json": seeds.fill(body)})).status_code

@@ -35,6 +35,7 @@ from culprit.models import (
     Firing,
     GrafanaAnnotation,
     Incident,
+    IncidentOrigin,
     IncidentRun,
     Notice,
     Preflight,
@@ -248,6 +249,9 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
             Verification.state.in_(("before", "collecting", "judging"))
         ),
         "culprit.tell_incidents": _untold(),
+        "culprit.compare_carried": select(IncidentOrigin.incident_id).where(
+            IncidentOrigin.compared.is_(None), IncidentOrigin.imported_at > _now() - EVALUATE_WITHIN
+        ),
         "culprit.advance_incident": select(Incident.id).where(
             Incident.autopilot["state"].astext == "running"
         ),

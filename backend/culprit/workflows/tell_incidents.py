@@ -17,7 +17,7 @@ from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Evaluation, Host, Incident, IncidentRun, JournalEntry
+from culprit.models import Evaluation, Host, Incident, IncidentOrigin, IncidentRun, JournalEntry
 
 KIND = "answered"
 #: So many answers are named in a sentence; all of them are kept beside it.
@@ -72,6 +72,8 @@ def _tell(session: Session, incident_id: UUID, run_id: UUID) -> bool:
         )
     else:
         journal.ring(session, incident_id)
+    if (origin := session.get(IncidentOrigin, incident_id)) is not None and origin.compared is None:
+        announce(session, "culprit.compare_carried", incident_id)
     if incident.autopilot and incident.autopilot["state"] == "running":
         announce(session, "culprit.advance_incident", incident_id)
     return bool(new)

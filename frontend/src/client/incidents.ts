@@ -294,6 +294,49 @@ export interface IncidentCause {
   confidence: Extract<Confidence, "likely" | "confirmed">;
 }
 
+/** A verdict that is another one here than where the bundle was written; null: nobody said one. */
+export interface OriginDifference {
+  kind: "rule" | "step" | "hypothesis";
+  about: string;
+  on: string;
+  there: string | null;
+  here: string | null;
+  why: "left_out" | "muted" | "rules" | "unknown";
+}
+
+interface Counted {
+  equal: number;
+  total: number;
+}
+
+/** Where an imported incident is from; `compared` is null until its rules were asked here. */
+export interface Origin {
+  culprit: string;
+  number: number;
+  redacted: boolean;
+  written_at: string;
+  imported_at: string;
+  imported_by: Named | null;
+  compared: {
+    rule: Counted;
+    step: Counted;
+    hypothesis: Counted;
+    different: OriginDifference[];
+    unequal: number;
+  } | null;
+  /** Names of people of there, by the id of what they said. */
+  said_by: Record<string, string>;
+}
+
+/** The incident that an exported bundle is here. */
+export interface CarriedIncident {
+  id: string;
+  number: number;
+  title: string;
+  runs: number;
+  new: boolean;
+}
+
 export interface Incident {
   id: string;
   number: number;
@@ -321,6 +364,8 @@ export interface Incident {
   autopilot: Autopilot | null;
   /** A fix was verified: the question is whether the symptom is gone. */
   again: boolean;
+  /** Absent or null for an incident that was opened here. */
+  origin?: Origin | null;
   created_by: Named | null;
   created_at: string;
   updated_at: string;

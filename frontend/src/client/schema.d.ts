@@ -1016,6 +1016,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import Incident
+         * @description Makes an incident out of a bundle. Its runs are read and its rules asked here anew, and the verdicts compared.
+         *
+         *     The same file again gives the same incident.
+         */
+        post: operations["incidents_import_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}": {
         parameters: {
             query?: never;
@@ -1162,6 +1184,29 @@ export interface paths {
          *     With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
          */
         get: operations["incidents_incident_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Incident
+         * @description All of an incident with the bytes of its runs, for another Culprit (zip).
+         *
+         *     `redacted`: names of hosts, people, addresses and paths are replaced by steady pseudonyms. An artifact of which a
+         *     parser would then read something else is left out, and the bundle says so.
+         */
+        get: operations["incidents_export_incident"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4009,6 +4054,14 @@ export interface components {
             /** Name */
             name?: string | null;
         };
+        /** Body_incidents_import_incident */
+        Body_incidents_import_incident: {
+            /**
+             * File
+             * @description What an export of an incident wrote
+             */
+            file: string;
+        };
         /** Body_oncall_bring_calendar */
         Body_oncall_bring_calendar: {
             /**
@@ -4559,6 +4612,25 @@ export interface components {
             when: components["schemas"]["culprit__playbooks__schemas__TextRead"];
         };
         /**
+         * CarriedRead
+         * @description The incident that a bundle is here. `new`: it became one just now; else it was here already.
+         */
+        CarriedRead: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** New */
+            new: boolean;
+            /** Number */
+            number: number;
+            /** Runs */
+            runs: number;
+            /** Title */
+            title: string;
+        };
+        /**
          * CauseNamed
          * @description A cause that was named, with the numbers that prove it and the causes that it explains.
          */
@@ -5033,6 +5105,16 @@ export interface components {
             withdrawn_by: components["schemas"]["PersonRef"] | null;
         };
         /**
+         * ComparedRead
+         * @description How many verdicts of a kind are here what they were there.
+         */
+        ComparedRead: {
+            /** Equal */
+            equal: number;
+            /** Total */
+            total: number;
+        };
+        /**
          * ComparisonPin
          * @description A comparison.
          */
@@ -5049,6 +5131,19 @@ export interface components {
             version: number;
             /** View */
             view: string;
+        };
+        /**
+         * ComparisonRead
+         * @description What rules, steps and hypotheses said there, beside what they say here; `different` has at most 200.
+         */
+        ComparisonRead: {
+            /** Different */
+            different: components["schemas"]["DifferenceRead"][];
+            hypothesis: components["schemas"]["ComparedRead"];
+            rule: components["schemas"]["ComparedRead"];
+            step: components["schemas"]["ComparedRead"];
+            /** Unequal */
+            unequal: number;
         };
         /**
          * ComparisonRef
@@ -5719,6 +5814,32 @@ export interface components {
             vanished: {
                 [key: string]: unknown;
             }[];
+        };
+        /**
+         * DifferenceRead
+         * @description A verdict that is another one here; null: nobody said one. `why` is the likeliest reason.
+         *
+         *     `on` is a run for a rule, a host for a step.
+         */
+        DifferenceRead: {
+            /** About */
+            about: string;
+            /** Here */
+            here: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rule" | "step" | "hypothesis";
+            /** On */
+            on: string;
+            /** There */
+            there: string | null;
+            /**
+             * Why
+             * @enum {string}
+             */
+            why: "left_out" | "muted" | "rules" | "unknown";
         };
         /**
          * Disk
@@ -7225,6 +7346,7 @@ export interface components {
             next: components["schemas"]["NextRead"] | null;
             /** Number */
             number: number;
+            origin?: components["schemas"]["OriginRead"] | null;
             /** People */
             people: components["schemas"]["PersonHere"][];
             /** Pins */
@@ -8483,6 +8605,37 @@ export interface components {
              * @default 300
              */
             window_s: number;
+        };
+        /**
+         * OriginRead
+         * @description Where an imported incident is from. `compared` is null until its runs were read and its rules asked here.
+         *
+         *     `said_by` has the names of people of there, who are no accounts here, by the id of what they said (a waiver by its
+         *     step, a playbook that was set aside by `playbook <id>`).
+         */
+        OriginRead: {
+            compared: components["schemas"]["ComparisonRead"] | null;
+            /** Culprit */
+            culprit: string;
+            /**
+             * Imported At
+             * Format: date-time
+             */
+            imported_at: string;
+            imported_by: components["schemas"]["PersonRef"] | null;
+            /** Number */
+            number: number;
+            /** Redacted */
+            redacted: boolean;
+            /** Said By */
+            said_by: {
+                [key: string]: string;
+            };
+            /**
+             * Written At
+             * Format: date-time
+             */
+            written_at: string;
         };
         /**
          * Orphan
@@ -17353,6 +17506,74 @@ export interface operations {
             };
         };
     };
+    incidents_import_incident: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["Body_incidents_import_incident"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CarriedRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     incidents_get_incident: {
         parameters: {
             query?: never;
@@ -17958,6 +18179,71 @@ export interface operations {
         parameters: {
             query?: {
                 once?: boolean;
+            };
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    incidents_export_incident: {
+        parameters: {
+            query?: {
+                redacted?: boolean;
+                comments?: boolean;
             };
             header?: never;
             path: {

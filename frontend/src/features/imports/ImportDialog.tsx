@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import type { CarriedIncident } from "../../client/incidents";
 import type { Capture } from "../../client/types";
 import { CommandLine } from "../../components/Copy";
 import { Dialog } from "../../components/Dialog";
@@ -17,6 +18,7 @@ import { PushAddress } from "./PushAddress";
 const KINDS = [
   "auto",
   "bundle",
+  "incident",
   "perf_data",
   "perf_script",
   "folded",
@@ -32,7 +34,12 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Brings in what was recorded elsewhere; each file becomes a capture with one run. */
+/** An exported incident is the only zip that is read, so that its name may say what it is. */
+function isIncident(file: File, kind: Kind) {
+  return kind === "incident" || (kind === "auto" && file.name.toLowerCase().endsWith(".zip"));
+}
+
+/** Brings in what was recorded elsewhere: a file becomes a capture with one run, or an incident. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -44,19 +51,33 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [once] = useState(() => crypto.randomUUID());
   const tooLarge = file !== null && file.size > MAX_BYTES;
+  const whole = file !== null ? isIncident(file, kind) : kind === "incident";
   const send = useMutation({
-    mutationFn: (chosen: File) => {
+    mutationFn: async (chosen: File) => {
       const body = new FormData();
       body.append("file", chosen);
+      if (isIncident(chosen, kind)) {
+        const incident = await call<CarriedIncident>("POST", "/incidents/import", {
+          body,
+          once: `${once}-${chosen.name}-${chosen.size}-incident`,
+        });
+        return { incident, capture: null };
+      }
       body.append("kind", kind);
       if (host) body.append("host_id", host);
       if (name.trim()) body.append("name", name.trim());
-      return call<Capture>("POST", "/imports", {
+      const capture = await call<Capture>("POST", "/imports", {
         body,
         once: `${once}-${chosen.name}-${chosen.size}-${kind}`,
       });
+      return { incident: null, capture };
     },
-    onSuccess: (capture) => {
+    onSuccess: ({ incident, capture }) => {
+      if (incident) {
+        void cache.invalidateQueries({ queryKey: ["incidents"] });
+        void navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } });
+        return;
+      }
       void cache.invalidateQueries({ queryKey: keys.captures });
       const run = capture.runs[0];
       void (run
@@ -100,10 +121,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         <Select
           label={t("import.host")}
           placeholder={t("captures.noHost")}
-          description={t("import.hostText")}
+          description={t(whole ? "import.incidentText" : "import.hostText")}
           data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
           value={host}
           onChange={setHost}
+          disabled={whole}
           searchable
           clearable
           limit={50}
@@ -112,6 +134,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           label={t("import.name")}
           value={name}
           maxLength={200}
+          disabled={whole}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         {send.error && (

@@ -57,7 +57,7 @@ export function Evidence({ incident, view }: Props) {
         </span>
       </header>
       {incident.hosts.length > 1 && <HostPicker incident={incident} view={view} verdicts />}
-      <Waived step={step} />
+      <Waived incident={incident} step={step} />
       {answer ? (
         <Answered incident={incident} view={view} step={step} answer={answer} gap={gap} />
       ) : (

@@ -19,6 +19,7 @@ import { HostPicker } from "./HostPicker";
 import classes from "./Incidents.module.css";
 import { Journal } from "./Journal";
 import { NextStep } from "./NextStep";
+import { Origin } from "./Origin";
 import { Panes } from "./Panes";
 import { Pins } from "./Pins";
 import { useIncidentKeys } from "./useIncidentKeys";
@@ -95,6 +96,7 @@ function Known({ incident, link, pollMs }: Props) {
       <div className={classes.panes}>
         <section className={classes.chainPane} aria-label={t("incidents.chain.title")}>
           <h2 className="visually-hidden">{t("incidents.chain.title")}</h2>
+          {incident.origin && <Origin incident={incident} origin={incident.origin} />}
           <Chain incident={incident} view={view} />
         </section>
         <div className={classes.right}>

@@ -21,7 +21,7 @@ export function PersonSaid(props: { incident: Incident; answer: HostAnswer; pers
         <Verdict look={LOOKS[person.verdict]} />
         <span>
           {t("incidents.verdict.says", {
-            name: person.by?.name ?? "–",
+            name: person.by?.name ?? incident.origin?.said_by[person.id] ?? "–",
             verdict: t(`playbooks.verdict.${person.verdict}`),
           })}
         </span>

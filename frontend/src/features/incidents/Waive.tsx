@@ -1,7 +1,7 @@
 import { Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { IncidentStep } from "../../client/incidents";
+import type { Incident, IncidentStep } from "../../client/incidents";
 import { bookOf } from "../../core/chain";
 import { usePick } from "../../lib/i18n";
 import { useWrite } from "../../lib/incidents";
@@ -53,12 +53,15 @@ export function WaiveDialog({ incident, view, onClose }: ActProps) {
 }
 
 /** That a step was left unanswered on purpose, why, and by whom. */
-export function Waived({ step }: { step: IncidentStep }) {
+export function Waived({ incident, step }: { incident: Incident; step: IncidentStep }) {
   const { t } = useTranslation();
   if (!step.waived) return null;
   return (
     <p className={classes.waived}>
-      {t("incidents.step.waivedBy", { name: step.waived.by?.name ?? "–", reason: step.waived.reason })}
+      {t("incidents.step.waivedBy", {
+        name: step.waived.by?.name ?? incident.origin?.said_by[step.key] ?? "–",
+        reason: step.waived.reason,
+      })}
     </p>
   );
 }

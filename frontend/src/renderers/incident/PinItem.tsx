@@ -33,7 +33,7 @@ export function ViewLink({ view, children }: { view: string; children: ReactNode
 }
 
 interface Props {
-  incident: Pick<Incident, "id" | "hosts">;
+  incident: Pick<Incident, "id" | "hosts" | "origin">;
   pin: Pin;
   /** Stands right: what can be done with it. */
   action?: ReactNode;
@@ -60,7 +60,7 @@ export function PinItem({ incident, pin, action, check = true }: Props) {
       </span>
       {action ?? <span />}
       <span className={classes.meta}>
-        <span>{pin.by?.name ?? "Culprit"}</span>
+        <span>{pin.by?.name ?? incident.origin?.said_by[pin.id] ?? "Culprit"}</span>
         <Ago at={pin.created_at} />
         {check && <Checked incidentId={incident.id} pinId={pin.id} />}
       </span>

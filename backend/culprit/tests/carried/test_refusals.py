@@ -1,0 +1,247 @@
+"""Bundles that somebody made up, changed or aimed at the reader: each is refused in one sentence, and nothing is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from datetime import UTC, datetime
+
+import pytest
+from culprit.carried import confined_read, verdicts
+from culprit.carried.form import DOCUMENT, FORMAT, FORMAT_VERSION, MANIFEST
+from culprit.incidents import books
+from culprit.infra.artifacts import artifact_store
+from culprit.models import Capture, Host, Incident
+from culprit.tests.support.carried import changed, packed
+from culprit.tests.support.incidents import API, BOOK
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from collectors.parse.limits import ImportRefused
+
+AT = datetime(2026, 1, 2, tzinfo=UTC).isoformat()
+TEXT = b"cpu  1 2 3\n"
+SHA = hashlib.sha256(TEXT).hexdigest()
+NOWHERE = "00000000-0000-7000-8000-00000000dead"
+
+
+def _id(n):
+    return f"00000000-0000-7000-8000-{n:012x}"
+
+
+def document():
+    """A small one that is sound: a step that a rule refutes, a verdict with its pin, one artifact."""
+    _, content, digest = books.shipped(BOOK)
+    said = {"by": "ann", "at": AT}
+    return {
+        "origin": {"culprit": "0.1.0", "number": 7, "written_at": AT, "redacted": False,
+                   "rules": verdicts.rules_digest()},
+        "incident": {"title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
+                     "window_to": None, "created_at": AT, "resolved_at": None},
+        "hosts": [{"id": _id(1), "name": "web1", "scope": {}, "role": "suspect"}],
+        "playbooks": [{"id": BOOK, "digest": digest, "content": content, "aside_reason": None, "aside_by": None,
+                       "aside_at": None}],
+        "hypotheses": [],
+        "steps": [
+            {"step": f"{BOOK}/time-wait", "host": _id(1), "run": _id(3), "verdict": "supports", "by": "rule",
+             "rule": "supports", "muted": False},
+            {"step": f"{BOOK}/refused", "host": _id(1), "run": None, "verdict": "supports", "by": "person",
+             "rule": "not_collected", "muted": False},
+        ],
+        "verdicts": [{"id": _id(6), "step": f"{BOOK}/refused", "about": f"{BOOK}/exhausted", "host": None,
+                      "verdict": "supports", "note": "", "pins": [_id(7)], **said}],
+        "pins": [{"id": _id(7), "kind": "line", "ref": {"artifact_id": _id(5), "lines": [1]}, "view": f"/runs/{_id(3)}",
+                  "said": {"collected": True, "run_id": _id(3)}, "runs": [_id(3)], "step": None, **said}],
+        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "comments": [],
+        "captures": [{"id": _id(2), "plan": "triage", "collectors": [{"id": "cpu_stat"}], "seconds": 10.0, "scope": {},
+                      "reason": "", "state": "done", "created_at": AT}],
+        "runs": [{"id": _id(3), "capture": _id(2), "host": _id(1), "role": "evidence", "fix": None, "step": None,
+                  "state": "done", "failure": None, "failure_side": None, "boot_id": None, "clock": None,
+                  "host_cpu_ms": None, "t0_ns": None, "t1_ns": None, "target": None, "started_at": AT,
+                  "spoke": [{"rule": "F-NET-TIMEWAIT-PRESSURE", "state": "fired", "subjects": 1}]}],
+        "collectors": [{"id": _id(4), "run": _id(3), "collector": "cpu_stat", "state": "done", "reason": None,
+                        "way": "sampled", "argv": None, "exit_code": 0, "tool_version": None, "started_ns": None,
+                        "ended_ns": None, "cpu_ms": None, "bytes": 11, "stderr_tail": None, "parser_version": 1}],
+        "artifacts": [{"id": _id(5), "run": _id(3), "collector": _id(4), "part": "samples", "sha256": SHA,
+                       "size": len(TEXT), "encoding": "identity", "media_type": "text/plain", "complete": True,
+                       "attempt": 1, "left_out": None}],
+    }  # fmt: skip
+
+
+def bundle(change=None, **members):
+    """The bundle of `document`, changed."""
+    files = {DOCUMENT: json.dumps(document()).encode(), f"artifacts/{SHA}": TEXT}
+    manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, "culprit": "0.1.0", "members": []}
+    return changed(packed({**files, MANIFEST: json.dumps(manifest).encode()}), change, **members)
+
+
+def key_of(tmp_path, data):
+    """The key of the refusal, None where it is read."""
+    path = tmp_path / "bundle"
+    path.write_bytes(data)
+    try:
+        confined_read.read(path, tmp_path)
+    except ImportRefused as refused:
+        return refused.sentence.key
+    return None
+
+
+def put(path, value):
+    """A change of the document at a path."""
+
+    def change(found):
+        for name in path[:-1]:
+            found = found[name]
+        found[path[-1]] = value
+
+    return change
+
+
+def twice(group):
+    return lambda found: found[group].append(found[group][0])
+
+
+def rounds(found):
+    """The playbook leads from its first step to its first step, whatever that shows, with a digest that fits."""
+    one = found["playbooks"][0]
+    first = one["content"]["steps"][0]
+    first["then"] = {"otherwise": first["id"]}
+    one["digest"] = books.digest_of(one["content"])
+
+
+def test_a_sound_one_is_read(tmp_path):
+    assert key_of(tmp_path, bundle()) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (put(["runs", 0, "capture"], NOWHERE), "dangling"),
+        (put(["verdicts", 0, "pins"], [NOWHERE]), "dangling"),
+        (put(["steps", 0, "step"], f"{BOOK}/nothing"), "dangling"),
+        (put(["artifacts", 0, "sha256"], "ab" * 32), "dangling"),
+        (put(["artifacts", 0, "left_out"], "gone"), "unused"),
+        (twice("runs"), "twice"),
+        (twice("steps"), "twice"),
+        (put(["hosts", 0, "id"], _id(3)), "twice"),
+        (put(["verdicts", 0, "pins"], []), "no_evidence"),
+        (put(["pins", 0, "runs"], []), "no_evidence"),
+        (put(["verdicts"], []), "no_evidence"),
+        (put(["steps", 0, "run"], None), "no_evidence"),
+        (put(["runs", 0, "spoke"], None), "no_evidence"),
+        (put(["runs", 0, "spoke", 0, "rule"], "F-CPU-BUSY"), "no_evidence"),
+        (put(["playbooks", 0, "content", "id"], "other"), "playbook"),
+        (rounds, "playbook"),
+        (put(["runs", 0, "clock"], {"records": 3, "server_offset_ns": {}}), None),
+        (put(["incident", "title"], "a\0b"), "field"),
+        (put(["incident", "title"], "\ud800"), "field"),
+        (put(["runs", 0, "host_cpu_ms"], float("nan")), "field"),
+        (put(["incident", "owner"], "admin"), "field"),
+        (put(["pins", 0, "view"], "//evil.example/x"), "field"),
+        (put(["collectors", 0, "bytes"], 1 << 80), "field"),
+        (put(["artifacts", 0, "size"], 5), "altered"),
+        (put(["artifacts", 0, "encoding"], "gzip"), "bomb"),
+    ],
+)  # fmt: skip
+def test_what_does_not_hang_together_is_refused(tmp_path, change, key):
+    assert key_of(tmp_path, bundle(change)) == (key and f"carried.{key}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../escape",
+        "/etc/passwd",
+        "artifacts/../../x",
+        f"artifacts/{SHA}/x",
+        "artifacts/x",
+        "incident.json/",
+        "a\\b",
+    ],
+)
+def test_no_member_has_a_name_of_its_own_choice(tmp_path, name):
+    assert key_of(tmp_path, bundle(None, **{name: b"x"})) == "carried.member"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["bundle"]
+
+
+def test_a_changed_member_is_noticed(tmp_path):
+    with zipfile.ZipFile(io.BytesIO(bundle())) as archive:
+        files = {one: archive.read(one) for one in archive.namelist()}
+    assert key_of(tmp_path, packed({**files, f"artifacts/{SHA}": b"cpu  9 9 9\n"})) == "carried.altered"
+    assert key_of(tmp_path, packed({**files, f"artifacts/{'ab' * 32}": b"more"})) == "carried.altered"
+    less = {name: text for name, text in files.items() if not name.startswith("artifacts/")}
+    assert key_of(tmp_path, packed(less)) == "carried.altered"
+    renamed = bundle(None, **{f"artifacts/{'ab' * 32}": TEXT})
+    assert key_of(tmp_path, renamed) == "carried.altered"
+
+
+def test_a_file_that_unpacks_to_far_more_than_it_says_is_a_bomb(tmp_path, monkeypatch):
+    import zlib
+
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packed_bomb = bomb.compress(b"\0" * (64 << 20)) + bomb.flush()
+    digest = hashlib.sha256(packed_bomb).hexdigest()
+
+    def name_it(found):
+        found["artifacts"][0] |= {"sha256": digest, "encoding": "gzip", "size": 64 << 20}
+
+    data = bundle(name_it, **{f"artifacts/{SHA}": None, f"artifacts/{digest}": packed_bomb})
+    assert len(data) < 1 << 20 and key_of(tmp_path, data) == "carried.bomb"
+    monkeypatch.setattr(confined_read, "MAX_BYTES", 1000)
+    assert key_of(tmp_path, bundle(None, **{f"artifacts/{'ab' * 32}": b"\0" * 5000})) == "carried.too_large"
+    monkeypatch.setattr(confined_read, "MAX_MEMBERS", 2)
+    assert key_of(tmp_path, bundle()) == "carried.too_many"
+
+
+def test_what_is_no_bundle_says_what_to_bring(tmp_path):
+    regression = packed({MANIFEST: json.dumps({"format": FORMAT, "format_version": 1}).encode()})
+    newer = packed({MANIFEST: json.dumps({"format": FORMAT, "format_version": 3}).encode()})
+    other = packed({MANIFEST: b"[]"})
+    deep = packed({MANIFEST: b"[" * 200_000})
+    for data, key in [(b"PK\3\4", "not_incident"), (b"", "not_incident"), (regression, "regression"),
+                      (newer, "version"), (other, "not_incident"), (deep, "field")]:  # fmt: skip
+        assert key_of(tmp_path, data) == f"carried.{key}"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
+def test_one_changed_byte_is_refused_or_changes_nothing(tmp_path, at, byte):
+    data = bytearray(bundle())
+    data[int(at * len(data))] = byte
+    found = key_of(tmp_path, bytes(data))
+    assert found is None or found.startswith("carried.")
+
+
+def test_a_refused_file_leaves_nothing_behind(as_, session):
+    client = as_("investigator")
+    data = bundle(put(["verdicts", 0, "pins"], []))
+    answer = client.post(f"{API}/incidents/import", files={"file": ("x.zip", data)})
+    assert (answer.status_code, answer.json()["key"]) == (422, "carried.no_evidence")
+    assert BOOK in answer.json()["params"]["step"]
+    for table in (Incident, Host, Capture):
+        assert session.scalar(select(func.count()).select_from(table)) == 0
+    assert list(artifact_store().walk()) == []
+    assert client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).status_code == 201
+
+
+def test_what_somebody_with_few_hosts_brings_is_theirs_to_see(as_):
+    made = as_("scoped").post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).json()
+    told = as_("scoped").get(f"{API}/incidents/{made['id']}").json()
+    assert [one["name"] for one in told["hosts"]] == ["web1"] and not told["hosts"][0]["enrolled"]
+    assert [one["id"] for one in as_("scoped").get(f"{API}/incidents").json()["items"]] == [made["id"]]
+
+
+def test_a_digest_that_is_only_named_opens_nobodys_bytes(as_, session):
+    """Whoever knows the digest of an artifact of another host must not read it by naming it in a bundle."""
+    secret = artifact_store().put([b"bytes of another host\n"], 1000).sha256
+
+    def name_it(found):
+        found["artifacts"][0] |= {"sha256": secret, "left_out": "gone"}
+        found["pins"][0]["said"]["artifacts"] = [secret]
+
+    data = bundle(name_it, **{f"artifacts/{SHA}": None})
+    made = as_("investigator").post(f"{API}/incidents/import", files={"file": ("x.zip", data)}).json()
+    assert secret not in as_("investigator").get(f"{API}/incidents/{made['id']}").text

@@ -1,0 +1,39 @@
+"""Incidents out of one Culprit and into another, by the command line."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from culprit.carried.compare import compare_carried
+from culprit.infra.db import Database
+from culprit.tests.support.command_line import REFUSED, USAGE, Cli
+from culprit.tests.support.runs import make_host
+
+pytestmark = pytest.mark.long
+
+
+def test_export_and_import(cli: Cli, db: Database, tmp_path: Path) -> None:
+    make_host(db, "shop-db7")
+    made = cli.json(
+        "incident", "new", "shop-db7 is slow", "--host", "shop-db7", "--playbook", "connect-port-exhaustion"
+    )
+    number, file, redacted = str(made["number"]), tmp_path / "whole.zip", tmp_path / "redacted.zip"
+    cli("incident", "export", number, str(file))
+    assert zipfile.is_zipfile(file) and cli.last is not None and str(file.stat().st_size) in cli.last.stderr
+    cli("incident", "export", number, str(file), status=USAGE)
+    cli("incident", "export", number, str(redacted), "--redacted")
+    with zipfile.ZipFile(redacted) as archive:
+        assert not any(b"shop-db7" in archive.read(name) for name in archive.namelist())
+    brought = cli.json("incident", "import", str(file))
+    assert brought["new"] and brought["number"] != made["number"] and brought["origin"]["compared"] is None
+    assert compare_carried(UUID(brought["id"]))
+    told = cli("incident", "import", str(file), "--wait")
+    steps = len(made["steps"]) + len(made["hypotheses"])
+    assert f"is incident #{brought['number']}" in told and f"{steps} of {steps} verdicts equal" in told
+    cli("incident", "import", str(tmp_path / "nothing"), status=USAGE)
+    (tmp_path / "x.zip").write_bytes(b"PK")
+    cli("incident", "import", str(tmp_path / "x.zip"), status=REFUSED)
+    assert cli.last is not None and "culprit incident export" in cli.last.stderr
