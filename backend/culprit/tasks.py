@@ -18,6 +18,7 @@ from culprit.workflows.diagnose import advance_diagnosis
 from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_oncall import fetch_oncall
 from culprit.workflows.fetch_service import fetch_service
+from culprit.workflows.fetch_usual import fetch_usual
 from culprit.workflows.ingest_run import ingest_run
 from culprit.workflows.look_at_storage import look_at_storage
 from culprit.workflows.retain import retain
@@ -32,6 +33,7 @@ TASKS: dict[str, Callable[[UUID], object]] = {
     "culprit.check_host": check_host,
     "culprit.ingest_run": ingest_run,
     "culprit.fetch_service": fetch_service,
+    "culprit.fetch_usual": fetch_usual,
     "culprit.build_profile": build_profile,
     "culprit.build_diff": build_diff,
     "culprit.evaluate_run": evaluate_run,

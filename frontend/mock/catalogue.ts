@@ -9,6 +9,7 @@ const BY_LABEL: Record<string, Record<string, string>[]> = {
   vector: ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"].map(
     (vector) => ({ vector }),
   ),
+  route: ["/feed", "/like"].map((route) => ({ route })),
   resource: ["cpu", "io", "memory"].map((resource) => ({ resource })),
 };
 

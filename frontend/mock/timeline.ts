@@ -1,4 +1,5 @@
 import type { Lane, LaneMatrix, LanePoints, Timeline, TimelineOverview } from "../src/client/types.ts";
+import type { UsualSpan } from "../src/core/usual.ts";
 import { labelSets, METRICS } from "./catalogue.ts";
 import { toldOf } from "./events.ts";
 import { hash, id } from "./noise.ts";
@@ -42,9 +43,42 @@ function reading(metric: string, labels: Record<string, string>, k: number, t: n
     case "net.rx_mb_s":
     case "net.tx_mb_s":
       return (labels.dev === "eth0" ? 420 : 0.3) * (0.4 + noise * 0.3 + wave * 0.3);
+    case "app.requests_per_s":
+      return (labels.route === "/feed" ? 820 : 140) * (0.9 + 0.2 * noise);
+    case "app.p99_ms":
+      return (labels.route === "/feed" ? 190 : 24) * heat * (0.8 + 0.4 * noise);
     default:
       return noise < 0.4 ? 0 : 40 * heat * noise * wave;
   }
+}
+
+/** What is usual: known of most runs, of one too little, and of one nothing, because Prometheus was away. */
+function usualOf(hostId: string, metric: string, labels: Record<string, string>): UsualSpan[] {
+  if (!metric.startsWith("app.")) return [];
+  const calm = metric === "app.p99_ms" ? 0.35 : 1;
+  return blocks(hostId).map((block, i) => {
+    const away = i % 5 === 2;
+    const days = i % 5 === 3 ? 2 : 7 - (i % 2);
+    const [from, to] = [block.from_ns - 15 * NS, block.to_ns + 15 * NS];
+    const t_ns = away ? [] : Array.from({ length: 13 }, (_, k) => from + ((to - from) * k) / 12);
+    const size = (metric === "app.p99_ms" ? 1 : 4.3) * (labels.route === "/feed" ? 190 : 24) * calm;
+    const band = (share: number) =>
+      t_ns.map((_, k) => (days < 3 ? null : size * share * (1 + 0.05 * Math.sin(k / 3))));
+    return {
+      run_id: block.run_id,
+      artifact_id: away ? null : id("artifact", hostId, block.number, "prom_usual"),
+      from_ns: away ? block.from_ns : from,
+      to_ns: away ? block.to_ns : to,
+      t_ns,
+      low: band(0.75),
+      median: band(0.95),
+      high: band(1.3),
+      days: t_ns.map(() => days),
+      failure: away
+        ? { key: "outgoing.unreachable", params: { host: "prometheus.example.net", port: 9090 } }
+        : null,
+    };
+  });
 }
 
 interface Cell {
@@ -103,6 +137,7 @@ export function timeline(
         kind: m.lane.kind,
         gaps,
         chunks: [],
+        usual: usualOf(hostId, m.id, labels),
       };
       if (axisValues) {
         const matrix: LaneMatrix = {

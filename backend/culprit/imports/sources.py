@@ -10,6 +10,8 @@ from collectors import look_back
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
 from collectors.parse import prometheus_import, reports
 from collectors.parse.reports import REPORTS, Report
+from culprit.core.usual import PROM_USUAL
+from culprit.imports import usual
 
 Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | Report
 NAMES: Mapping[Kind, str] = {
@@ -64,6 +66,7 @@ PARSERS: Mapping[str, Parse] = {
     **{NAMES[kind]: _parse(source) for kind, source in _SOURCES.items()},
     **{NAMES[kind]: _report(kind) for kind in REPORTS},
     PROM_IMPORT: prometheus_import.parse,
+    PROM_USUAL: usual.parse,
     look_back.ID: look_back.parse,
 }
 

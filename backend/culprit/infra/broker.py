@@ -21,6 +21,7 @@ QUEUES = {
     "culprit.check_host": "ssh",
     "culprit.ingest_run": "parse",
     "culprit.fetch_service": "parse",
+    "culprit.fetch_usual": "parse",
     "culprit.build_profile": "parse",
     "culprit.build_diff": "parse",
     "culprit.evaluate_run": "parse",

@@ -21,15 +21,17 @@ MAX_STEPS = 600
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Seconds of UTC from `start_s` to `end_s`."""
+    """Seconds of UTC from `start_s` to `end_s`, in at most `steps` steps of at least `least_s` seconds."""
 
     start_s: float
     end_s: float
+    steps: int = MAX_STEPS
+    least_s: int = 1
 
     @property
     def step_s(self) -> int:
         """Whole seconds, so that all queries of a window share one grid."""
-        return max(1, math.ceil((self.end_s - self.start_s) / MAX_STEPS))
+        return max(self.least_s, math.ceil((self.end_s - self.start_s) / self.steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from culprit.core.chunks import HOUR_NS, Rows
 from culprit.core.rollup import HOURS
 from culprit.core.timeline import Lane, Piece
 from culprit.models import Series
-from culprit.timeline import queries
+from culprit.timeline import queries, usual
 from culprit.timeline.queries import ChunkRow
 
 MAX_SOURCES = 50
@@ -60,6 +60,7 @@ def draw(
         sources = _sources(session, rows)
     drawn: list[Json] = []
     cells = MAX_NUMBERS // max(1, sum(one.axis is not None for one in series))
+    usually = {} if pixel >= HOUR_NS else usual.of_lanes(session, series, from_ns, to_ns)
     for one in series:
         bins = width
         if one.axis is not None:
@@ -73,6 +74,7 @@ def draw(
                 "level": level.get(one.id, 0),
                 "gaps": lane.gaps,
                 "chunks": sources.get(one.id, []),
+                "usual": usually.get(one.id, []),
             }
         )
     return drawn

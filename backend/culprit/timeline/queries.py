@@ -20,6 +20,7 @@ from culprit.models import (
     Capture,
     Event,
     Host,
+    ResultTable,
     Run,
     RunCollector,
     Series,
@@ -181,6 +182,46 @@ def told(
     query = select(Annotation, UserAccount.name).join(UserAccount, UserAccount.id == Annotation.told_by)
     rows = session.execute(query.where(*within).order_by(Annotation.t_ns.desc()).limit(limit))
     return [(row[0], row[1]) for row in rows][::-1], total
+
+
+def usual_tables(
+    session: Session, host_id: UUID, kind: str, metrics: Sequence[str], *, within: tuple[int, int], limit: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """What is usual in a range, of the newest runs first: run, artifact, rows. A table is of one metric."""
+    query = (
+        select(ResultTable.run_id, ResultTable.artifact_id, ResultTable.rows)
+        .join(Run, Run.id == ResultTable.run_id)
+        .where(
+            Run.host_id == host_id,
+            Run.t0_ns < within[1],
+            Run.t1_ns >= within[0],
+            ResultTable.kind == kind,
+            ResultTable.rows[(0, 0)].astext.in_(metrics),
+        )
+        .order_by(Run.t0_ns.desc(), ResultTable.id)
+        .limit(limit)
+    )
+    return session.execute(query).all()
+
+
+def unusual(
+    session: Session, host_id: UUID, collector: str, within: tuple[int, int], limit: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The runs in a range for which `collector` brought nothing, newest first: run, its span, the reason."""
+    query = (
+        select(Run.id, Run.t0_ns, Run.t1_ns, RunCollector.reason)
+        .join(RunCollector, RunCollector.run_id == Run.id)
+        .where(
+            Run.host_id == host_id,
+            Run.t0_ns < within[1],
+            Run.t1_ns >= within[0],
+            RunCollector.collector == collector,
+            RunCollector.state.in_(("failed", "unreadable")),
+        )
+        .order_by(Run.t0_ns.desc())
+        .limit(limit)
+    )
+    return session.execute(query).all()
 
 
 def nearest_chunk(

@@ -32,8 +32,31 @@ class ChunkSource(BaseModel):
     artifact_id: UUID | None
 
 
+class UsualRead(BaseModel):
+    """What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
+
+    Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
+    `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
+    """
+
+    run_id: UUID
+    artifact_id: UUID | None
+    from_ns: int
+    to_ns: int
+    t_ns: list[int]
+    low: list[float | None]
+    median: list[float | None]
+    high: list[float | None]
+    days: list[int]
+    failure: dict[str, Any] | None
+
+
 class LaneRead(BaseModel):
-    """One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight."""
+    """One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
+
+    `usual` ascends and does not overlap; it is empty where nobody asked a Prometheus, and over views so long that a
+    pixel is an hour.
+    """
 
     metric: str
     labels: dict[str, str]
@@ -46,6 +69,7 @@ class LaneRead(BaseModel):
     matrix: Matrix | None = None
     gaps: list[tuple[int, int]]
     chunks: list[ChunkSource]
+    usual: list[UsualRead] = []
 
 
 class CaptureBlock(BaseModel):

@@ -32,7 +32,7 @@ from culprit.services import prometheus
 from culprit.services import queries as services
 from culprit.services.prometheus import Asked, Window
 from culprit.workflows.ingest_run import LIMITS, Work, gather, read_all
-from culprit.workflows.store_parsed import add
+from culprit.workflows.store_parsed import add, plan_usual
 
 QUERY_S = 15.0
 # As long before and after as the capture itself, so that there is something to compare it with.
@@ -177,4 +177,7 @@ def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UU
             add(session, run_id, reading)
         session.flush()
         announce(session, "culprit.evaluate_run", run_id)
-        return session.get_one(RunCollector, run_collector_id).state
+        state = session.get_one(RunCollector, run_collector_id).state
+        if state == "done" and plan_usual(session, run_id):
+            announce(session, "culprit.fetch_usual", run_id)
+        return state

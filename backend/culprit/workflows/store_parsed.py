@@ -15,6 +15,7 @@ from collectors.clock import ClockMap
 from culprit.captures.leases import settle_capture
 from culprit.core.fact_names import of_collector
 from culprit.core.outcomes import run_state
+from culprit.core.usual import PROM_USUAL
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import announce
 from culprit.kit.uuid7 import uuid7
@@ -95,6 +96,7 @@ def add(session: Session, run_id: UUID, reading: Reading) -> None:
     if reading.failure is None:
         lanes = _lanes(reading, _beyond(session, run.id).values())
         replace_series(session, run, lanes, only=reading.run_collector_id)
+        _tables(session, run, [reading], only=reading.run_collector_id)
     _outcomes(session, run, [reading])
 
 
@@ -112,6 +114,16 @@ def plan_fetch(session: Session, run: Run) -> None:
         session.add(RunCollector(run_id=run.id, collector=PROM_IMPORT, state="queued", way="query_range"))
         session.flush()
         announce(session, "culprit.fetch_service", run.id)
+
+
+def plan_usual(session: Session, run_id: UUID) -> bool:
+    """The same hours of earlier days, planned beside what was fetched around the capture. Whether that is new."""
+    known = select(RunCollector.id).where(RunCollector.run_id == run_id, RunCollector.collector == PROM_USUAL)
+    if session.scalar(known) is not None:
+        return False
+    session.add(RunCollector(run_id=run_id, collector=PROM_USUAL, state="queued", way="query_range"))
+    session.flush()
+    return True
 
 
 def _beyond(session: Session, run_id: UUID) -> dict[str, UUID]:
@@ -165,8 +177,10 @@ def _events(session: Session, run: Run, readings: list[Reading]) -> None:
     replace_events(session, run, rows)
 
 
-def _tables(session: Session, run: Run, readings: list[Reading]) -> None:
-    session.execute(delete(ResultTable).where(ResultTable.run_id == run.id))
+def _tables(session: Session, run: Run, readings: list[Reading], *, only: UUID | None = None) -> None:
+    """In the place of all tables of the run, or of those of its collector `only`."""
+    stale = delete(ResultTable).where(ResultTable.run_id == run.id)
+    session.execute(stale if only is None else stale.where(ResultTable.run_collector_id == only))
     for reading in readings:
         for one in reading.parsed["tables"]:
             session.add(

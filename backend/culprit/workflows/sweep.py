@@ -21,6 +21,7 @@ from collectors.plans import tier_of
 from collectors.registry import COLLECTORS
 from culprit.captures.leases import due, settle_capture
 from culprit.core.retries import Tried, pause_s
+from culprit.core.usual import PROM_USUAL
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
@@ -237,6 +238,9 @@ def doorbells(session: Session) -> list[tuple[str, UUID]]:
         "culprit.ingest_run": select(Run.id).where(Run.state == "ingesting", unread),
         "culprit.fetch_service": select(RunCollector.run_id).where(
             RunCollector.collector == PROM_IMPORT, RunCollector.state == "queued"
+        ),
+        "culprit.fetch_usual": select(RunCollector.run_id).where(
+            RunCollector.collector == PROM_USUAL, RunCollector.state == "queued"
         ),
         "culprit.check_host": select(Preflight.id).where(Preflight.state == "queued"),
         "culprit.evaluate_run": _unevaluated(),

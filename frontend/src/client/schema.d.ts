@@ -12362,6 +12362,40 @@ export interface components {
             role?: ("viewer" | "investigator" | "oncall" | "admin") | null;
         };
         /**
+         * UsualRead
+         * @description What Prometheus measured at the same hours of earlier days, for one run: 10 %, median and 90 % of the values.
+         *
+         *     Lists of one length. `days` is how many earlier days have data there; where they are too few, `low`, `median` and
+         *     `high` are null. `failure` is a sentence where earlier days could not be asked for; nothing is listed then.
+         */
+        UsualRead: {
+            /** Artifact Id */
+            artifact_id: string | null;
+            /** Days */
+            days: number[];
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /** From Ns */
+            from_ns: number;
+            /** High */
+            high: (number | null)[];
+            /** Low */
+            low: (number | null)[];
+            /** Median */
+            median: (number | null)[];
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /** T Ns */
+            t_ns: number[];
+            /** To Ns */
+            to_ns: number;
+        };
+        /**
          * VerdictAdd
          * @description What a step shows, as somebody sees it, and the pins that show it. Without a host it holds for all of them.
          */
@@ -13425,6 +13459,9 @@ export interface components {
         /**
          * LaneRead
          * @description One metric with its labels. `level` is "hours", "chunks", or how often rows were condensed by eight.
+         *
+         *     `usual` ascends and does not overlap; it is empty where nobody asked a Prometheus, and over views so long that a
+         *     pixel is an hour.
          */
         culprit__timeline__schemas__LaneRead: {
             /** Axis */
@@ -13452,6 +13489,11 @@ export interface components {
             points?: components["schemas"]["Points"] | null;
             /** Unit */
             unit: string;
+            /**
+             * Usual
+             * @default []
+             */
+            usual: components["schemas"]["UsualRead"][];
         };
         /**
          * TextRead

@@ -1,5 +1,6 @@
 /** What the server answers, under the names that the screens use. */
 
+import type { UsualSpan } from "../core/usual";
 import type { Sentence } from "../core/words";
 import type { KeptKind } from "./storage";
 
@@ -467,6 +468,8 @@ export interface Lane {
   matrix?: LaneMatrix | null;
   gaps: [number, number][];
   chunks: { run_id: string; collector: string; artifact_id: string | null }[];
+  /** What a service's Prometheus measured at the same hours of earlier days, run by run; ascending. */
+  usual?: UsualSpan[];
 }
 
 export interface CaptureBlock {

@@ -7,7 +7,9 @@ import { Link } from "../../components/Link";
 import { ErrorLine, RowSkeleton } from "../../components/States";
 import { quantity } from "../../core/format";
 import { labelText, type Row } from "../../core/lanes";
+import { MIN_DAYS, usualAt } from "../../core/usual";
 import { get } from "../../lib/api";
+import { useSentence } from "../../lib/i18n";
 import { useTimeFormat } from "../../lib/useFormat";
 import type { Picked } from "./Overlay";
 import classes from "./Timeline.module.css";
@@ -25,6 +27,7 @@ interface Props {
 export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
+  const say = useSentence();
   const [which, setWhich] = useState("0");
   const lane = lanes[Number(which)];
   const axisValue =
@@ -45,6 +48,8 @@ export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Prop
   });
   const values = Object.entries(cite.data?.values ?? {});
   const shown = axisValue !== undefined ? values.filter(([name]) => name === axisValue) : values.slice(0, 4);
+  const span = lane?.usual?.find((one) => picked.t >= one.from_ns && picked.t <= one.to_ns);
+  const usual = span && usualAt([span], picked.t);
   return (
     <Popover opened onChange={onClose} position="bottom-start" width={420} withinPortal trapFocus returnFocus>
       <Popover.Target>
@@ -71,6 +76,29 @@ export function CitePopover({ hostId, picked, row, title, lanes, onClose }: Prop
               {value === null ? t("timeline.noData") : quantity(value, row.unit)}
             </div>
           ))}
+          {span && (
+            <div className="dim">
+              {usual
+                ? t("timeline.usual.at", {
+                    low: quantity(usual.low, row.unit),
+                    high: quantity(usual.high, row.unit),
+                    median: quantity(usual.median, row.unit),
+                    count: usual.days,
+                  })
+                : span.failure
+                  ? t("timeline.usual.failed", { why: say(span.failure) })
+                  : t("timeline.usual.few", { count: Math.max(0, ...span.days), needed: MIN_DAYS })}{" "}
+              {span.artifact_id && (
+                <Link
+                  to="/artifacts/$artifactId"
+                  params={{ artifactId: span.artifact_id }}
+                  search={{ run: span.run_id } as never}
+                >
+                  {t("timeline.usual.source")}
+                </Link>
+              )}
+            </div>
+          )}
           {cite.isPending && lane && <RowSkeleton rows={2} />}
           {!lane && <span>{t("timeline.noDataHere")}</span>}
           <ErrorLine error={cite.error} />

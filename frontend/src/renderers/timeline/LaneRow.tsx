@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { type CSSProperties, memo, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { CaptureBlock, Lane } from "../../client/types";
@@ -19,6 +20,8 @@ import {
 } from "../../core/lanes";
 import { INKS } from "../../core/ramp";
 import type { Range } from "../../core/range";
+import { MIN_DAYS, type UsualAt, type UsualSpan, usualAt, usualIn, usualPoints } from "../../core/usual";
+import { useSentence } from "../../lib/i18n";
 import type { CursorStore } from "./cursor";
 import {
   commonGaps,
@@ -27,6 +30,7 @@ import {
   drawHeat,
   drawSeries,
   drawUncertainty,
+  drawUsual,
   type Gaps,
   prepare,
 } from "./draw";
@@ -38,6 +42,7 @@ export interface Named {
   readonly points: Points;
   readonly ink: string;
   readonly gaps: Gaps;
+  readonly usual: readonly UsualSpan[];
 }
 
 interface Props {
@@ -57,6 +62,8 @@ interface Props {
 }
 
 const SHOWN = 6;
+/** Room under the plot for what the band means. */
+const LEGEND = 14;
 
 /** Height of a row: room for its legend, and for a matrix a pixel or more per axis value. */
 export function rowHeight(row: Row, lanes: readonly Lane[] | undefined): number {
@@ -85,18 +92,22 @@ export const LaneRow = memo(function LaneRow(props: Props) {
     waiting,
   } = props;
   const { t } = useTranslation();
+  const say = useSentence();
   const canvas = useRef<HTMLCanvasElement>(null);
   const values = useRef<HTMLSpanElement>(null);
+  const legend = useRef<HTMLSpanElement>(null);
   const near = useNear(canvas);
   const height = rowHeight(row, lanes);
   const heat = row.kind === "heatmap" ? lanes?.[0] : undefined;
   const series = useMemo(() => toSeries(row, lanes, scheme), [row, lanes, scheme]);
+  // One band is read, six over one another are not: that of the series that reaches highest.
+  const banded = useMemo(() => series.find((one) => one.usual.length > 0), [series]);
   const step = useMemo(() => usualStep(heat?.matrix?.t_ns ?? series[0]?.points.t_ns ?? []), [heat, series]);
   const tops = useMemo(() => (heat?.matrix ? largest(heat.matrix) : undefined), [heat]);
   const scale = useMemo(() => {
     if (row.kind !== "heatmap")
       return scaleFor(
-        series.map((s) => s.points),
+        [...series.map((s) => s.points), ...(banded ? [usualPoints(banded.usual)] : [])],
         range,
         row.unit,
       );
@@ -105,7 +116,7 @@ export const LaneRow = memo(function LaneRow(props: Props) {
       low: 0,
       high: niceTop(heat?.matrix && tops ? largestIn(heat.matrix.t_ns, tops, range) : 0, row.unit),
     };
-  }, [row, series, heat, tops, range]);
+  }, [row, series, banded, heat, tops, range]);
 
   useEffect(() => {
     const node = canvas.current;
@@ -116,6 +127,7 @@ export const LaneRow = memo(function LaneRow(props: Props) {
     drawGrid(surface, ticks);
     if (lanes) drawGaps(surface, lanes.length > 0 ? commonGaps(lanes) : [[range.from, range.to]]);
     if (heat?.matrix) drawHeat(surface, heat.matrix, heat.gaps, scale.high, step);
+    if (banded) drawUsual(surface, banded.usual, scale, banded.ink);
     for (const one of [...series].reverse())
       drawSeries(surface, one.points, scale, {
         ink: one.ink,
@@ -124,7 +136,7 @@ export const LaneRow = memo(function LaneRow(props: Props) {
         gaps: one.gaps,
       });
     drawUncertainty(surface, blocks);
-  }, [near, width, height, range, scheme, ticks, lanes, heat, series, scale, step, blocks, row.kind]);
+  }, [near, width, height, range, scheme, ticks, lanes, heat, series, banded, scale, step, blocks, row.kind]);
 
   useEffect(() => {
     const show = () => {
@@ -144,9 +156,31 @@ export const LaneRow = memo(function LaneRow(props: Props) {
     return cursor.subscribe(show);
   }, [cursor, row, heat, series, step, range, width, brush, baseline, t]);
 
+  useEffect(() => {
+    const show = () => {
+      const node = legend.current;
+      if (!node || !banded) return;
+      const of = series.length > 1 && banded.name ? ` · ${banded.name}` : "";
+      const when = cursor.value?.t;
+      const here = banded.usual.filter(
+        (one) => when !== undefined && when >= one.from_ns && when <= one.to_ns,
+      );
+      const at = when === undefined ? undefined : usualAt(here, when);
+      const told = here.length > 0 ? here : banded.usual;
+      node.textContent = (at ? atText(t, at, row.unit) : rangeText(t, say, told, range)) + of;
+    };
+    show();
+    return cursor.subscribe(show);
+  }, [cursor, banded, series.length, range, row.unit, t, say]);
+
+  const told = banded !== undefined && usualIn(banded.usual, range) !== undefined;
   const top = lanes && lanes.length > 0 ? quantity(scale.high, row.unit) : "";
   return (
-    <div className={classes.lane} style={{ "--h": `${height}px` } as CSSProperties} data-row={row.key}>
+    <div
+      className={classes.lane}
+      style={{ "--h": `${height + (banded ? LEGEND : 0)}px` } as CSSProperties}
+      data-row={row.key}
+    >
       <div className={classes.gutter} title={`${row.key}\n${meaning}`}>
         <span className={classes.laneTitle}>{title}</span>
         <span ref={values} className={classes.values} />
@@ -154,21 +188,58 @@ export const LaneRow = memo(function LaneRow(props: Props) {
       <div className={cx(classes.plot, waiting && classes.waiting)}>
         <canvas ref={canvas} className={classes.canvas} style={{ width, height }} aria-hidden />
         <span className={classes.top}>{top}</span>
+        {told && <span ref={legend} className={classes.usual} />}
         {lanes?.length === 0 && !waiting && <span className={classes.none}>{t("timeline.noDataHere")}</span>}
       </div>
     </div>
   );
 });
 
+/** "usual at this hour: 12-30 ms, median 20 ms (7 days)". */
+function atText(t: TFunction, at: UsualAt, unit: string): string {
+  return t("timeline.usual.at", {
+    low: quantity(at.low, unit),
+    high: quantity(at.high, unit),
+    median: quantity(at.median, unit),
+    count: at.days,
+  });
+}
+
+/** How many days the band is made of; where there is none, why. */
+function rangeText(
+  t: TFunction,
+  say: ReturnType<typeof useSentence>,
+  spans: readonly UsualSpan[],
+  range: Range,
+): string {
+  const found = usualIn(spans, range);
+  switch (found?.kind) {
+    case "band":
+      return found.least === found.most
+        ? t("timeline.usual.band", { count: found.most })
+        : t("timeline.usual.bandOf", { least: found.least, most: found.most });
+    case "few":
+      return t("timeline.usual.few", { count: found.most, needed: MIN_DAYS });
+    case "failed":
+      return t("timeline.usual.failed", { why: say(found.why) });
+    default:
+      return "";
+  }
+}
+
 function toSeries(row: Row, lanes: readonly Lane[] | undefined, scheme: "dark" | "light"): Named[] {
   if (!lanes || row.kind === "heatmap") return [];
   const all = lanes.flatMap((lane) => {
     const label = labelText(lane.labels).replace(/(^|,)[^=,]+=/g, "$1");
-    if (lane.points) return [{ name: label, points: lane.points as Points, gaps: lane.gaps as Gaps }];
+    if (lane.points)
+      return [
+        { name: label, points: lane.points as Points, gaps: lane.gaps as Gaps, usual: lane.usual ?? [] },
+      ];
     return splitMatrix(lane).map((one) => ({
       name: label ? `${label} ${one.name}` : one.name,
       points: one.points,
       gaps: lane.gaps as Gaps,
+      usual: [],
     }));
   });
   const size = (points: Points) => points.max.reduce<number>((most, v) => Math.max(most, v ?? 0), 0);
@@ -177,7 +248,13 @@ function toSeries(row: Row, lanes: readonly Lane[] | undefined, scheme: "dark" |
     .map((one) => ({ ...one, size: size(one.points) }))
     .sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1))
     .slice(0, SHOWN)
-    .map(({ name, points, gaps }, i) => ({ name, points, gaps, ink: inks[i % inks.length] as string }));
+    .map(({ name, points, gaps, usual }, i) => ({
+      name,
+      points,
+      gaps,
+      usual,
+      ink: inks[i % inks.length] as string,
+    }));
 }
 
 interface Line {

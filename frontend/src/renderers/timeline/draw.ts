@@ -1,6 +1,7 @@
 import { indexAt, type LaneData, type Matrix, type Points, pieces } from "../../core/lanes";
 import { ramp } from "../../core/ramp";
 import { type Range, toX } from "../../core/range";
+import { stretches, type UsualSpan } from "../../core/usual";
 
 export type Gaps = readonly (readonly [number, number])[];
 
@@ -169,6 +170,62 @@ export function drawSeries(s: Surface, points: Points, scale: Scale, style: Line
     );
     ctx.stroke();
   }
+}
+
+/** How high the hatched strip is that says: too little history here, or none. */
+const STRIP = 10;
+
+/** What is usual at this hour, behind a lane: 10-90 % as a quiet band, the median dashed, no history hatched. */
+export function drawUsual(s: Surface, spans: readonly UsualSpan[], scale: Scale, ink: string): void {
+  const { ctx } = s;
+  const y = (value: number) =>
+    s.height - 1.5 - ((value - scale.low) / (scale.high - scale.low || 1)) * (s.height - 3);
+  for (const span of spans) {
+    if (span.to_ns < s.range.from || span.from_ns > s.range.to) continue;
+    const x = (i: number) => toX(span.t_ns[i] as number, s.range, s.width);
+    for (const [first, last] of stretches(span, true)) {
+      const line = (values: readonly (number | null)[], from: number, to: number, begin: boolean) => {
+        const by = from <= to ? 1 : -1;
+        for (let i = from; by * i <= by * to; i += by)
+          if (begin && i === from) ctx.moveTo(x(i), y(values[i] as number));
+          else ctx.lineTo(x(i), y(values[i] as number));
+      };
+      ctx.fillStyle = ink;
+      ctx.globalAlpha = s.scheme === "dark" ? 0.2 : 0.15;
+      ctx.beginPath();
+      line(span.high, first, last, true);
+      line(span.low, last, first, false);
+      ctx.closePath();
+      ctx.fill();
+      ctx.globalAlpha = 0.65;
+      ctx.strokeStyle = ink;
+      ctx.lineWidth = 1;
+      ctx.setLineDash([3, 3]);
+      ctx.beginPath();
+      line(span.median, first, last, true);
+      ctx.stroke();
+      ctx.setLineDash([]);
+      ctx.globalAlpha = 1;
+    }
+    ctx.fillStyle = hatch(ctx, s.scheme);
+    if (span.failure !== null) strip(s, span.from_ns, span.to_ns);
+    for (const [first, last] of stretches(span, false))
+      strip(
+        s,
+        span.t_ns[Math.max(0, first - 1)] as number,
+        span.t_ns[Math.min(span.t_ns.length - 1, last + 1)] as number,
+      );
+  }
+}
+
+function strip(s: Surface, from: number, to: number): void {
+  const x0 = Math.max(0, toX(from, s.range, s.width));
+  const x1 = Math.min(s.width, toX(to, s.range, s.width));
+  if (x1 <= x0) return;
+  s.ctx.fillRect(x0, 0, x1 - x0, STRIP);
+  s.ctx.strokeStyle = HATCH[s.scheme];
+  s.ctx.lineWidth = 1;
+  s.ctx.strokeRect(x0 + 0.5, 0.5, x1 - x0 - 1, STRIP - 1);
 }
 
 function trace(

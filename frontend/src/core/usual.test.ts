@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { stretches, type UsualSpan, usualAt, usualIn, usualPoints } from "./usual";
+
+const span = (over: Partial<UsualSpan> = {}): UsualSpan => ({
+  run_id: "r",
+  artifact_id: "a",
+  from_ns: 0,
+  to_ns: 30,
+  t_ns: [0, 10, 20, 30],
+  low: [1, 1, null, 3],
+  median: [2, 4, null, 4],
+  high: [3, 9, null, 5],
+  days: [7, 6, 2, 7],
+  failure: null,
+  ...over,
+});
+const failed = span({
+  from_ns: 100,
+  to_ns: 110,
+  t_ns: [],
+  low: [],
+  median: [],
+  high: [],
+  days: [],
+  failure: { key: "outgoing.unreachable", params: {} },
+});
+
+describe("what is usual at a moment", () => {
+  it("lies on a line between two times, with the fewer days of both", () => {
+    expect(usualAt([span()], 5)).toEqual({ low: 1, median: 3, high: 6, days: 6 });
+    expect(usualAt([span()], 10)).toEqual({ low: 1, median: 4, high: 9, days: 6 });
+  });
+  it("is not known next to a time without history, nor outside, nor where Prometheus was away", () => {
+    for (const t of [15, 20, 25, -1, 31, 105]) expect(usualAt([span(), failed], t)).toBeUndefined();
+    expect(usualAt([], 0)).toBeUndefined();
+  });
+});
+
+describe("what is said of a range", () => {
+  it("names the days, then their lack, then the reason", () => {
+    expect(usualIn([span(), failed], { from: 0, to: 200 })).toEqual({ kind: "band", least: 6, most: 7 });
+    const none = span({ median: [null, null, null, null] });
+    expect(usualIn([none, failed], { from: 0, to: 200 })).toEqual({ kind: "few", most: 7 });
+    expect(usualIn([span(), failed], { from: 90, to: 200 })).toMatchObject({ kind: "failed" });
+    expect(usualIn([span()], { from: 90, to: 200 })).toBeUndefined();
+  });
+});
+
+it("splits a span into what has a band and what has none", () => {
+  expect(stretches(span(), true)).toEqual([
+    [0, 1],
+    [3, 3],
+  ]);
+  expect(stretches(span(), false)).toEqual([[2, 2]]);
+  expect(usualPoints([span(), failed]).mean).toEqual([2, 4, null, 4]);
+});
