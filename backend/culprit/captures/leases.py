@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -119,10 +119,26 @@ def leave(session: Session, claim: Claim, state: str, **values: Any) -> bool:
     return row is not None
 
 
-def put_back(session: Session, claim: Claim, pause: timedelta, waiting: Json | None, **values: Any) -> bool:
-    """Returns the run to the queue, to be tried not before `pause` from now."""
-    _forget_outcomes(session, claim.run_id)
-    return leave(session, claim, "queued", not_before=_now + pause, waiting=waiting, **values)
+def put_back(
+    session: Session, claim: Claim, pause: timedelta, waiting: Json | None, **values: Any
+) -> Literal["queued", "cancelled"] | None:
+    """Returns the run to the queue, to be tried not before `pause` from now; one that was called off meanwhile ends.
+
+    None where it is no longer ours.
+    """
+    query = select(Run.cancel_requested_at).where(Run.id == claim.run_id, Run.fence == claim.fence)
+    called_off = session.scalar(query.with_for_update(key_share=True)) is not None
+    state: Literal["queued", "cancelled"] = "cancelled" if called_off else "queued"
+    again = {} if called_off else {"not_before": _now + pause, "waiting": waiting}
+    if not leave(session, claim, state, **again, **values):
+        return None
+    session.execute(
+        update(RunCollector)
+        .where(RunCollector.run_id == claim.run_id)
+        .values(state=state, reason=None)
+        .execution_options(synchronize_session=False)
+    )
+    return state
 
 
 def wait(session: Session, run_id: UUID, pause: timedelta, waiting: Json) -> None:
@@ -164,14 +180,5 @@ def _ours(claim: Claim, **values: Any) -> Any:
         update(Run)
         .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.state == "running")
         .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def _forget_outcomes(session: Session, run_id: UUID) -> None:
-    session.execute(
-        update(RunCollector)
-        .where(RunCollector.run_id == run_id)
-        .values(state="queued", reason=None)
         .execution_options(synchronize_session=False)
     )

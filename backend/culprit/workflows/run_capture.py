@@ -264,15 +264,14 @@ def settle_once(claim: Claim, home: Homecoming, clock: Json | None, plan: Json) 
             return "failed" if commit(session, claim, home, "failed", clock) else None
         run = session.get_one(Run, claim.run_id)
         if what == "wait":
-            back = leases.put_back(session, claim, BUSY_PAUSE, plan["why"], attempt=Run.attempt - 1)
-            return "queued" if back else None
+            return leases.put_back(session, claim, BUSY_PAUSE, plan["why"], attempt=Run.attempt - 1)
         failures = run.host_failures + 1
         pause = pause_s(
             Tried("host", plan["tier"], run.worker_losses, failures, plan["begun"], final=plan["final"])
         )
         if pause is None:
             return "failed" if commit(session, claim, home, "failed", clock) else None
-        back = leases.put_back(
+        return leases.put_back(
             session,
             claim,
             timedelta(seconds=pause),
@@ -282,7 +281,6 @@ def settle_once(claim: Claim, home: Homecoming, clock: Json | None, plan: Json) 
             failure=home.failure,
             failure_side="host",
         )
-        return "queued" if back else None
 
 
 def _hand_back(claim: Claim, order: Order, losses: int) -> str | None:
@@ -297,6 +295,6 @@ def _hand_back(claim: Claim, order: Order, losses: int) -> str | None:
             failed = leases.leave(session, claim, "failed", failure=why, failure_side="worker")
             return "failed" if failed else None
         back = leases.put_back(session, claim, timedelta(seconds=pause), None, worker_losses=losses)
-        if back:
+        if back == "queued":
             announce(session, "culprit.run_capture", claim.run_id)
-        return "queued" if back else None
+        return back

@@ -124,6 +124,17 @@ def test_putting_back_keeps_the_reason(db, make_run, claim):
     assert claim(run_id) is None
 
 
+def test_what_was_called_off_is_not_put_back(db, make_run, claim):
+    run_id = make_run()
+    mine = claim(run_id)
+    change(db, run_id, cancel_requested_at=func.now())
+    with unit_of_work(db.sessions) as session:
+        assert leases.put_back(session, mine, timedelta(0), None) == "cancelled"
+        assert leases.put_back(session, mine, timedelta(0), None) is None, "it has ended"
+    run, capture = read(db, run_id)
+    assert (run.state, capture.state) == ("cancelled", "cancelled") and run.ended_at is not None
+
+
 def test_a_capture_is_over_with_its_last_run_whoever_ends_first(db, make_run, claim):
     runs = [make_run() for _ in range(2)]
     with unit_of_work(db.sessions) as session:
