@@ -18,20 +18,18 @@ from sqlalchemy.orm import Session
 
 from collectors.parse.prometheus_import import ASKED
 from collectors.parse.prometheus_range import lined
-from culprit.config import settings
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.artifacts import ArtifactStore, artifact_store
-from culprit.infra.bounded import workspace
 from culprit.infra.broker import announce
 from culprit.infra.db import Database, database
 from culprit.infra.outgoing import MAX_BYTES, OutgoingError
 from culprit.infra.secrets import SecretUnreadable, vault
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Artifact, Run, RunCollector
+from culprit.models import Run, RunCollector
 from culprit.services import prometheus
 from culprit.services import queries as services
 from culprit.services.prometheus import Asked, Window
-from culprit.workflows.ingest_run import LIMITS, Work, gather, read_all
+from culprit.workflows.fetched_parts import keep_parts, readings_of
 from culprit.workflows.store_parsed import add, plan_usual
 
 QUERY_S = 15.0
@@ -143,22 +141,9 @@ def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetc
             return None
         planned.state = "failed" if fetched.failure else "done"
         planned.reason = fetched.failure
-        planned.started_ns, planned.ended_ns = fetched.started_ns, time.time_ns()
-        planned.bytes = sum(one.size for one in stored.values())
+        keep_parts(session, planned, stored, fetched.started_ns)
         if order.asked is not None:
             planned.argv = f"query_range {order.asked.url}"
-        for name, one in stored.items():
-            session.add(
-                Artifact(
-                    run_id=run_id,
-                    run_collector_id=planned.id,
-                    part=name,
-                    sha256=one.sha256,
-                    size=one.size,
-                    stored_size=one.size,
-                    media_type="application/json",
-                )
-            )
         if planned.state == "failed":
             announce(session, "culprit.evaluate_run", run_id)
         return planned.state
@@ -166,14 +151,9 @@ def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetc
 
 def _read(db: Database, blobs: ArtifactStore, run_id: UUID, run_collector_id: UUID) -> str | None:
     """Read the fetched parts alone; everything else of the run stays as it was read."""
-    with db.sessions() as session:
-        run = session.get_one(Run, run_id)
-        work = Work(run_id, run.fence, run.clock, run.facts or {})
-        gather(session, blobs, work, only=run_collector_id)
-    with workspace(settings().home / "work") as directory:
-        read_all(work, directory, LIMITS)
+    readings = readings_of(db, blobs, run_id, run_collector_id)
     with unit_of_work(db.sessions) as session:
-        for reading in work.readings:
+        for reading in readings:
             add(session, run_id, reading)
         session.flush()
         announce(session, "culprit.evaluate_run", run_id)
