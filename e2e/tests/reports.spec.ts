@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
-import { expect, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { change, culprit, OUT, PASSWORD, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 /**
  * From an incident to a report that a stranger reads: written, looked at, frozen, approved by a second person, shared,
@@ -91,7 +91,7 @@ test("a report travels: frozen, approved, read without an account and without a 
   await stranger.close();
 
   await page.getByRole("button", { name: "Close this link now" }).click();
-  await page.getByRole("button", { name: "Close this link now" }).last().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close this link now" }).click();
   await expect(page.getByRole("region", { name: "Links" })).toContainText("closed");
   expect((await page.request.get(path)).status()).toBe(404);
 });
