@@ -21,6 +21,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
@@ -42,6 +43,8 @@ from sqlalchemy import text
 
 START = datetime(2031, 1, 1, tzinfo=UTC)
 SCHEDULERS = 3
+#: What the clock shows until all of them are there, and once they shall end.
+BEFORE, OVER = -1, -2
 #: A scheduler that finds nothing due looks again after so long.
 IDLE_S = 0.002
 COUNT = """
@@ -84,14 +87,16 @@ def seed(db: Database, schedules: int) -> None:
         )  # fmt: skip
 
 
-def work(url: str, folder: str, name: str, minute: Synchronized[int]) -> None:
-    """One scheduler: fires what is due by the common clock until it is killed or the clock stands at -1."""
+def work(url: str, folder: str, name: str, minute: Synchronized[int], ready: Semaphore) -> None:
+    """One scheduler: fires what is due by the common clock until it is killed or the clock says that it is over."""
     # No worker listens: a capture that nobody rings for waits in the database, as it would for the next sweep.
     broker.send = lambda *_: False
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     db = Database(url)
     store = DirectoryStore(Path(folder))
-    while (now := minute.value) >= 0:
+    db.ping()
+    ready.release()
+    while (now := minute.value) != OVER:
         at = START + timedelta(minutes=now, seconds=random.random() * 20)
         if fire_due(db, store, name, at=at) == 0:
             time.sleep(IDLE_S)
@@ -101,15 +106,18 @@ def work(url: str, folder: str, name: str, minute: Synchronized[int]) -> None:
 def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
     """Moves the clock on, ends captures, kills schedulers; then counts."""
     context = multiprocessing.get_context("spawn")
-    minute: Synchronized[int] = context.Value("q", 0)
+    minute: Synchronized[int] = context.Value("q", BEFORE)
+    ready = context.Semaphore(0)
     names = [f"scheduler {number}" for number in range(SCHEDULERS)]
 
     def start(name: str) -> Any:
-        child = context.Process(target=work, args=(url, folder, name, minute), daemon=True)
+        child = context.Process(target=work, args=(url, folder, name, minute, ready), daemon=True)
         child.start()
         return child
 
     crew = {name: start(name) for name in names}
+    for _ in names:
+        ready.acquire()
     deadly = set(random.sample(range(minutes), min(kills, minutes)))
     db = Database(url)
     began = time.perf_counter()
@@ -138,7 +146,7 @@ def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
                 break
         time.sleep(0.02)
     took = time.perf_counter() - began
-    minute.value = -1
+    minute.value = OVER
     for child in crew.values():
         child.join(30)
     with db.sessions() as session:
