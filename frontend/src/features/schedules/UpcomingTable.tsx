@@ -25,7 +25,7 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
   return (
-    <Grid label={t("schedules.upcoming")}>
+    <Grid stack={lastsMin !== undefined} label={t("schedules.upcoming")}>
       <thead>
         <tr>
           <th>{zone}</th>

@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
 import type { MaintenanceWindow } from "../../client/schedules";
 import { Grid } from "../../components/Grid";
@@ -101,16 +102,17 @@ function Again({ window: { recurs, times, ends_at } }: { window: MaintenanceWind
         <span className="num">{t("schedules.minutes", { count: recurs.minutes })}</span>
       </div>
       {times.length > 1 && (
-        <div className="num dim">
-          {t("maintenance.then", {
-            times: times
-              .slice(1, FURTHER)
-              .map((one) => time.iso(one.starts_at))
-              .join(", "),
-          })}
+        <div className="dim">
+          {t("maintenance.then")}
+          {times.slice(1, FURTHER).map((one) => (
+            <Fragment key={one.starts_at}>
+              {" "}
+              <span className="num">{time.iso(one.starts_at)}</span>
+            </Fragment>
+          ))}
         </div>
       )}
-      {ends_at && <div className="num dim">{t("maintenance.stopsAt", { at: time.iso(ends_at) })}</div>}
+      {ends_at && <div className="dim">{t("maintenance.stopsAt", { at: time.iso(ends_at) })}</div>}
     </>
   );
 }
