@@ -43,6 +43,18 @@ describe("schedules", () => {
     expect(within(deep).getByTitle(/only where an administrator has allowed it/)).toBeVisible();
   });
 
+  it("are found by what their row shows where there are many", async () => {
+    planned.schedules = Array.from({ length: 40 }, (_, n) => ({
+      ...NIGHTLY,
+      id: `${n}`,
+      name: `night ${n}`,
+    }));
+    open("/schedules?q=feed%20NIGHT%2037");
+    expect(await screen.findByRole("button", { name: "night 37" })).toBeVisible();
+    expect(screen.getByRole("textbox", { name: /Name, host, label/ })).toHaveValue("feed NIGHT 37");
+    expect(screen.queryByRole("button", { name: "night 36" })).toBeNull();
+  });
+
   it("show each due time with its reason, and are paused where one looks", async () => {
     const user = userEvent.setup();
     open(`/schedules?one=${NIGHTLY.id}`);
