@@ -4,6 +4,7 @@ import { Grid } from "../../components/Grid";
 import { Mark } from "../../components/Mark";
 import { instant, isoToNs } from "../../core/clock";
 import { useTimeFormat } from "../../lib/useFormat";
+import classes from "./schedules.module.css";
 
 /** `2026-11-23 02:30 +01:00`: what the clock of the zone shows, with its offset. */
 export const onTheWall = (iso: string): string =>
@@ -24,12 +25,13 @@ interface Props {
 export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
   const { t } = useTranslation();
   const time = useTimeFormat();
+  const elsewhere = zone !== "UTC";
   return (
     <Grid stack={lastsMin !== undefined} label={t("schedules.upcoming")}>
       <thead>
         <tr>
           <th>{zone}</th>
-          <th>{lastsMin === undefined ? "UTC" : t("maintenance.fromUtc")}</th>
+          {elsewhere && <th>{lastsMin === undefined ? "UTC" : t("maintenance.fromUtc")}</th>}
           {lastsMin !== undefined && <th>{t("maintenance.untilUtc")}</th>}
           <th>{t("schedules.note")}</th>
         </tr>
@@ -38,9 +40,9 @@ export function UpcomingTable({ upcoming, zone, lastsMin }: Props) {
         {upcoming.map((one) => (
           <tr key={one.at}>
             <td className="num">{onTheWall(one.wall)}</td>
-            <td className="num">{inUtc(one.at, 0)}</td>
+            {elsewhere && <td className="num">{inUtc(one.at, 0)}</td>}
             {lastsMin !== undefined && <td className="num">{inUtc(one.at, lastsMin)}</td>}
-            <td>
+            <td className={classes.note}>
               {one.window ? (
                 <Mark tone="off" title={one.window.reason}>
                   {t("schedules.heldUntil", {

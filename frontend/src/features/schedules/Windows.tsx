@@ -104,10 +104,9 @@ function Again({ window: { recurs, times, ends_at } }: { window: MaintenanceWind
       {times.length > 1 && (
         <div className="dim">
           {t("maintenance.then")}
-          {times.slice(1, FURTHER).map((one) => (
+          {times.slice(1, FURTHER).map((one, n) => (
             <Fragment key={one.starts_at}>
-              {" "}
-              <span className="num">{time.iso(one.starts_at)}</span>
+              {n > 0 && ","} <span className="num">{time.iso(one.starts_at)}</span>
             </Fragment>
           ))}
         </div>
