@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from culprit.launch import install
 from culprit.launch.checks import compose, journeys, needs
-from culprit.launch.checks.outcome import Outcome
+from culprit.launch.checks.outcome import Log, Outcome
 from culprit.launch.checks.round import Round
 from culprit.launch.paths import FRONTEND, ROOT, VENV, python_path
 from culprit.launch.progress import Refusal
@@ -118,7 +118,7 @@ def containers(round_: Round) -> Outcome:
     wrong = compose.faults(ROOT / "docker-compose.yml")
     log = round_.log("containers-rules")
     log.write_text("".join(f"docker-compose.yml: {fault}\n" for fault in wrong), "utf-8")
-    total.add(Outcome(passed=int(not wrong), failed=int(bool(wrong)), logs=[log] if wrong else []))
+    total.add(Outcome(passed=int(not wrong), failed=int(bool(wrong)), logs=[Log(log)] if wrong else []))
     return total
 
 
