@@ -60,7 +60,7 @@ def _once(document: Document) -> None:
             for many in (
                 document.hosts, document.hypotheses, document.verdicts, document.pins, document.fixes,
                 document.verifications, document.captures, document.runs, document.collectors, document.artifacts,
-                document.profiles,
+                document.profiles, document.diffs, (document.incident,),
             )
             for one in many
         ),
@@ -103,6 +103,9 @@ def _named(document: Document) -> Iterator[tuple[str, UUID | None, Collection[UU
         yield from (("artifact", artifact.run, runs), ("artifact", artifact.collector, collectors))
     for profile in document.profiles:
         yield from (("profile", profile.run, runs), ("profile", profile.collector, collectors))
+    profiles = {one.id for one in document.profiles}
+    for diff in document.diffs:
+        yield from (("diff", one, profiles) for one in (*diff.before.profiles, *diff.after.profiles))
 
 
 def _references(document: Document) -> None:

@@ -39,7 +39,7 @@ def document():
     return {
         "origin": {"culprit": "0.1.0", "number": 7, "written_at": AT, "redacted": False,
                    "rules": verdicts.rules_digest()},
-        "incident": {"title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
+        "incident": {"id": _id(8), "title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
                      "window_to": None, "created_at": AT, "resolved_at": None},
         "hosts": [{"id": _id(1), "name": "web1", "scope": {}, "role": "suspect"}],
         "playbooks": [{"id": BOOK, "digest": digest, "content": content, "aside_reason": None, "aside_by": None,
@@ -55,7 +55,8 @@ def document():
                       "verdict": "supports", "note": "", "pins": [_id(7)], **said}],
         "pins": [{"id": _id(7), "kind": "line", "ref": {"artifact_id": _id(5), "lines": [1]}, "view": f"/runs/{_id(3)}",
                   "said": {"collected": True, "run_id": _id(3)}, "runs": [_id(3)], "step": None, **said}],
-        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "comments": [],
+        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "diffs": [],
+        "comments": [],
         "captures": [{"id": _id(2), "plan": "triage", "collectors": [{"id": "cpu_stat"}], "seconds": 10.0, "scope": {},
                       "reason": "", "state": "done", "created_at": AT}],
         "runs": [{"id": _id(3), "capture": _id(2), "host": _id(1), "role": "evidence", "fix": None, "step": None,
