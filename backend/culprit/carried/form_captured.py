@@ -60,6 +60,7 @@ class RunForm(Carried):
     t1_ns: Ns
     target: Json | None
     started_at: AwareDatetime | None
+    ended_at: AwareDatetime | None
     spoke: Annotated[list[Spoke], Field(max_length=2000)] | None
 
 

@@ -86,7 +86,7 @@ def _run(run: Run, link: Any, spoken: Mapping[UUID, Mapping[str, tuple[str, int]
     return {
         **same(
             run, "id", "state", "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
-            "started_at",
+            "started_at", "ended_at",
         ),
         "role": link.role if link else None,
         "step": link.step if link else None,

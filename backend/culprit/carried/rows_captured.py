@@ -84,7 +84,7 @@ class Captured:
                     spec={"kind": "incident"},
                     **plain(
                         run, "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
-                        "started_at",
+                        "started_at", "ended_at",
                     ),
                 )
             )  # fmt: skip

@@ -298,7 +298,9 @@ def _unevaluated() -> Select[UUID]:
         .outerjoin(Evaluation, Evaluation.run_id == Run.id)
         .where(
             Run.state.in_(("done", "partial")),
-            Run.ended_at.between(_now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER),
+            func.greatest(Run.ended_at, Run.heartbeat_at).between(
+                _now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER
+            ),
             Evaluation.run_id.is_(None),
         )
     )

@@ -62,6 +62,7 @@ def document():
         "runs": [{"id": _id(3), "capture": _id(2), "host": _id(1), "role": "evidence", "fix": None, "step": None,
                   "state": "done", "failure": None, "failure_side": None, "boot_id": None, "clock": None,
                   "host_cpu_ms": None, "t0_ns": None, "t1_ns": None, "target": None, "started_at": AT,
+                  "ended_at": AT,
                   "spoke": [{"rule": "F-NET-TIMEWAIT-PRESSURE", "state": "fired", "subjects": 1}]}],
         "collectors": [{"id": _id(4), "run": _id(3), "collector": "cpu_stat", "state": "done", "reason": None,
                         "way": "sampled", "argv": None, "exit_code": 0, "tool_version": None, "started_ns": None,
