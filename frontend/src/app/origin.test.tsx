@@ -67,6 +67,30 @@ describe("an imported incident", () => {
     expect(item.getByText("(bytes were left out of the bundle)")).toBeVisible();
   });
 
+  it("says a difference once for all runs that it is of", async () => {
+    const user = userEvent.setup();
+    const runs = RICH.runs.slice(0, 2);
+    const rule = {
+      kind: "rule",
+      about: "F-CPU-BUSY",
+      there: "fired 2",
+      here: null,
+      why: "left_out",
+    } as const;
+    const compared = {
+      ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
+      rule: { equal: 18, total: 20 },
+      different: runs.map((one) => ({ ...rule, on: one.run_id })),
+      unequal: 2,
+    };
+    imported({ ...ORIGIN, compared });
+    await user.click(await screen.findByText("2 verdicts are different here"));
+    expect(screen.getAllByText("F-CPU-BUSY")).toHaveLength(1);
+    const item = within(screen.getByText("F-CPU-BUSY").closest("li") as HTMLElement);
+    expect(item.getByText(/there: fired ×2; here: nothing/)).toBeVisible();
+    expect(item.getByText(runs.map((one) => `#${one.number}`).join(" "))).toBeVisible();
+  });
+
   it("is still being read at first", async () => {
     imported({ ...ORIGIN, compared: null });
     expect(await screen.findByText(/Its runs are being read/)).toBeVisible();
