@@ -6,17 +6,20 @@ import io
 import json
 import re
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 from culprit.carried.form import DOCUMENT
 from culprit.infra.artifacts import artifact_store
+from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Fix, Profile, ProfileDiff, Run, Verification
 from culprit.tests.support.carried import brought, changed
 from culprit.tests.support.incidents import API, Desk
 from culprit.tests.support.runs import make_host, waiting_run
+from culprit.workflows import sweep
 from culprit.workflows.build_diff import build_diff
 from culprit.workflows.build_profile import build_profile
 from culprit.workflows.evaluate_run import evaluate_run
@@ -204,3 +207,25 @@ def test_an_address_of_somebody_elses_row_is_forgotten(desk, recorded, db, peopl
     text = json.dumps(told)
     assert not [one for one in others if one in text]
     assert told["pins"][0]["view"] == "" and told["pins"][0]["ref"]["profile_id"] == NOTHING
+
+
+def test_what_is_still_being_read_does_not_leave_half_judged(desk, recorded, db, session, monkeypatch):
+    """Rules that were asked before the profiles came are asked again, also where nobody is told of it."""
+    _, run, profiles = recorded
+    with unit_of_work(db.sessions) as own:
+        for one in profiles.values():
+            own.get_one(Profile, one).state = "queued"
+    evaluate_run(run)
+    refused = desk.client.get(f"{desk.url}/export")
+    assert (refused.status_code, refused.json()["key"]) == (409, "carried.being_read")
+    with unit_of_work(db.sessions) as own:
+        for one in profiles.values():
+            own.get_one(Profile, one).state = "ready"
+        own.get_one(Run, run).ended_at = now()
+    assert desk.client.get(f"{desk.url}/export").status_code == 409
+    monkeypatch.setattr(sweep, "EVALUATE_AFTER", timedelta(seconds=-60))
+    assert ("culprit.evaluate_run", run) in sweep.doorbells(session)
+    evaluate_run(run)
+    session.rollback()
+    assert ("culprit.evaluate_run", run) not in sweep.doorbells(session)
+    assert desk.client.get(f"{desk.url}/export").status_code == 200
