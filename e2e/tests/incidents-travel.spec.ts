@@ -125,9 +125,10 @@ test("an incident is exported, and imported as one that says the same", async ({
   await expect.poll(async () => (await page.request.get(path)).status(), { timeout: 30_000 }).toBe(200);
   await page.goto(`/incidents/${opened.id}`);
   await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Export for another Culprit" }).click();
   const [file] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("menuitem", { name: "Export for another Culprit (zip)" }).click(),
+    page.getByRole("dialog").getByRole("button", { name: "Export", exact: true }).click(),
   ]);
   expect(file.suggestedFilename()).toBe(`incident-${opened.number}.culprit.zip`);
   await file.saveAs(FILE);

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from collectors.clock import ClockMap
 from collectors.contract import Sentence
 from collectors.parse.limits import ImportRefused
-from culprit.carried.form import Document, PlaybookForm
+from culprit.carried.form import Document
+from culprit.carried.form_said import PlaybookForm
 from culprit.core.playbooks import check, refusals
 from culprit.core.playbooks.contract import GATES, Playbook
 from culprit.incidents import books

@@ -49,8 +49,8 @@ class Captured:
         self.parts = parts
         self.ids = ids
         self.profiles, self.diffs = _drawn(document)
-        kept = {one.id for one in (*self.profiles, *self.diffs)}
-        ids.forget(one.id for one in (*document.profiles, *document.diffs) if one.id not in kept)
+        ids.forget(one.id for one in document.profiles if one not in self.profiles)
+        ids.forget(one.id for one in document.diffs if one not in self.diffs)
 
     def write(self, incident: Incident) -> list[UUID]:
         """All of it. Returns the runs that are to be read."""

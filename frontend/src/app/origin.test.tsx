@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { resetIncidents } from "../../mock/incidents";
 import { RICH } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
-import { ok } from "../../mock/routes";
+import { ok, problem } from "../../mock/routes";
 import type { Origin } from "../client/incidents";
 import { open } from "../testing/screen";
 
@@ -94,6 +94,46 @@ describe("an imported incident", () => {
   it("is still being read at first", async () => {
     imported({ ...ORIGIN, compared: null });
     expect(await screen.findByText(/Its runs are being read/)).toBeVisible();
+  });
+});
+
+describe("the export dialog", () => {
+  const made: { href: string; name: string }[] = [];
+
+  beforeEach(() => {
+    made.length = 0;
+    vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:x", revokeObjectURL: () => {} }));
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+      made.push({ href: this.href, name: this.download });
+    });
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it("saves the file, and says why where there is none", async () => {
+    const user = userEvent.setup();
+    let still = true;
+    answerInstead(({ path }) => {
+      if (!path.endsWith("/export")) return undefined;
+      return still ? problem(409, "carried.being_read", "") : ok({});
+    });
+    open(`/incidents/${RICH.id}?act=export`);
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(dialog.getByLabelText("With comments")).toBeChecked();
+    await user.click(dialog.getByLabelText(/Without names/));
+    expect(dialog.getByLabelText("With comments")).not.toBeChecked();
+    await user.click(dialog.getByRole("button", { name: "Export" }));
+    expect(await dialog.findByText(/still being read here/)).toBeVisible();
+    expect(made).toEqual([]);
+    still = false;
+    await user.click(dialog.getByRole("button", { name: "Export" }));
+    await waitFor(() => expect(made).toHaveLength(1));
+    expect(
+      sent
+        .filter((one) => one.path.endsWith("/export"))
+        .at(-1)
+        ?.query.get("redacted"),
+    ).toBe("true");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 });
 
