@@ -49,8 +49,9 @@ class Captured:
         self.parts = parts
         self.ids = ids
         self.profiles, self.diffs = _drawn(document)
-        ids.forget(one.id for one in document.profiles if one not in self.profiles)
-        ids.forget(one.id for one in document.diffs if one not in self.diffs)
+        kept = {one.id for one in self.profiles} | {one.id for one in self.diffs}
+        ids.forget(one.id for one in document.profiles if one.id not in kept)
+        ids.forget(one.id for one in document.diffs if one.id not in kept)
 
     def write(self, incident: Incident) -> list[UUID]:
         """All of it. Returns the runs that are to be read."""
