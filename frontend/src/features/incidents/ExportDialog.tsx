@@ -64,7 +64,7 @@ export function ExportDialog({ incident, onClose }: ActProps) {
           <Button variant="default" size="sm" onClick={onClose}>
             {t("action.cancel")}
           </Button>
-          <Button type="submit" size="sm" loading={make.isPending}>
+          <Button type="submit" size="sm" data-autofocus loading={make.isPending}>
             {t("incidents.export.submit")}
           </Button>
         </div>

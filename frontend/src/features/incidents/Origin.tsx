@@ -50,7 +50,9 @@ export function Origin({ incident, origin }: { incident: Incident; origin: From 
 
 function Different({ incident, one }: { incident: Incident; one: Alike }) {
   const { t } = useTranslation();
-  const runs = incident.runs.filter((each) => one.on.includes(each.run_id));
+  const runs = incident.runs
+    .filter((each) => one.on.includes(each.run_id))
+    .sort((a, b) => a.number - b.number);
   const ids = [...one.on, ...runs.map((each) => each.host_id)];
   const hosts = incident.hosts.filter((each) => ids.includes(each.id)).map((each) => each.name);
   const said = (value: string | null) => {
