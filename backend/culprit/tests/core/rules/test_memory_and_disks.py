@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from culprit.core.rules.contract import Citation
-from culprit.core.rules.measures import disk, memory, sync_writes
+from culprit.core.rules.measures import disk, heaps, memory_kills, sync_writes
 from culprit.core.rules.measures.places import asked_about, inside
 from culprit.core.rules.registry import CAUSES
 from culprit.core.rules.view import Happening, Outcome, Row, View
@@ -33,29 +33,29 @@ def scope(path: str) -> dict[str, object]:
 
 def test_a_kill_of_another_containers_group_is_not_this_hosts() -> None:
     seen = view(events=[kill("/elsewhere")], cgroup_mem=[group("/app")])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [0.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [0.0]
 
 
 def test_a_kill_in_a_group_that_was_asked_about_counts_though_the_group_is_gone() -> None:
     seen = view(scope("/app"), [kill("/app/worker")], cgroup_mem=[])
-    [found] = memory.OOM_KILLS.read(seen)
+    [found] = memory_kills.OOM_KILLS.read(seen)
     assert (found.value, dict(found.subject)) == (1.0, {"cgroup": "/app/worker"})
 
 
 def test_a_kill_beside_the_group_that_was_asked_about_does_not_count() -> None:
     seen = view(scope("/app"), [kill("/application")], cgroup_mem=[group("/app"), group("/application", 2.0)])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [0.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [0.0]
 
 
 def test_the_larger_of_what_the_log_and_the_group_count() -> None:
     seen = view(events=[kill("/app")], cgroup_mem=[group("/app", 3.0)])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [3.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [3.0]
 
 
 @pytest.mark.parametrize(("comm", "shares"), [("java", [95.0]), ("python", [])])
 def test_only_a_jvm_is_judged_by_its_heap(comm: str, shares: list[float]) -> None:
     seen = view(events=[kill("/app", comm)], cgroup_mem=[group("/app")])
-    assert [one.value for one in memory.JVM_AT_LIMIT.read(seen)] == shares
+    assert [one.value for one in heaps.JVM_AT_LIMIT.read(seen)] == shares
 
 
 def fd(pid: int, path: str, moved: float, comm: str = "app") -> dict[str, object]:
