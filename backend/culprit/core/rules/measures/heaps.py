@@ -50,13 +50,13 @@ def _heaps(view: View) -> list[Measured]:
 
 
 def _of_heaps(view: View, column: str, per_mb: float) -> list[Measured]:
-    """A size of the running JVM, MiB, about the same as its heap."""
+    """A size of the running JVM, MiB, about the same as its heap; it says nought of what it did not tell."""
     rows = {row.text("pid"): row for row in view.rows("jvm_heap")}
     found = []
     for one in _heaps(view):
         row = rows[dict(one.subject)["pid"]]
         size = row.number(column)
-        if size is not None:
+        if size:
             found.append(Measured(size / per_mb, one.subject, (row.cite,), 1))
     return found
 
