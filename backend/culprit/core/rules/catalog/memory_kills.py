@@ -22,7 +22,7 @@ RULES: tuple[Rule, ...] = (
             ("critical", Limit("kills", 0.0, "a kill is never normal; the kernel counts and logs each")),
         ),
         grade=Grade.DIRECT,
-        beside=(of.GROUP_LIMIT, of.VICTIM, of.GROUP_PEAK, of.LIMIT_HITS),
+        beside=(of.GROUP_LIMIT, of.VICTIM, of.GROUP_PEAK, Over("mem.available_pct", "min")),
         causes=("memcg-oom-kill",),
         refutes=("memcg-oom-kill",),
         traps=Text(

@@ -33,7 +33,7 @@ TRAFFIC = ("network", "F-NET-SYN-RETRANS", "lossy-path")
 #: (rule, its case) → what is told beside, in that order. Of a cause with several rules, those that name it first.
 TOLD = {
     ("F-MEM-OOM-CGROUP", "memory/kill-in-group"): (
-        "cgroup.memory_limit_mb", "cgroup.killed_anon_mb", "cgroup.memory_most_mb", "cgroup.memory_limit_hits",
+        "cgroup.memory_limit_mb", "cgroup.killed_anon_mb", "cgroup.memory_most_mb",
     ),
     ("F-MEM-OOM-HOST", "memory/host-out-of-memory"): ("host.killed_anon_mb",),
     ("F-MEM-GROWTH", "memory/real-leak"): ("proc.anon_mb", "proc.memory_lasts_min", "proc.growing_steps"),
