@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from culprit.core.rules.contract import Citation
-from culprit.core.rules.measures import disk, heaps, memory_kills, sync_writes
+from culprit.core.rules.measures import disk, heaps, memory_growth, memory_kills, sync_writes
 from culprit.core.rules.measures.places import asked_about, inside
 from culprit.core.rules.registry import CAUSES
 from culprit.core.rules.view import Happening, Outcome, Row, View
@@ -98,3 +98,21 @@ def test_consequences_are_not_named_beside_their_cause() -> None:
     assert "memcg-oom-kill" in CAUSES["jvm-heap-over-limit"].explains
     assert {"disk-saturation", "dstate-pileup"} <= set(CAUSES["major-fault-thrashing"].explains)
     assert {"disk-saturation", "dstate-pileup"} <= set(CAUSES["sync-write-amplification"].explains)
+
+
+def test_memory_lasts_until_the_tightest_limit_above_the_process() -> None:
+    grows = {
+        "pid": 7, "comm": "app", "readings": 5, "seen_s": 8.0, "anon_first_kb": 10_000, "anon_last_kb": 18_000,
+        "anon_growth_kb_per_s": 1000.0, "anon_slowest_kb_per_s": 900.0,
+    }  # fmt: skip
+    groups = [
+        {"path": "/app", "limit_kb": 400_000.0, "usage_kb": 100_000.0},
+        {"path": "/app/web", "limit_kb": 160_000.0, "usage_kb": 40_000.0},
+        {"path": "/other", "limit_kb": 1000.0, "usage_kb": 999.0},
+    ]
+    inside_ = {"thread_groups": [{"pid": 7, "comm": "app", "cgroup": "/app/web"}]}
+    [found] = memory_growth.LASTS.read(view(proc_memory=[grows], cgroup_mem=groups, **inside_))
+    assert found.value == pytest.approx(2.0), "120,000 KiB at 1,000 KiB a second are two minutes"
+    assert list(memory_growth.LASTS.read(view(proc_memory=[grows], cgroup_mem=groups))) == [], "whose limit?"
+    slower = grows | {"anon_slowest_kb_per_s": 500.0}
+    assert list(memory_growth.BY_NOW.read(view(proc_memory=[slower]))) == []
