@@ -4024,6 +4024,17 @@ export interface components {
             tone: "good" | "warn" | "bad" | "none";
         };
         /**
+         * BesideRead
+         * @description A number that a rule tells beside those that it compares.
+         */
+        BesideRead: {
+            /** Measure */
+            measure: string;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Unit */
+            unit: string;
+        };
+        /**
          * Bin
          * @description What fell from `low` (included) to `high`; `count` cites the lines of the first that did.
          */
@@ -6000,7 +6011,7 @@ export interface components {
         };
         /**
          * EvidenceRead
-         * @description One number that speaks for or against a cause.
+         * @description One number that speaks for or against a cause, or stands beside those that do: then `op` is null.
          */
         EvidenceRead: {
             /** Artifact */
@@ -6024,7 +6035,7 @@ export interface components {
             /** N */
             n: number;
             /** Op */
-            op: string;
+            op: string | null;
             /**
              * Severity
              * @enum {string}
@@ -6035,7 +6046,7 @@ export interface components {
                 [key: string]: string;
             };
             /** Threshold */
-            threshold: number;
+            threshold: number | null;
             /** Unit */
             unit: string;
             /** Value */
@@ -6168,7 +6179,7 @@ export interface components {
         };
         /**
          * FindingRead
-         * @description What one rule said about one subject; `numbers[0]` is the rule's own.
+         * @description What one rule said about one subject; `numbers[0]` is the rule's own, and those without `op` come last.
          */
         FindingRead: {
             /** Detail */
@@ -8491,7 +8502,10 @@ export interface components {
         };
         /**
          * NumberRead
-         * @description One compared number; `baseline` is the same number before, where there is one.
+         * @description One number; `baseline` is the same number before, where there is one.
+         *
+         *     `op` and `threshold` are null where it was compared with nothing. `subject` is what it is about where that is more
+         *     than what the finding is about.
          */
         NumberRead: {
             /** Baseline */
@@ -8503,9 +8517,13 @@ export interface components {
             /** N */
             n: number;
             /** Op */
-            op: string;
+            op: string | null;
+            /** Subject */
+            subject?: {
+                [key: string]: string;
+            } | null;
             /** Threshold */
-            threshold: number;
+            threshold: number | null;
             /** Unit */
             unit: string;
             /** Value */
@@ -10511,6 +10529,8 @@ export interface components {
          * @description One rule as it is published.
          */
         RuleRead: {
+            /** Beside */
+            beside: components["schemas"]["BesideRead"][];
             /** Causes */
             causes: string[];
             /** Collectors */
