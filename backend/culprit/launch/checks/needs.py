@@ -8,6 +8,7 @@ import subprocess
 
 from culprit.launch import children, machine
 from culprit.launch.apt_packages import SYSTEM_PATH
+from culprit.launch.paths import ROOT
 
 PACKAGES = {
     "sshd": "openssh-server",
@@ -40,6 +41,8 @@ VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 INSTALL_TIMEOUT_S = 900
+#: A certified OpenID provider, that sign-in is tried against.
+OIDC = ROOT / "tools" / "oidc"
 
 
 def lacking(programs: tuple[str, ...]) -> list[str]:
