@@ -99,8 +99,8 @@ def notices(
     table(["number", "channel", "state", "tries", "message", "why"], rows)
 
 
-@app.command()
-def annotations(
+@app.command("annotations")
+def list_annotations(
     state: Annotated[str | None, typer.Option(help="queued, sent, gone or dead")] = None,
     as_json: AsJson = False,
 ) -> None:

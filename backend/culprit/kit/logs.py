@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from typing import Any
 
 import structlog
 
@@ -46,6 +47,6 @@ def configure(level: str = "INFO") -> None:
     logging.getLogger("paramiko").setLevel(logging.WARNING)
 
 
-def _veiled(_: object, __: str, line: str) -> str:
+def _veiled(_: object, __: str, line: Any) -> str:
     """A line without what would let its reader in, whoever wrote it: a server's own log of requests does."""
-    return _OPENS.sub(r"\1…", line)
+    return _OPENS.sub(r"\1…", str(line))

@@ -494,7 +494,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
-        "channel", "notice", "upload", "look",
+        "channel", "notice", "annotation", "upload", "look",
     )}  # fmt: skip
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)

@@ -3882,6 +3882,8 @@ export interface components {
         /**
          * ArmedCreate
          * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         *
+         *     With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
          */
         ArmedCreate: {
             /** Collectors */
@@ -3908,6 +3910,8 @@ export interface components {
              * @default 4
              */
             hours: number;
+            /** Incident Id */
+            incident_id?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -7498,6 +7502,19 @@ export interface components {
             window: components["schemas"]["WindowRead"];
             /** Wrong */
             wrong: components["schemas"]["WrongRead"][];
+        };
+        /**
+         * IncidentRef
+         * @description The incident that a capture was armed for.
+         */
+        IncidentRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
         };
         /**
          * IncidentSummary
@@ -11516,6 +11533,7 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            incident: components["schemas"]["IncidentRef"] | null;
             /** Interrupted */
             interrupted: number;
             /** Kept S */
