@@ -19,6 +19,7 @@ PACKAGES = {
     "busybox": "busybox",
     "ip": "iproute2",
     "sudo": "sudo",
+    "faketime": "faketime",
     "gawk": "gawk",
     "tcsh": "tcsh",
     "fish": "fish",
@@ -36,8 +37,8 @@ PACKAGES = {
     "ethtool": "ethtool",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
-# What hosts may have as login shell, awk and way to root.
-VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
+# What hosts may have as login shell, awk and way to root, and a wall clock that somebody sets.
+VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 INSTALL_TIMEOUT_S = 900

@@ -42,7 +42,9 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
   const kinds = useConditionKinds().data ?? [];
   const named = (hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }));
   const change = (some: Partial<ArmDraft>) => setDraft((before) => ({ ...before, ...some }));
-  const bodies = bodiesOf(draft, kinds, incident);
+  // An incident may be about hosts that cannot be reached: those of another Culprit, and those that were taken off.
+  const chosen = draft.hosts.filter((host) => named.some((one) => one.value === host));
+  const bodies = bodiesOf({ ...draft, hosts: chosen }, kinds, incident);
   const save = useAction(
     async () => {
       // One after another: where a host refuses, those before it wait already, and are not armed again.
@@ -79,8 +81,8 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
             <MultiSelect
               label={t("standbys.hosts")}
               data={named.filter((one) => asked.on.includes(one.value))}
-              value={draft.hosts}
-              onChange={(chosen) => change({ hosts: chosen })}
+              value={chosen}
+              onChange={(picked) => change({ hosts: picked })}
             />
           ) : (
             <Select
@@ -88,7 +90,7 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
               searchable
               limit={50}
               data={named}
-              value={draft.hosts[0] ?? null}
+              value={chosen[0] ?? null}
               onChange={(host) => change({ hosts: host ? [host] : [] })}
             />
           )}
