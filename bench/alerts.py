@@ -1,14 +1,14 @@
 """From an alert to the first sample and to the message with its cause; and a storm of a thousand alerts.
 
-    python -m bench.alerts [--alerts 20] [--storm 1000] [--gap 1]
+    python -m bench.alerts [--alerts 12] [--storm 1000] [--seed N]
 
-Starts `./culprit up` of this checkout over data of its own. The host is this machine, by the sshd that the platform
-enrols it with; while each alert is answered, this process keeps one CPU busy, so that there is a cause to be named. A
-trigger takes the alerts over HTTP, and a web server of our own is the channel that is told.
+Starts `./culprit up` of this checkout over data of its own. Each alert is about another host of the lab, made sick by
+a fault that is drawn at random; order and parameters come from the seed, which is printed. A trigger takes the alerts
+over HTTP, labels of the hosts let it run what costs more, and a web server of our own is the channel that is told. The
+storm is about this machine, by the sshd that the platform enrols it with.
 
 First sample: the first reading on the host, on its own clock (the same one), after the alert was sent. Message: when
-our server has it. Before each alert, what was fired before is moved back in the tables as if an hour had passed. All
-that was started is stopped and removed at the end.
+our server has it. All that was started is stopped and removed at the end.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ import argparse
 import itertools
 import json
 import math
-import multiprocessing
 import os
+import random
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -34,9 +32,11 @@ import httpx2
 import psycopg
 from culprit.launch.paths import ROOT
 
-from bench import platforms
+from bench import platforms, score_client
+from e2e.lab.faults import missing, scenarios
+from e2e.lab.scenario import Scenario
+from e2e.lab.site import Site
 
-API = "/api/v1"
 UP_S, ANSWER_S = 300.0, 180.0
 Json = dict[str, Any]
 
@@ -77,62 +77,26 @@ class Told:
             return self.arrived[count - 1]
 
 
-def spin(until: float) -> None:
-    """Keeps one CPU busy."""
-    while time.time() < until:
-        sum(range(1000))
-
-
-@contextmanager
-def busy(seconds: float) -> Iterator[None]:
-    """One busy CPU around a block, for so long at most."""
-    worker = multiprocessing.get_context("spawn").Process(
-        target=spin, args=(time.time() + seconds,), daemon=True
-    )
-    worker.start()
-    try:
-        yield
-    finally:
-        worker.terminate()
-        worker.join()
-
-
-class Platform:
-    """One running platform, seen by its administrator."""
+class Platform(score_client.Platform):
+    """One running platform, seen by its administrator, with a trigger that tells us."""
 
     def __init__(self, home: Path, told: Told) -> None:
         kept = json.loads((home / "cli.json").read_text())
-        headers = {"Authorization": f"Bearer {kept['token']}"}
-        self.http = httpx2.Client(base_url=kept["url"], headers=headers, timeout=30.0)
-        self.host = self.get("/hosts", limit=1)["items"][0]
-        rule = {"cidr": "127.0.0.0/8", "port_from": 1, "port_to": 65535, "note": "bench"}
-        self.post("/network-rules", rule)
+        super().__init__(kept["url"], kept["token"])
+        self.url = kept["url"]
+        self.post(
+            "/network-rules", {"cidr": "127.0.0.0/8", "port_from": 1, "port_to": 65535, "note": "bench"}
+        )
         channel = self.post("/channels", {"name": "bench", "kind": "webhook", "url": told.url})
         body = {"name": "bench", "kind": "generic", "channel_ids": [channel["id"]], "options": {"seconds": 5}}
         self.trigger = self.post("/triggers", body)
 
-    def get(self, path: str, **query: str | int) -> Any:
-        """A GET that succeeds."""
-        answer = self.http.get(API + path, params=query)
-        answer.raise_for_status()
-        return answer.json()
-
-    def post(self, path: str, body: Json) -> Any:
-        """A POST that succeeds."""
-        answer = self.http.post(API + path, json=body)
-        if answer.status_code >= 400:
-            raise platforms.Broken(f"POST {path}: {answer.status_code} {answer.text[:300]}")
-        return answer.json()
-
-    def alert(self, title: str, **more: object) -> Json:
-        """One alert about the host; what became of it."""
-        body = {"title": title, "host": self.host["name"], "sent": time.time_ns(), **more}
+    def alert(self, title: str, host: str, **more: object) -> Json:
+        """One alert about a host; what became of it."""
+        body = {"title": title, "host": host, "sent": time.time_ns(), **more}
         headers = {"Authorization": f"Bearer {self.trigger['secret']}"}
         answer = httpx2.post(
-            str(self.http.base_url).rstrip("/") + self.trigger["path"],
-            json=body,
-            headers=headers,
-            timeout=30.0,
+            self.url.rstrip("/") + self.trigger["path"], json=body, headers=headers, timeout=30.0
         )
         if answer.status_code != 202:
             raise platforms.Broken(f"the alert was answered with {answer.status_code}: {answer.text[:200]}")
@@ -145,20 +109,12 @@ def database(home: Path) -> str:
     return str(state["database_url"])
 
 
-def as_if_an_hour_later(url: str) -> None:
-    """What was fired and alerted lies back, so that the next alert is not within a cooldown."""
-    with psycopg.connect(url) as connection:
-        connection.execute("UPDATE firing SET created_at = created_at - interval '1 hour'")
-        connection.execute(
-            "UPDATE alert SET created_at = created_at - interval '1 hour', last_at = last_at - interval '1 hour'"
-        )
-
-
 def first_sample_s(url: str, diagnosis: int, sent: float) -> float:
-    """Seconds from an alert to the first reading of the first stage of its diagnosis."""
+    """Seconds from an alert to the first reading of the load in its diagnosis; logs of the host reach further back."""
     query = """
-        SELECT min(run.t0_ns) FROM run JOIN capture ON capture.id = run.capture_id
-        JOIN diagnosis ON diagnosis.id = capture.diagnosis_id WHERE diagnosis.number = %s
+        SELECT min(series_chunk.t0_ns) FROM series_chunk JOIN run ON run.id = series_chunk.run_id
+        JOIN capture ON capture.id = run.capture_id JOIN diagnosis ON diagnosis.id = capture.diagnosis_id
+        WHERE diagnosis.number = %s AND series_chunk.metric = 'load.avg1'
     """
     with psycopg.connect(url) as connection:
         row = connection.execute(query, [diagnosis]).fetchone()
@@ -173,48 +129,71 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
 
 
-def measure(platform: Platform, told: Told, url: str, alerts: int, gap_s: float) -> list[Json]:
+def drawn(count: int, rng: random.Random) -> list[Scenario]:
+    """So many faults of the lab that need no machine of their own; none twice before all were drawn."""
+    known = [
+        one for one in scenarios().values() if one.kind == "fault" and not one.own_host and not missing(one)
+    ]
+    order: list[Scenario] = []
+    while len(order) < count:
+        order += rng.sample(known, len(known))
+    return order[:count]
+
+
+def answer(platform: Platform, told: Told, url: str, fault: Scenario, seed: int, number: int) -> Json:
+    """One sick host and one alert about it, up to the message."""
+    with Site(max_s=300) as site, fault.run(site, random.Random(seed)) as live:
+        name = f"bench-{number}"
+        host = platform.enrol(live.host, name)
+        platform.post("/tier-allowances", {"label": {"lab": name}})
+        if live.access_log:
+            platform.declare(name, live.access_log)
+        time.sleep(fault.seconds)
+        sent = time.time()
+        said = platform.alert(f"alert {number}", name)
+        answered = time.time()
+        if said["fired"] != 1:
+            raise platforms.Broken(f"alert {number} fired nothing: {said}")
+        at, message = told.wait(number, ANSWER_S)
+        sample = first_sample_s(url, int(message["diagnosis"]), sent)
+        platform.retire(f"/hosts/{host}")
+    return {
+        "fault": fault.id,
+        "http": answered - sent,
+        "sample": sample,
+        "message": at - sent,
+        "right": message["cause_id"] in fault.causes,
+        "cause": message["cause_id"] or message["outcome"],
+        "figures": len(message["figures"]),
+        "picture": bool(message.get("picture")),
+    }
+
+
+def measure(
+    platform: Platform, told: Told, url: str, faults: list[Scenario], rng: random.Random
+) -> list[Json]:
     """One alert after another, each answered before the next."""
     rows = []
-    for n in range(1, alerts + 1):
-        as_if_an_hour_later(url)
-        with busy(ANSWER_S):
-            time.sleep(gap_s)
-            sent = time.time()
-            said = platform.alert(f"alert {n}")
-            answered = time.time()
-            if said["fired"] != 1:
-                raise platforms.Broken(f"alert {n} fired nothing: {said}")
-            at, message = told.wait(n, ANSWER_S)
-        sample = first_sample_s(url, int(message["diagnosis"]), sent)
-        rows.append(
-            {
-                "http": answered - sent,
-                "sample": sample,
-                "message": at - sent,
-                "outcome": message["outcome"],
-                "cause": message["cause_id"],
-                "figures": len(message["figures"]),
-                "picture": bool(message.get("picture")),
-                "bytes": len(json.dumps(message)),
-            }
-        )
+    for number, fault in enumerate(faults, 1):
+        one = answer(platform, told, url, fault, rng.randrange(1 << 31), number)
+        rows.append(one)
         sys.stderr.write(
-            f"{n}: sample {sample:.2f} s, message {at - sent:.1f} s: {message['cause_id'] or message['outcome']}\n"
+            f"{number}: {fault.id}: sample {one['sample']:.2f} s, message {one['message']:.1f} s: {one['cause']},"
+            f" {one['figures']} numbers, {'a' if one['picture'] else 'no'} picture\n"
         )
     return rows
 
 
 def storm(platform: Platform, url: str, count: int) -> tuple[Counter[str], float, int]:
     """So many alerts for one host as fast as two connections send them: what became of them, seconds, captures."""
-    as_if_an_hour_later(url)
+    host = str(platform.get("/hosts", query="")["items"][-1]["name"])
     with psycopg.connect(url) as connection:
         before = connection.execute("SELECT count(*) FROM capture").fetchone()
     numbers, said, lock = itertools.count(), Counter[str](), threading.Lock()
 
     def shower() -> None:
         while (n := next(numbers)) < count:
-            answer = platform.alert("storm", id=str(n % 50))
+            answer = platform.alert("storm", host, id=str(n % 50))
             with lock:
                 said.update(
                     {name: answer[name] for name in ("fired", "joined", "held", "refused", "unmatched")}
@@ -236,11 +215,13 @@ def storm(platform: Platform, url: str, count: int) -> tuple[Counter[str], float
 def main() -> None:
     """Measure, and print tables for docs/figures.md."""
     ask = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    ask.add_argument("--alerts", type=int, default=20, help="alerts, one after another")
+    ask.add_argument("--alerts", type=int, default=12, help="alerts, one after another")
     ask.add_argument("--storm", type=int, default=1000, help="alerts of the storm")
-    ask.add_argument("--gap", type=float, default=1.0, help="seconds of load before an alert")
+    ask.add_argument("--seed", type=int, default=0, help="0 draws one")
     chosen = ask.parse_args()
     platforms.stop_on_term()
+    seed = chosen.seed or random.SystemRandom().randrange(1, 1 << 31)
+    rng = random.Random(seed)
     told, load = Told(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="alerts-", ignore_cleanup_errors=True) as top:
         home = Path(top) / "home"
@@ -248,13 +229,13 @@ def main() -> None:
             with platforms.running(ROOT, home, Path(top) / "up.log", UP_S):
                 platform = Platform(home, told)
                 url = database(home)
-                rows = measure(platform, told, url, chosen.alerts, chosen.gap)
+                rows = measure(platform, told, url, drawn(chosen.alerts, rng), rng)
                 said, took, captures = storm(platform, url, chosen.storm)
         finally:
             platforms.purge(ROOT, home)
     print(
-        f"{os.cpu_count()} CPUs, Linux {os.uname().release}; {len(rows)} alerts one after another, first look 5 s;"
-        f" load average {load:.1f} before.\n"
+        f"{os.cpu_count()} CPUs, Linux {os.uname().release}; {len(rows)} alerts one after another, first look 5 s,"
+        f" seed {seed}; load average {load:.1f} before.\n"
     )
     print("| from the alert | median, s | p95, s | max, s |\n|---|---|---|---|")
     names = {
@@ -266,10 +247,18 @@ def main() -> None:
         values = [one[name] for one in rows]
         cells = " | ".join(f"{percentile(values, share):.2f}" for share in (0.5, 0.95, 1.0))
         print(f"| {title} | {cells} |")
-    causes = Counter(one["cause"] or one["outcome"] for one in rows)
-    full = sum(one["figures"] == 3 and one["picture"] for one in rows)
-    print(f"\nTold: {', '.join(f'{cause} {count}' for cause, count in causes.most_common())}.")
-    print(f"With three numbers and a picture: {full} of {len(rows)}.")
+    right = sum(one["right"] for one in rows)
+    full = [min(one["figures"], 3) for one in rows if one["picture"]]
+    print(f"\nThe message named the cause in {right} of {len(rows)}, and held a picture in {len(full)}.")
+    print(
+        f"Numbers beside the pictures: {', '.join(f'{k} in {v}' for k, v in sorted(Counter(full).items()))}."
+    )
+    print("\n| fault | said | numbers | picture | message, s |\n|---|---|---|---|---|")
+    for one in rows:
+        print(
+            f"| {one['fault']} | {one['cause']} | {one['figures']} | {'yes' if one['picture'] else 'no'}"
+            f" | {one['message']:.1f} |"
+        )
     print(
         f"\nStorm: {sum(said.values())} alerts for one host in {took:.1f} s ({60 * sum(said.values()) / took:,.0f} a"
         f" minute): {said['fired']} fired, {said['joined']} joined, {captures} captures."

@@ -61,4 +61,18 @@ describe("comments beside an incident", () => {
     await list();
     expect(screen.queryByRole("textbox", { name: "Comment" })).not.toBeInTheDocument();
   });
+
+  it("are shown to the newest twenty until somebody asks for all", async () => {
+    const user = userEvent.setup();
+    for (let n = 0; n < 25; n++) {
+      const body = { text: `look ${n}`, about: "incident", ref: "" };
+      await fetch(`/api/v1${PLACE.split("?")[0]}/comments`, { method: "POST", body: JSON.stringify(body) });
+    }
+    open(PLACE);
+    expect(within(await list()).getByText("look 24")).toBeVisible();
+    expect(within(await list()).queryByText("look 0")).not.toBeInTheDocument();
+    await user.click(screen.getByRole("button", { name: /^Show all \d+$/ }));
+    expect(within(await list()).getByText("look 0")).toBeVisible();
+    expect(screen.queryByRole("button", { name: /^Show all/ })).not.toBeInTheDocument();
+  });
 });

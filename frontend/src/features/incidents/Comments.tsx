@@ -11,10 +11,14 @@ import { CommentBox } from "./CommentBox";
 import classes from "./Comments.module.css";
 import { type IncidentView, numberOf } from "./view";
 
+/** So many are shown until somebody asks for all: the timeline below stays within reach. */
+const SHOWN = 20;
+
 /** What people say to each other beside the incident: about all of it, a step, a hypothesis or a pin. */
 export function Comments({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
   const query = useComments(incident);
+  const [all, setAll] = useState(false);
   return (
     <div className={classes.comments}>
       {incident.may.comment && <CommentBox incident={incident} view={view} />}
@@ -25,11 +29,18 @@ export function Comments({ incident, view }: { incident: Incident; view: Inciden
           ) : (
             <>
               <ol className={classes.list} aria-live="polite" aria-label={t("incidents.pane.comments")}>
-                {items.map((one) => (
+                {(all ? items : items.slice(0, SHOWN)).map((one) => (
                   <One key={one.id} incident={incident} view={view} comment={one} />
                 ))}
               </ol>
-              {next && <p className="dim">{t("incidents.comments.older")}</p>}
+              {!all && items.length > SHOWN && (
+                <Button variant="default" className={classes.all} onClick={() => setAll(true)}>
+                  {t("incidents.comments.all", { count: items.length })}
+                </Button>
+              )}
+              {next && (all || items.length <= SHOWN) && (
+                <p className="dim">{t("incidents.comments.older")}</p>
+              )}
             </>
           )
         }

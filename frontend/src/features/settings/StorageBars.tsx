@@ -96,7 +96,8 @@ export function DayBars({ measured }: { measured: Measured }) {
   const of = (day: string): [KeptKind, number][] =>
     KEPT_KINDS.map((kind) => [kind, measured.days[kind]?.[day] ?? 0]);
   const sums = days.map((day) => of(day).reduce((sum, [, size]) => sum + size, 0));
-  const ticks = byteTicks(Math.max(1, ...sums), 3);
+  if (!sums.some(Boolean)) return <p className={classes.unknown}>{t("storage.noDays", { count: DAYS })}</p>;
+  const ticks = byteTicks(Math.max(...sums), 3);
   const top = ticks.at(-1) || 1;
   const slot = (width - LEFT) / DAYS;
   const y = (value: number) => 6 + (HEIGHT - BOTTOM - 6) * (1 - value / top);

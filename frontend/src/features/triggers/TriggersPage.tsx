@@ -1,6 +1,6 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { Plus } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Page, Panel } from "../../components/Page";
 import { Empty, Loaded, RowSkeleton } from "../../components/States";
@@ -31,6 +31,12 @@ export function TriggersPage() {
   const close = () => setView({ add: false, edit: "" });
   const manages = may(view.part === "channels" ? "channel.manage" : "trigger.manage");
   const word = view.part === "channels" ? "channels.add" : "triggers.add";
+  const tabs = useRef<HTMLDivElement>(null);
+  // On a narrow screen the parts are a row that scrolls: the one that is open shall be in it.
+  useEffect(() => {
+    const open = tabs.current?.querySelector<HTMLElement>(`input[value="${view.part}"]`)?.parentElement;
+    if (tabs.current && open) tabs.current.scrollLeft = open.offsetLeft - tabs.current.clientWidth / 3;
+  }, [view.part]);
   const add = (
     <Button leftSection={<Plus size={14} />} onClick={() => setView({ add: true })}>
       {t(word)}
@@ -41,7 +47,7 @@ export function TriggersPage() {
       title={t("nav.triggers")}
       actions={manages && (view.part === "triggers" || view.part === "channels") && add}
     >
-      <div className={classes.tabs}>
+      <div ref={tabs} className={classes.tabs}>
         <SegmentedControl
           value={view.part}
           onChange={(part) => setView({ part: part as Part, add: false, edit: "" })}

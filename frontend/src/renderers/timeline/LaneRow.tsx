@@ -4,46 +4,17 @@ import { useTranslation } from "react-i18next";
 import type { CaptureBlock, Lane } from "../../client/types";
 import { cx } from "../../core/cx";
 import { quantity } from "../../core/format";
-import {
-  labelText,
-  largest,
-  largestIn,
-  matrixStatsIn,
-  nearest,
-  niceTop,
-  type Points,
-  type Row,
-  scaleFor,
-  splitMatrix,
-  statsIn,
-  usualStep,
-} from "../../core/lanes";
-import { INKS } from "../../core/ramp";
+import { largest, largestIn, niceTop, type Row, scaleFor, usualStep } from "../../core/lanes";
 import type { Range } from "../../core/range";
 import { MIN_DAYS, type UsualAt, type UsualSpan, usualAt, usualIn, usualPoints } from "../../core/usual";
 import { useSentence } from "../../lib/i18n";
 import type { CursorStore } from "./cursor";
-import {
-  commonGaps,
-  drawGaps,
-  drawGrid,
-  drawHeat,
-  drawSeries,
-  drawUncertainty,
-  drawUsual,
-  type Gaps,
-  prepare,
-} from "./draw";
+import { commonGaps, drawGaps, drawGrid, drawSeries, drawUncertainty, drawUsual, prepare } from "./draw";
+import { drawHeat } from "./drawHeat";
+import { toSeries } from "./laneSeries";
+import { compare, readAt, valueNode } from "./laneValues";
 import classes from "./Timeline.module.css";
 import { useNear } from "./useNear";
-
-export interface Named {
-  readonly name: string;
-  readonly points: Points;
-  readonly ink: string;
-  readonly gaps: Gaps;
-  readonly usual: readonly UsualSpan[];
-}
 
 interface Props {
   row: Row;
@@ -61,7 +32,6 @@ interface Props {
   waiting: boolean;
 }
 
-const SHOWN = 6;
 /** Room under the plot for what the band means. */
 const LEGEND = 14;
 
@@ -225,142 +195,4 @@ function rangeText(
     default:
       return "";
   }
-}
-
-function toSeries(row: Row, lanes: readonly Lane[] | undefined, scheme: "dark" | "light"): Named[] {
-  if (!lanes || row.kind === "heatmap") return [];
-  const all = lanes.flatMap((lane) => {
-    const label = labelText(lane.labels).replace(/(^|,)[^=,]+=/g, "$1");
-    if (lane.points)
-      return [
-        { name: label, points: lane.points as Points, gaps: lane.gaps as Gaps, usual: lane.usual ?? [] },
-      ];
-    return splitMatrix(lane).map((one) => ({
-      name: label ? `${label} ${one.name}` : one.name,
-      points: one.points,
-      gaps: lane.gaps as Gaps,
-      usual: [],
-    }));
-  });
-  const size = (points: Points) => points.max.reduce<number>((most, v) => Math.max(most, v ?? 0), 0);
-  const inks = INKS[scheme];
-  return all
-    .map((one) => ({ ...one, size: size(one.points) }))
-    .sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1))
-    .slice(0, SHOWN)
-    .map(({ name, points, gaps, usual }, i) => ({
-      name,
-      points,
-      gaps,
-      usual,
-      ink: inks[i % inks.length] as string,
-    }));
-}
-
-interface Line {
-  readonly name: string;
-  readonly ink: string | undefined;
-  readonly value: number | undefined;
-  readonly low?: number | undefined;
-  readonly high?: number | undefined;
-  /** B − A as a share of A; with it, the line is a comparison. */
-  readonly change?: number | undefined;
-}
-
-function readAt(
-  row: Row,
-  heat: Lane | undefined,
-  series: readonly Named[],
-  at: number,
-  step: number,
-  share: number | undefined,
-  range: Range,
-  width: number,
-): Line[] {
-  const tolerance = Math.max(step * 0.75, ((range.to - range.from) / Math.max(width, 1)) * 2);
-  if (row.kind === "heatmap") {
-    const matrix = heat?.matrix;
-    const i = matrix ? nearest(matrix.t_ns, at, tolerance) : -1;
-    const values = matrix?.values[i];
-    const names = heat?.axis_values ?? [];
-    if (!values) return [{ name: "", ink: undefined, value: undefined }];
-    if (share !== undefined) {
-      const k = Math.min(names.length - 1, Math.floor(share * names.length));
-      return [
-        { name: `${heat?.axis ?? ""} ${names[k] ?? ""}`, ink: undefined, value: values[k] ?? undefined },
-      ];
-    }
-    let best = -1;
-    for (let k = 0; k < values.length; k += 1) if ((values[k] ?? -1) > (values[best] ?? -1)) best = k;
-    return [
-      {
-        name: `max · ${heat?.axis ?? ""} ${names[best] ?? ""}`,
-        ink: undefined,
-        value: values[best] ?? undefined,
-      },
-    ];
-  }
-  return series.map((one) => {
-    const i = nearest(one.points.t_ns, at, tolerance);
-    return {
-      name: one.name,
-      ink: series.length > 1 ? one.ink : undefined,
-      value: i < 0 ? undefined : (one.points.mean[i] ?? undefined),
-      low: i < 0 ? undefined : (one.points.min[i] ?? undefined),
-      high: i < 0 ? undefined : (one.points.max[i] ?? undefined),
-    };
-  });
-}
-
-function compare(
-  heat: Lane | undefined,
-  series: readonly Named[],
-  brush: Range,
-  baseline: Range | undefined,
-): Line[] {
-  const of = (
-    get: (range: Range) => { mean: number } | undefined,
-    name: string,
-    ink: string | undefined,
-  ): Line => {
-    const b = get(brush)?.mean;
-    const a = baseline ? get(baseline)?.mean : undefined;
-    const change =
-      baseline && a !== undefined && b !== undefined && a !== 0 ? (b - a) / Math.abs(a) : undefined;
-    return { name: name || "⌀", ink, value: b, change };
-  };
-  if (heat?.matrix) {
-    const { matrix } = heat;
-    return [of((range) => matrixStatsIn(matrix, range), "⌀", undefined)];
-  }
-  return series.map((one) =>
-    of((range) => statsIn(one.points, range), one.name, series.length > 1 ? one.ink : undefined),
-  );
-}
-
-function valueNode(line: Line, unit: string, noData: string): HTMLElement {
-  const node = document.createElement("span");
-  node.className = classes.value ?? "";
-  if (line.name) {
-    const name = document.createElement("span");
-    name.className = classes.valueName ?? "";
-    name.textContent = line.name;
-    if (line.ink) name.style.color = line.ink;
-    node.append(name);
-  }
-  const number = document.createElement("span");
-  number.className = classes.number ?? "";
-  number.textContent = line.value === undefined ? noData : quantity(line.value, unit);
-  if (line.value === undefined) number.classList.add(classes.noValue ?? "");
-  if (line.low !== undefined && line.high !== undefined && line.high - line.low > Math.abs(line.high) * 0.02)
-    number.title = `${quantity(line.low, unit)} – ${quantity(line.high, unit)}`;
-  node.append(number);
-  if (line.change !== undefined) {
-    const change = document.createElement("span");
-    const percent = Math.round(line.change * 100);
-    change.className = (percent > 0 ? classes.grew : percent < 0 ? classes.shrank : classes.same) ?? "";
-    change.textContent = `${percent > 0 ? "+" : ""}${Math.abs(percent) > 999 ? `${Math.round(line.change + 1)}×` : `${percent} %`}`;
-    node.append(change);
-  }
-  return node;
 }

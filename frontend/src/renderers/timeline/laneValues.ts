@@ -1,0 +1,118 @@
+import type { Lane } from "../../client/types";
+import { quantity } from "../../core/format";
+import { matrixStatsIn, nearest, type Row, statsIn } from "../../core/lanes";
+import type { Range } from "../../core/range";
+import type { Named } from "./laneSeries";
+import classes from "./Timeline.module.css";
+
+/** One value beside a row: of one of its lines, where the cursor is or over a brush. */
+interface Line {
+  readonly name: string;
+  readonly ink: string | undefined;
+  readonly value: number | undefined;
+  readonly low?: number | undefined;
+  readonly high?: number | undefined;
+  /** B − A as a share of A; with it, the line is a comparison. */
+  readonly change?: number | undefined;
+}
+
+/** What the row says at one instant; a heat map at the row of its axis that `share` of its height is, or its largest. */
+export function readAt(
+  row: Row,
+  heat: Lane | undefined,
+  series: readonly Named[],
+  at: number,
+  step: number,
+  share: number | undefined,
+  range: Range,
+  width: number,
+): Line[] {
+  const tolerance = Math.max(step * 0.75, ((range.to - range.from) / Math.max(width, 1)) * 2);
+  if (row.kind === "heatmap") {
+    const matrix = heat?.matrix;
+    const i = matrix ? nearest(matrix.t_ns, at, tolerance) : -1;
+    const values = matrix?.values[i];
+    const names = heat?.axis_values ?? [];
+    if (!values) return [{ name: "", ink: undefined, value: undefined }];
+    if (share !== undefined) {
+      const k = Math.min(names.length - 1, Math.floor(share * names.length));
+      return [
+        { name: `${heat?.axis ?? ""} ${names[k] ?? ""}`, ink: undefined, value: values[k] ?? undefined },
+      ];
+    }
+    let best = -1;
+    for (let k = 0; k < values.length; k += 1) if ((values[k] ?? -1) > (values[best] ?? -1)) best = k;
+    return [
+      {
+        name: `max · ${heat?.axis ?? ""} ${names[best] ?? ""}`,
+        ink: undefined,
+        value: values[best] ?? undefined,
+      },
+    ];
+  }
+  return series.map((one) => {
+    const i = nearest(one.points.t_ns, at, tolerance);
+    return {
+      name: one.name,
+      ink: series.length > 1 ? one.ink : undefined,
+      value: i < 0 ? undefined : (one.points.mean[i] ?? undefined),
+      low: i < 0 ? undefined : (one.points.min[i] ?? undefined),
+      high: i < 0 ? undefined : (one.points.max[i] ?? undefined),
+    };
+  });
+}
+
+/** The mean of each line over the brush, and how much of the baseline's it is more. */
+export function compare(
+  heat: Lane | undefined,
+  series: readonly Named[],
+  brush: Range,
+  baseline: Range | undefined,
+): Line[] {
+  const of = (
+    get: (range: Range) => { mean: number } | undefined,
+    name: string,
+    ink: string | undefined,
+  ): Line => {
+    const b = get(brush)?.mean;
+    const a = baseline ? get(baseline)?.mean : undefined;
+    const change =
+      baseline && a !== undefined && b !== undefined && a !== 0 ? (b - a) / Math.abs(a) : undefined;
+    return { name: name || "⌀", ink, value: b, change };
+  };
+  if (heat?.matrix) {
+    const { matrix } = heat;
+    return [of((range) => matrixStatsIn(matrix, range), "⌀", undefined)];
+  }
+  return series.map((one) =>
+    of((range) => statsIn(one.points, range), one.name, series.length > 1 ? one.ink : undefined),
+  );
+}
+
+/** A value as it stands in the gutter. Made without React: it changes with every move of the cursor. */
+export function valueNode(line: Line, unit: string, noData: string): HTMLElement {
+  const node = document.createElement("span");
+  node.className = classes.value ?? "";
+  if (line.name) {
+    const name = document.createElement("span");
+    name.className = classes.valueName ?? "";
+    name.textContent = line.name;
+    if (line.ink) name.style.color = line.ink;
+    node.append(name);
+  }
+  const number = document.createElement("span");
+  number.className = classes.number ?? "";
+  number.textContent = line.value === undefined ? noData : quantity(line.value, unit);
+  if (line.value === undefined) number.classList.add(classes.noValue ?? "");
+  if (line.low !== undefined && line.high !== undefined && line.high - line.low > Math.abs(line.high) * 0.02)
+    number.title = `${quantity(line.low, unit)} – ${quantity(line.high, unit)}`;
+  node.append(number);
+  if (line.change !== undefined) {
+    const change = document.createElement("span");
+    const percent = Math.round(line.change * 100);
+    change.className = (percent > 0 ? classes.grew : percent < 0 ? classes.shrank : classes.same) ?? "";
+    change.textContent = `${percent > 0 ? "+" : ""}${Math.abs(percent) > 999 ? `${Math.round(line.change + 1)}×` : `${percent} %`}`;
+    node.append(change);
+  }
+  return node;
+}
