@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 #: Paths of which the part after the first folder lets somebody in: links to reports, upload addresses.
-_OPENS = re.compile(r"(/(?:r|up)/)[A-Za-z0-9_%-]{16,}")
+_OPENS = re.compile(r"(/(?:r|up)/)[A-Za-z0-9_%-]{40,}")
 
 
 def configure(level: str = "INFO") -> None:

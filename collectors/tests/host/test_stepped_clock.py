@@ -15,13 +15,16 @@ from collectors import look_back
 from collectors.clock import ClockMap
 from collectors.contract import Context
 from collectors.standby import Condition
-from collectors.tests.host.harness import SHELLS, Live, Room
+from collectors.tests.host import harness
+from collectors.tests.host.harness import Live, Room
 from collectors.tests.host.test_standby import Standing
 from collectors.tests.support import BytesPart, here
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no faketime")
 HOUR_S = 3600
+#: Not bash: it asks for the time within its handlers of signals, where libfaketime, which locks, may wait for itself.
+SHELLS = {name: shell for name, shell in harness.SHELLS.items() if name != "bash"}
 
 
 class WallClock:

@@ -91,7 +91,7 @@ def begin_upload(port: int, path: str) -> socket.socket:
 
 
 def waiting(find: Callable[[], Any]) -> Any:
-    for _ in range(500):
+    for _ in range(3000):
         if found := find():
             return found
         time.sleep(0.02)
@@ -186,6 +186,17 @@ def test_what_a_killed_child_was_reading_goes_and_what_is_held_stays(tmp_path: P
         for child in children:
             child.communicate("")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_clears_away_what_other_processes_left(config: Settings) -> None:
+    work = config.home / "work"
+    work.mkdir()
+    mine = held.new_directory(work, "read-")
+    (work / "read-left").mkdir()
+    once = "from culprit.worker import Sweeper; Sweeper.once(object.__new__(Sweeper))"
+    subprocess.run([sys.executable, "-c", once], check=True)
+    assert list(work.iterdir()) == [mine.path]
+    mine.remove()
 
 
 def test_who_is_robbed_between_making_and_holding_makes_another(tmp_path: Path, monkeypatch) -> None:
