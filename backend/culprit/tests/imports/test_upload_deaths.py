@@ -121,7 +121,7 @@ def test_a_server_that_is_killed_leaves_nothing_behind(
     with serve() as second:
         assert list(work.iterdir()) == []
         assert (told()["state"], told()["failure"]["key"]) == ("open", "upload.receiver_lost")
-        answer = httpx2.put(f"http://127.0.0.1:{second.port}{path}", content=BUNDLE)
+        answer = httpx2.put(f"http://127.0.0.1:{second.port}{path}", content=BUNDLE, timeout=120)
         assert answer.status_code == 201 and told()["state"] == "used"
 
 
@@ -135,7 +135,7 @@ def test_the_address_is_in_no_log_and_no_row(as_, config: Settings, serve: Calla
     token = path.rpartition("/")[2]
     with serve() as server:
         url = f"http://127.0.0.1:{server.port}"
-        with httpx2.Client(base_url=url) as client:
+        with httpx2.Client(base_url=url, timeout=120) as client:
             states = [
                 client.get(path).status_code,
                 client.get(f"{path}?again").status_code,
