@@ -22,7 +22,7 @@ from collectors.metrics import CATALOGUE, GROUPS
 from collectors.registry import COLLECTORS
 from collectors.tests.support import BytesPart, context, plain
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(60)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 GOLDEN = sorted(FIXTURES.glob("*/*/how.json"))

@@ -19,7 +19,7 @@ from collectors.tests.record_fixtures import run_script
 from collectors.tests.recorder import Left
 from collectors.tests.support import BytesPart, here
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(100)
 SIDE_BY_SIDE = 4
 SHELLS = [shell for shell in ("dash", "busybox ash") if shutil.which(shell.split()[0])]
 SCRIPTS = [(one, way) for one in COLLECTORS.values() for way in one.ways if isinstance(way, Script)]

@@ -1,30 +1,37 @@
-import { test as base } from "@playwright/test";
+import { test as base, type Page } from "@playwright/test";
 
 const TRIES = 3;
 
 /**
- * Tests whose page is loaded once more where Chromium gave it up because an interface came or went on this machine:
+ * A page that is loaded once more where Chromium gave it up because an interface came or went on this machine:
  * laboratory hosts get theirs while pages of other tests are loading.
  */
+export function steady(page: Page): Page {
+  let changed = false;
+  page.on("requestfailed", (request) => {
+    changed ||= request.failure()?.errorText === "net::ERR_NETWORK_CHANGED";
+  });
+  const untilWhole = async <Answer>(load: () => Promise<Answer>): Promise<Answer> => {
+    for (let tried = 1; ; tried++) {
+      changed = false;
+      try {
+        const answer = await load();
+        if (!changed || tried === TRIES) return answer;
+      } catch (error) {
+        if (!changed || tried === TRIES) throw error;
+      }
+    }
+  };
+  const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)];
+  page.goto = (url, options) => untilWhole(() => goto(url, options));
+  page.reload = (options) => untilWhole(() => reload(options));
+  return page;
+}
+
+/** Tests whose page is `steady`; pages of other contexts are to be made so. */
 export const test = base.extend({
   page: async ({ page }, use) => {
-    let changed = false;
-    page.on("requestfailed", (request) => {
-      changed ||= request.failure()?.errorText === "net::ERR_NETWORK_CHANGED";
-    });
-    const goto = page.goto.bind(page);
-    page.goto = async (url, options) => {
-      for (let tried = 1; ; tried++) {
-        changed = false;
-        try {
-          const answer = await goto(url, options);
-          if (!changed || tried === TRIES) return answer;
-        } catch (error) {
-          if (!changed || tried === TRIES) throw error;
-        }
-      }
-    };
-    await use(page);
+    await use(steady(page));
   },
 });
 

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { SickHost } from "../support/lab";
 import { change, OUT } from "../support/platform";
+import { expect, test } from "../support/test";
 
 interface Message {
   cause_id: string;

@@ -1,6 +1,6 @@
 import { accessible, fitsSideways, watchConsole } from "../support/check";
 import { thisHost } from "../support/platform";
-import { expect, test } from "../support/test";
+import { expect, steady, test } from "../support/test";
 
 const host = thisHost();
 const SCREENS = [
@@ -79,7 +79,7 @@ test("a viewer looks, and is offered nothing that touches a host", async ({ page
   await page.getByRole("button", { name: "Add a user" }).click();
   const link = await page.locator("code", { hasText: /login#/ }).innerText();
   const other = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const visitor = await other.newPage();
+  const visitor = steady(await other.newPage());
   await visitor.goto(new URL(link.trim(), page.url()).href);
   await visitor.getByLabel("New password").fill("another long pass phrase");
   await visitor.getByLabel("The same again").fill("another long pass phrase");

@@ -1,6 +1,6 @@
-import { expect, test } from "@playwright/test";
 import { accessible, watchConsole } from "../support/check";
 import { culprit, OUT, refused, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
 
 const host = thisHost();
 const look = (seconds: number, ...more: string[]): string[] => [

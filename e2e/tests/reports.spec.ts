@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { accessible, watchConsole } from "../support/check";
 import { change, culprit, OUT, PASSWORD, thisHost } from "../support/platform";
-import { expect, test } from "../support/test";
+import { expect, steady, test } from "../support/test";
 
 /**
  * From an incident to a report that a stranger reads: written, looked at, frozen, approved by a second person, shared,
@@ -37,7 +37,7 @@ test("a report travels: frozen, approved, read without an account and without a 
   const name = `second-${Date.now()}`;
   const { login_link } = await change(page, "/users", { name, role: "oncall" });
   const second = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const other = await second.newPage();
+  const other = steady(await second.newPage());
   await other.goto(String(login_link));
   await other.getByLabel("New password").fill(PASSWORD);
   await other.getByLabel("The same again").fill(PASSWORD);
@@ -64,7 +64,7 @@ test("a report travels: frozen, approved, read without an account and without a 
   clean();
 
   const stranger = await browser.newContext({ storageState: { cookies: [], origins: [] } });
-  const shared = await stranger.newPage();
+  const shared = steady(await stranger.newPage());
   const troubles: string[] = [];
   shared.on("console", (one) => one.type() === "error" && troubles.push(one.text()));
   const path = new globalThis.URL(String(link)).pathname;

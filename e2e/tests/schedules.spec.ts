@@ -12,7 +12,7 @@ test("a schedule fires by itself, and its record leads to what was captured", as
   const name = `once-${Date.now()}`;
   const made = JSON.parse(
     culprit(
-      ...["schedule", "new", name, "--at", soon(6), "--zone", "UTC", "--host", host.name],
+      ...["schedule", "new", name, "--at", soon(10), "--zone", "UTC", "--host", host.name],
       ...[
         "--plan",
         "custom",

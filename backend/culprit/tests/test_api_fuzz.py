@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(30)
 
 # The short run looks a few times at every operation; CULPRIT_FUZZ_EXAMPLES=200 as often as one who means it.
 EXAMPLES = int(os.environ.get("CULPRIT_FUZZ_EXAMPLES", "3"))

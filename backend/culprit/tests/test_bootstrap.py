@@ -18,6 +18,8 @@ from culprit.tests.support.sshd import Sshd, sshd
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
+pytestmark = pytest.mark.long(30)
+
 
 def bootstrap(*options: str) -> dict[str, str | None]:
     done = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS, Live, Room, cages, processes, sampled, script, wait_for
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(130)
 
 # Ignores what can be ignored, and starts a daemon that left its session, its group and its parent.
 FOREVER = "while :; do sleep 1; done"

@@ -14,7 +14,7 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS, Live, Room, cages, processes, script, wait_for
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(40)
 
 SLEEP = [script("sleeps", "sleep 30", seconds=30)]
 QUICK = [script("quick", "echo quick")]

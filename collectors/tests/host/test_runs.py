@@ -12,7 +12,7 @@ from collectors.contract import Needs, Sampled, Script
 from collectors.registry import COLLECTORS
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(50)
 
 JOBS = [
     script("counts", 'echo "$SECS $BYTES"; seq 1000 > numbers', version="echo counts 1.0"),

@@ -18,6 +18,8 @@ from collectors.contract import Needs
 from collectors.scope import Scope
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script, wait_for
 
+pytestmark = pytest.mark.long(20)
+
 CGROUPS = Path("/sys/fs/cgroup")
 SAYS = script("says", 'echo "$TARGET_KIND|$TARGET_PID|$TARGET_PIDS|$TARGET_CGROUP"')
 ONLY = script("only", "true", needs=Needs(target=True))

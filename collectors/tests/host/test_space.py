@@ -8,7 +8,7 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS, Live, Room, decoded, sampled, script
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="mounts")]
+pytestmark = [pytest.mark.long(40), pytest.mark.skipif(os.geteuid() != 0, reason="mounts")]
 
 JOBS = [
     script("prints", "seq 100000"),

@@ -20,7 +20,7 @@ from collectors.tests.host.test_ends import STUBBORN
 from e2e.lab.hosts import Lab, LabHost
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.long(50),
     pytest.mark.skipif(os.geteuid() != 0, reason="hosts with private directories need root"),
 ]
 

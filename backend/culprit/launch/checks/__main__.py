@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from culprit.launch import warden
-from culprit.launch.checks import again, status
+from culprit.launch.checks import again, failures, status
 from culprit.launch.checks.outcome import Outcome
 from culprit.launch.checks.phases import PHASES, run_phase
 from culprit.launch.checks.round import Round
@@ -20,7 +21,7 @@ from culprit.launch.paths import ROOT
 from culprit.launch.progress import Progress
 
 RESULTS = ROOT / ".test-results"
-TAIL_LINES = 60
+MAX_TOLD, MAX_NAMED = 10, 100  # failed cases with their reason; then by name
 
 
 def main(arguments: list[str]) -> int:
@@ -83,18 +84,22 @@ def run_again(progress: Progress, files: list[str]) -> int:
 
 
 def report(name: str, outcome: Outcome, progress: Progress) -> None:
-    """How a phase went, and the end of its log where it failed."""
+    """How a phase went; where it failed why each case did, and the end of what was printed."""
     word = "passed" if outcome.failed == 0 else "FAILED"
     progress.say(f"{name}: {word} in {outcome.seconds:.1f} s")
     if outcome.refused:
         sys.stdout.write(f"  {outcome.refused}\n")
-    for case in outcome.cases:
-        if case.state == "failed":
-            sys.stdout.write(f"  failed: {case.id}\n")
+    failed = [case for case in outcome.cases if case.state == "failed"]
+    for at, case in enumerate(failed[:MAX_NAMED]):
+        sys.stdout.write(f"  failed: {case.id}\n")
+        if at < MAX_TOLD:
+            sys.stdout.write("".join(f"  | {line}\n" for line in case.reason.splitlines()))
+    if len(failed) > MAX_NAMED:
+        sys.stdout.write(f"  and {len(failed) - MAX_NAMED} more\n")
     for log in outcome.logs:
-        lines = log.read_text("utf-8", "replace").splitlines()
-        sys.stdout.write(f"  {log.relative_to(ROOT)} ({len(lines)} lines) ends:\n")
-        sys.stdout.write("".join(f"  | {line}\n" for line in lines[-TAIL_LINES:]))
+        lines = failures.plain(log.path.read_text("utf-8", "replace")).splitlines()
+        sys.stdout.write(f"  {os.path.relpath(log.path, ROOT)} ({len(lines)} lines) ends:\n")
+        sys.stdout.write("".join(f"  | {line}\n" for line in lines[-log.lines :]))
     sys.stdout.flush()
 
 

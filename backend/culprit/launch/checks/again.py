@@ -1,28 +1,34 @@
 """`./culprit test --again [FILE ...]`: what failed in the last round is run once more, and its table corrected.
 
-A full round takes half an hour. After a correction, the test files of the server that had a failure are run again,
-those that are named with them, and any other phase that had one as a whole; the page says which. Everything else stays
-as it was found.
+A full round takes half an hour. After a correction, the test files of the server and the journeys that had a failure
+are run again, those that are named with them, and any other phase that had one as a whole; the page says which.
+Everything else stays as it was found.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from culprit.launch.checks import journeys
 from culprit.launch.checks.outcome import Case, Outcome
 from culprit.launch.checks.phases import run_phase, run_tests
 from culprit.launch.checks.round import Round
 from culprit.launch.paths import ROOT
 
 Phases = dict[str, dict[str, Any]]
+SPEC = ".spec.ts"
 
 
 def file_of(case: str, root: Path = ROOT) -> str:
-    """The test file of a case as pytest names it, `backend.culprit.tests.x::name`; '' where there is none."""
-    parts = case.partition("::")[0].split(".")
+    """The test file of a case, `backend.culprit.tests.x::name` or `x.spec.ts::title`; '' where there is none."""
+    where = case.partition("::")[0]
+    if where.endswith(SPEC):
+        spec = f"e2e/tests/{where}"
+        return spec if (root / spec).is_file() else ""
+    parts = where.split(".")
     while parts:
         for top in ("", "backend/"):
             path = f"{top}{'/'.join(parts)}.py"
@@ -42,26 +48,36 @@ def failed_files(phase: dict[str, Any], root: Path = ROOT) -> list[str]:
 def run(phases: Phases, round_: Round, also: Sequence[str] = ()) -> dict[str, Outcome]:
     """The outcomes of all phases, those that failed run again. `phases` is that of the last summary.
 
-    `also` are test files of the server that are new since, or have changed.
+    `also` are test files of the server, and journeys, that are new since, or have changed.
     """
     outcomes = {}
     for name, phase in phases.items():
         outcomes[name] = outcome = kept(phase)
-        wanted = also if name == "server" else ()
+        alone = by_file(name)
+        wanted = [file for file in also if alone and (name == "e2e") == file.endswith(SPEC)]
         if not phase["failed"] and not wanted:
             continue
         began = time.monotonic()
-        files = failed_files(phase) if name == "server" and phase["failed"] else []
-        if name == "server" and (files or not phase["failed"]):
+        files = failed_files(phase) if alone and phase["failed"] else []
+        if alone and (files or not phase["failed"]):
             files = sorted({*files, *wanted})
         round_.progress.say(f"{name} again: {', '.join(files) or 'all of it'} …")
-        if files:
-            outcomes[name] = corrected(outcome, run_tests(files, round_), files)
+        if alone and files:
+            outcomes[name] = corrected(outcome, alone(files, round_), files)
         else:
             outcomes[name] = run_phase(name, round_)
         outcomes[name].again = [*phase.get("again", []), *(files or ["all of it"])]
         outcomes[name].seconds = phase["seconds"] + time.monotonic() - began
     return outcomes
+
+
+def by_file(name: str) -> Callable[[list[str], Round], Outcome] | None:
+    """How a phase is run over some of its files; None where only the whole of it can be."""
+    if name == "server":
+        return run_tests
+    if name == "e2e":
+        return lambda files, round_: journeys.run(round_, files)
+    return None
 
 
 def kept(phase: dict[str, Any]) -> Outcome:
@@ -72,11 +88,11 @@ def kept(phase: dict[str, Any]) -> Outcome:
 
 
 def corrected(before: Outcome, fresh: Outcome, files: list[str]) -> Outcome:
-    """The cases of `before`, with those of `files` as they are in `fresh`."""
-    cases = [case for case in before.cases if file_of(case.id) not in files] + fresh.cases
+    """The cases of `before`, with those of `files`, and of what ran with them, as they are in `fresh`."""
+    replaced = {*files, *(file_of(case.id) for case in fresh.cases)}
+    cases = [case for case in before.cases if file_of(case.id) not in replaced] + fresh.cases
     made = Outcome(cases=cases, logs=fresh.logs, refused=fresh.refused)
-    for case in cases:
-        setattr(made, case.state, getattr(made, case.state) + 1)
-    if fresh.failed and not made.failed:
-        made.failed = fresh.failed  # the runner itself failed, and named no test
+    for state in ("passed", "failed", "skipped"):
+        unnamed = getattr(fresh, state) - sum(case.state == state for case in fresh.cases)
+        setattr(made, state, unnamed + sum(case.state == state for case in cases))
     return made

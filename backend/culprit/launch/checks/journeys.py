@@ -1,29 +1,39 @@
-"""The e2e phase: a platform of its own, then Playwright with what it needs to know in the environment."""
+"""The e2e phase: a platform of its own, then Playwright with what it needs to know in the environment.
+
+Playwright is run once for each stage: as dependencies of one another, one journey that fails would keep all tests of
+the next stage from running. Only without the first visit there is nothing to run, as nobody can sign in.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from culprit.launch import children, install, machine
 from culprit.launch.checks import needs
-from culprit.launch.checks.outcome import Outcome
+from culprit.launch.checks.outcome import Log, Outcome
 from culprit.launch.checks.round import Round
-from culprit.launch.paths import ROOT
+from culprit.launch.paths import ROOT, Home
 
 E2E = ROOT / "e2e"
+#: Projects of e2e/playwright.config.ts, in the order in which they may touch this machine.
+FIRST = "first visit"
+STAGES = {"journeys": ("journeys",), "beside": ("everywhere", "incidents", "alerts")}
+FIRST_SPEC = "first-visit.spec.ts"
 READY_S = 300.0
 STOP = ((int(signal.SIGTERM), 40.0),)
 
 
-def run(round_: Round) -> Outcome:
-    """All journeys; with a table of their own in `e2e.xml`."""
+def run(round_: Round, specs: Sequence[str] = ()) -> Outcome:
+    """All journeys, or the first visit and those of `specs`; each stage with a table of its own, `e2e-STAGE.xml`."""
     if not (E2E / "package.json").exists():
         return Outcome(failed=1, refused="the folder e2e/ is missing")
     mend = needs.provide((*needs.HOST_TOOLS, "chromium"))
@@ -43,11 +53,13 @@ def run(round_: Round) -> Outcome:
         try:
             running = wait_ready(platform, home)
             if running is None:
-                total.add(Outcome(failed=1, refused="the platform did not start", logs=[log]))
+                total.add(Outcome(failed=1, refused="the platform did not start", logs=[Log(log)]))
             else:
-                total.add(playwright(round_, home, running, chromium))
+                total.add(visits(round_, specs, playwright_environment(round_, home, running, chromium)))
         finally:
             children.stop(platform, STOP)
+        if total.failed and Home(home).logs.is_dir():  # what its processes said, before its home is removed
+            shutil.copytree(Home(home).logs, round_.results / "e2e" / "platform", dirs_exist_ok=True)
     finally:
         purge = [str(ROOT / "culprit"), "down", "--purge"]
         round_.run("e2e-purge", purge, env=round_.environment() | {"CULPRIT_HOME": str(home)})
@@ -86,20 +98,54 @@ def wait_ready(
     return None
 
 
-def playwright(round_: Round, home: Path, running: dict[str, Any], chromium: str) -> Outcome:
-    """The runner itself."""
-    junit = round_.results / "e2e.xml"
-    environment = node(round_) | {
+def playwright_environment(
+    round_: Round, home: Path, running: dict[str, Any], chromium: str
+) -> dict[str, str]:
+    """What the journeys know about the platform."""
+    environment = {
+        **node(round_),
         "CULPRIT_URL": running["url"],
         "CULPRIT_LOGIN_URL": running.get("login_url") or "",
         "CULPRIT_HOME": str(home),
         "CULPRIT_ROOT": str(ROOT),
         "CULPRIT_CHROMIUM": chromium,
         "CULPRIT_E2E_OUT": str(round_.results / "e2e"),
-        "PLAYWRIGHT_JUNIT_OUTPUT_FILE": str(junit),
     }
-    if round_.full:
-        environment["CULPRIT_FULL"] = "1"
-    command = [str(E2E / "node_modules/.bin/playwright"), "test", "--reporter=line,junit"]
-    limit = 3600.0 if round_.full else 1200.0
-    return round_.runner("e2e", junit, command, cwd=E2E, env=environment, timeout_s=limit)
+    return environment | {"CULPRIT_FULL": "1"} if round_.full else environment
+
+
+def visits(round_: Round, specs: Sequence[str], environment: Mapping[str, str]) -> Outcome:
+    """The first visit, and all other stages whatever became of those before them."""
+    shutil.rmtree(round_.results / "e2e", ignore_errors=True)
+    total = playwright(round_, "first-visit", (FIRST,), [], environment)
+    if total.failed:
+        total.add(Outcome(failed=1, refused="nobody can sign in: no other journey was run"))
+        return total
+    others = [Path(one).name for one in specs if Path(one).name != FIRST_SPEC]
+    if specs and not others:
+        return total
+    for stage, projects in STAGES.items():
+        total.add(playwright(round_, stage, projects, others, environment))
+    return total
+
+
+def playwright(
+    round_: Round, stage: str, projects: Sequence[str], specs: Sequence[str], environment: Mapping[str, str]
+) -> Outcome:
+    """The runner itself, over some projects: over all of their tests, or over those of `specs` that they have."""
+    step = f"e2e-{stage}"
+    junit = round_.results / f"{step}.xml"
+    command = [str(E2E / "node_modules/.bin/playwright"), "test", "--no-deps", "--reporter=line,junit"]
+    command += [f"--output={round_.results / 'e2e' / stage}"]
+    command += [f"--project={project}" for project in projects]
+    if specs:
+        command += ["--pass-with-no-tests", *(rf"/{re.escape(spec)}$" for spec in specs)]
+    return round_.runner(
+        step,
+        junit,
+        command,
+        cwd=E2E,
+        env=dict(environment) | {"PLAYWRIGHT_JUNIT_OUTPUT_FILE": str(junit)},
+        timeout_s=3600.0 if round_.full else 1200.0,
+        may_be_empty=bool(specs),
+    )

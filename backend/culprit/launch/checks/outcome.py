@@ -6,14 +6,26 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from culprit.launch.checks import failures
+
+TAIL_LINES, SHORT_TAIL_LINES = 60, 15
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test of a JUnit file; `id` is `file-or-class::name`."""
+    """One test of a JUnit file; `id` is `file-or-class::name`. `reason`: why it failed, or was not run."""
 
     id: str
     state: str  # passed | failed | skipped
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What a step that failed has printed, and how much of its end is worth showing."""
+
+    path: Path
+    lines: int = TAIL_LINES
 
 
 @dataclass(slots=True)
@@ -26,7 +38,7 @@ class Outcome:
     refused: str = ""
     seconds: float = 0.0
     cases: list[Case] = field(default_factory=list)
-    logs: list[Path] = field(default_factory=list)  # what the steps that failed have printed
+    logs: list[Log] = field(default_factory=list)
     again: list[str] = field(default_factory=list)  # what was run once more after a correction
 
     def add(self, other: Outcome) -> None:
@@ -34,6 +46,7 @@ class Outcome:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.refused = self.refused or other.refused
         self.cases += other.cases
         self.logs += other.logs
 
@@ -67,8 +80,11 @@ def read_junit(path: Path) -> list[Case]:
         children = {child.tag: child for child in case}
         bad = children.get("failure", children.get("error"))
         skipped = children.get("skipped")
-        state = "failed" if bad is not None else "skipped" if skipped is not None else "passed"
-        reason = (skipped.get("message") or "") if skipped is not None else ""
+        state, reason = "passed", ""
+        if bad is not None:
+            state, reason = "failed", failures.why(bad.get("message") or "", bad.text or "")
+        elif skipped is not None:
+            state, reason = "skipped", skipped.get("message") or ""
         where = case.get("classname") or case.get("file") or ""
         found.append(Case(f"{where}::{case.get('name', '')}", state, reason))
     return found

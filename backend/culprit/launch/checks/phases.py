@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from culprit.launch import install
 from culprit.launch.checks import compose, journeys, needs
-from culprit.launch.checks.outcome import Outcome
+from culprit.launch.checks.outcome import Log, Outcome
 from culprit.launch.checks.round import Round
 from culprit.launch.paths import FRONTEND, ROOT, VENV, python_path
 from culprit.launch.progress import Refusal
@@ -74,11 +74,11 @@ def server(round_: Round) -> Outcome:
 
 
 def run_tests(files: list[str], round_: Round) -> Outcome:
-    """pytest over those files, or over all of them; in their order, in which the long ones come first."""
+    """pytest over those files, or over all of them; in their order, in which the longest come first."""
     junit = round_.results / "pytest.xml"
     marks = [] if round_.full else ["-m", "not slow"]
-    # One more than there are CPUs: half of the time a test waits for a host, a process, or a limit.
-    workers = str(1 + (os.cpu_count() or 1))
+    # For most of its time a test waits: for a host, a process, or a limit.
+    workers = str(1 + 2 * (os.cpu_count() or 1))
     spread = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
     command = [tool("python"), "-m", "pytest", *spread, f"--junitxml={junit}", *marks]
     return round_.runner("server", junit, [*command, *files], timeout_s=3600.0 if round_.full else 2400.0)
@@ -116,7 +116,7 @@ def containers(round_: Round) -> Outcome:
     wrong = compose.faults(ROOT / "docker-compose.yml")
     log = round_.log("containers-rules")
     log.write_text("".join(f"docker-compose.yml: {fault}\n" for fault in wrong), "utf-8")
-    total.add(Outcome(passed=int(not wrong), failed=int(bool(wrong)), logs=[log] if wrong else []))
+    total.add(Outcome(passed=int(not wrong), failed=int(bool(wrong)), logs=[Log(log)] if wrong else []))
     return total
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culprit.launch import children
-from culprit.launch.checks.outcome import Outcome
+from culprit.launch.checks.outcome import SHORT_TAIL_LINES, Log, Outcome
 from culprit.launch.paths import ROOT, VENV, python_path
 from culprit.launch.progress import Progress
 
@@ -72,7 +72,7 @@ class Round:
         """A tool that says yes or no; it counts as one test."""
         outcome = Outcome.of_exit(self.run(step, command, cwd=cwd, env=env))
         if outcome.failed:
-            outcome.logs.append(self.log(step))
+            outcome.logs.append(Log(self.log(step)))
         return outcome
 
     def runner(
@@ -84,10 +84,15 @@ class Round:
         cwd: Path = ROOT,
         env: Mapping[str, str] | None = None,
         timeout_s: float = 900.0,
+        may_be_empty: bool = False,
     ) -> Outcome:
-        """A test runner that writes `junit`."""
+        """A test runner that writes `junit`; of its own words little is shown where each failure says why."""
         junit.unlink(missing_ok=True)
-        outcome = Outcome.of_junit(junit, self.run(step, command, cwd=cwd, env=env, timeout_s=timeout_s))
+        code = self.run(step, command, cwd=cwd, env=env, timeout_s=timeout_s)
+        outcome = Outcome.of_junit(junit, code)
+        if may_be_empty and code == 0 and not outcome.cases:
+            return Outcome()
         if outcome.failed:
-            outcome.logs.append(self.log(step))
+            named = any(case.state == "failed" for case in outcome.cases)
+            outcome.logs.append(Log(self.log(step), SHORT_TAIL_LINES) if named else Log(self.log(step)))
         return outcome

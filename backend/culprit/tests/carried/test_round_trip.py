@@ -18,7 +18,7 @@ from culprit.tests.support.incidents import API
 from culprit.workflows.sweep import doorbells
 from sqlalchemy import func, select
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(60)
 WRITTEN = ("title", "symptom", "state", "severity", "window")
 
 

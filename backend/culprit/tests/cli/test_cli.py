@@ -31,7 +31,7 @@ from culprit.tests.support.runs import make_host
 from culprit.tests.support.sshd import Sshd
 from sqlalchemy import update
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(120)
 
 
 def add(cli: Cli, target: Sshd, name: str = "web1", *more: str) -> Any:

@@ -12,7 +12,7 @@ from culprit.infra.db import Database
 from culprit.tests.support.command_line import REFUSED, USAGE, Cli
 from culprit.tests.support.runs import make_host
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 
 def test_export_and_import(cli: Cli, db: Database, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from culprit.models import NetworkRule
 from culprit.tests.support.command_line import REFUSED, USAGE, Cli
 from culprit.tests.support.runs import make_host
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(60)
 
 
 def send(cli: Cli, made: dict[str, Any], **alert: Any) -> dict[str, Any]:

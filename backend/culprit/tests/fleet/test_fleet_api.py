@@ -19,6 +19,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, update
 from sqlalchemy.engine import Engine
 
+pytestmark = pytest.mark.long(20)
+
 API = "/api/v1/fleet"
 RUNQ, STEAL, UTIL, OOM = "F-SCHED-RUNQ", "F-CPU-STEAL", "F-DISK-UTIL", "F-MEM-OOM-HOST"
 As = Callable[[str], TestClient]

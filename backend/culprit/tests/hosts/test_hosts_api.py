@@ -19,6 +19,8 @@ from culprit.models import AuditEntry, Credential, Host, NetworkRule, Preflight
 from culprit.tests.support.sshd import Sshd, sshd
 from sqlalchemy import select
 
+pytestmark = pytest.mark.long(25)
+
 API = "/api/v1"
 PATIENCE = Patience(connect_s=10, step_s=20)
 

@@ -21,7 +21,7 @@ SOON = Patience(connect_s=5, step_s=20)
 SHORT = Patience(connect_s=2, step_s=2)
 BOUNDS = Bounds(silence_s=20, total_s=60, stdout_bytes=1 << 20, stderr_bytes=1 << 20)
 
-pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("error")]
+pytestmark = [pytest.mark.long(60), pytest.mark.filterwarnings("error")]
 
 
 @pytest.fixture(scope="module")

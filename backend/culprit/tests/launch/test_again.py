@@ -12,6 +12,7 @@ from culprit.launch.progress import Progress
 
 HERE = "culprit.tests.launch.test_again"
 FILE = "backend/culprit/tests/launch/test_again.py"
+REPORTS = "e2e/tests/reports.spec.ts"
 
 
 def phase(**cases: str) -> dict[str, object]:
@@ -26,6 +27,8 @@ def test_a_case_leads_to_its_file(tmp_path: Path) -> None:
     assert file_of(f"{HERE}::test_x[1]") == FILE
     assert file_of(f"backend.{HERE}.TestClass::test_x") == FILE
     assert file_of("nowhere.at.all::test_x") == ""
+    assert file_of("reports.spec.ts::a report travels") == REPORTS
+    assert file_of("nowhere.spec.ts::a report travels") == ""
     assert file_of(f"{HERE}::test_x", tmp_path) == ""
 
 
@@ -60,3 +63,24 @@ def test_files_that_are_named_are_run_with_those_that_failed(monkeypatch, tmp_pa
     assert again.run({"server": sound, "lint": sound}, here)["server"].passed == 1 and asked == []
     found = again.run({"server": sound, "lint": sound}, here, [FILE])
     assert asked == [[FILE]] and [case.id for case in found["server"].cases] == [f"{HERE}::new"]
+
+
+def test_a_journey_that_failed_is_run_alone(monkeypatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def fresh(_: Round, specs: list[str]) -> Outcome:
+        asked.append(specs)
+        cases = [Case(f"{name}.spec.ts::a", "passed") for name in ("first-visit", "reports")]
+        return Outcome(passed=3, cases=cases)
+
+    monkeypatch.setattr(again.journeys, "run", fresh)
+    states = {"first-visit": "passed", "reports": "failed", "diagnose": "passed"}
+    cases = {f"{name}.spec.ts::a": [state, ""] for name, state in states.items()}
+    counts = {"passed": 3, "failed": 1, "skipped": 0, "refused": "", "seconds": 1.0}
+    found = again.run({"e2e": {**counts, "cases": cases}}, Round(tmp_path, False, Progress()))["e2e"]
+    assert asked == [[REPORTS]] and found.again == [REPORTS]
+    assert (found.passed, found.failed, len(found.cases)) == (4, 0, 3), "with the tool that names no case"
+    assert again.run(
+        {"e2e": {**counts, "failed": 0, "cases": {}}}, Round(tmp_path, False, Progress()), [FILE]
+    )
+    assert asked == [[REPORTS]], "a file of the server is no journey"

@@ -18,6 +18,8 @@ from culprit.launch import warden
 from culprit.launch.paths import python_path
 from culprit.launch.supervisor import listens
 
+pytestmark = pytest.mark.long(20)
+
 # A platform of three services. `nest` has a child that left its session and a grandchild that was orphaned,
 # as login sessions and pool processes do; `deaf` ignores SIGTERM; `plain` does neither.
 PLATFORM = """

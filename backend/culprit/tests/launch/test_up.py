@@ -21,6 +21,8 @@ from culprit.launch.children import alive as is_running
 from culprit.launch.engines import Postgres, Valkey
 from culprit.launch.paths import DIST, ROOT
 
+pytestmark = pytest.mark.long(50)
+
 READY_S = 240
 
 

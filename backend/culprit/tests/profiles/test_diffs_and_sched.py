@@ -12,6 +12,8 @@ from culprit.workflows.build_profile import build_profile
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import select, update
 
+pytestmark = pytest.mark.long(30)
+
 BEFORE = b"web;main;parse 50\nweb;main;render 40\nweb;main;gone 10\n"
 AFTER = b"web;main;parse 20\nweb;main;render 60\nweb;main;fresh 20\n"
 

@@ -33,6 +33,8 @@ from culprit.workflows.fetch_service import fetch_service, window_of
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import func, select
 
+pytestmark = pytest.mark.long(25)
+
 API = "/api/v1/services"
 BOOT = 500 * 10**9
 QUERIES = {"rate": "r", "errors": "e", "latency": "histogram_quantile($quantile, x)"}

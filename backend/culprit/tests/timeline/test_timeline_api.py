@@ -14,6 +14,8 @@ from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql
 
+pytestmark = pytest.mark.long(25)
+
 T0 = 1_790_000_000 * 10**9 // HOUR_NS * HOUR_NS
 BOOT = 500 * 10**9
 SECOND = 10**9

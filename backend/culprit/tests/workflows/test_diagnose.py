@@ -11,7 +11,7 @@ from culprit.models import Capture, Diagnosis
 from culprit.tests.support.sshd import make_key, public_key
 from sqlalchemy import select
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(60)
 
 
 def ask(lab, host, **more):

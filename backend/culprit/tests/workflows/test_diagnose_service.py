@@ -22,7 +22,7 @@ from sqlalchemy import select
 
 from collectors.tests.host.test_scope import IDLE, group, started
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(70)
 
 LABELS = {"role": "feed"}
 LISTEN = "import socket, time; server = socket.create_server(('127.0.0.1', {port})); time.sleep(600)"

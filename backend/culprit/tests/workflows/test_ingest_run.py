@@ -25,6 +25,8 @@ from culprit.workflows import ingest_run as workflow
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import func, select, update
 
+pytestmark = pytest.mark.long(25)
+
 T0 = 1_790_000_000 * 10**9
 BOOT = 500 * 10**9
 

@@ -23,7 +23,7 @@ from culprit.workflows.read_view import read_view
 from culprit.workflows.sweep import expire_standbys
 from sqlalchemy import func, select, update
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(90)
 
 
 def stand(lab, wanted) -> object:

@@ -26,6 +26,8 @@ from culprit.workflows.homecoming import Homecoming
 from culprit.workflows.spool import Spool
 from sqlalchemy.exc import OperationalError
 
+pytestmark = pytest.mark.long(30)
+
 CACHES = (settings, database, celery, artifact_store, publisher)
 
 

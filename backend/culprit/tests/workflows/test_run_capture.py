@@ -14,7 +14,7 @@ from culprit.tests.support.sshd import make_key, public_key
 from redis import Redis
 from sqlalchemy import func, update
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(180)
 
 LONG = 40
 NORMAL_END = ("ingesting", "done")

@@ -76,7 +76,7 @@ def secret(session, name: str, password: str = PASSWORD):
     return made.id
 
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(SUDO is None, reason="apt-get install sudo")]
+pytestmark = [pytest.mark.long(45), pytest.mark.skipif(SUDO is None, reason="apt-get install sudo")]
 
 
 @pytest.mark.parametrize(

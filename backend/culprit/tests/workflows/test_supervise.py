@@ -15,7 +15,7 @@ from culprit.workflows.crew import SESSION
 from culprit.workflows.session import pack_hop
 from culprit.workflows.supervise import Died, Lost, Wishes, supervise
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(50)
 
 SILENCE_S = 3.0
 HANG = "culprit.tests.support.programs:hang"

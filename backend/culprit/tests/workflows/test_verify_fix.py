@@ -22,7 +22,7 @@ from culprit.workflows.sweep import doorbells
 from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(60)
 
 
 def test_the_same_capture_is_taken_again_and_the_fix_is_verified(case):

@@ -24,7 +24,7 @@ from sqlalchemy import select
 from collectors.parse.folded import read as read_folded
 from collectors.tests.profiles import source
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 
 SLOW = b"feed;handle;parse.isra.0 30\nfeed;handle;spin 60\n"

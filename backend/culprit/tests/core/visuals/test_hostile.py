@@ -23,7 +23,7 @@ from pydantic_core import to_json
 from collectors.metrics import CATALOGUE
 from collectors.registry import COLLECTORS
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 CITE = Citation("r", "c", "a", "p", (3,))
 MAX_BYTES = 256 << 10
