@@ -160,14 +160,7 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
             </Menu.Item>
           )}
           {incident.may.bundle && (
-            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/export?comments=true`} download>
-              {t("incidents.export.whole")}
-            </Menu.Item>
-          )}
-          {incident.may.bundle && (
-            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/export?redacted=true`} download>
-              {t("incidents.export.redacted")}
-            </Menu.Item>
+            <Menu.Item onClick={() => view.set({ act: "export" })}>{t("incidents.export.title")}</Menu.Item>
           )}
           <Menu.Item onClick={() => view.set({ pane: "journal" }, { push: true })}>
             {t("incidents.pane.journal")}
