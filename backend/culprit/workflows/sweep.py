@@ -22,6 +22,7 @@ from collectors.registry import COLLECTORS
 from culprit.captures.leases import due, settle_capture
 from culprit.core.retries import Tried, pause_s
 from culprit.core.usual import PROM_USUAL
+from culprit.imports import upload_claims
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
@@ -76,6 +77,7 @@ def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
         expire_waiting(session, publisher)
         expire_standbys(session)
         fail_stuck_checks(session)
+        upload_claims.free_lapsed(session)
         forget_old(session)
         measure_again(session)
     with db.sessions() as session:

@@ -316,6 +316,26 @@ export interface paths {
         patch: operations["notices_change_channel"];
         trace?: never;
     };
+    "/api/v1/channels/{channel_id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send All Again
+         * @description Tries everything again that was given up for this channel: messages, or annotations of a Grafana.
+         */
+        post: operations["notices_send_all_again"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/channels/{channel_id}/test": {
         parameters: {
             query?: never;
@@ -670,6 +690,46 @@ export interface paths {
         get: operations["fleet_get_use"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grafana-annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Grafana Annotations
+         * @description Annotations in Grafana, the newest first; `dead` ones never arrived.
+         */
+        get: operations["notices_list_grafana_annotations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grafana-annotations/{annotation_id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Annotation Again
+         * @description Tries a dead annotation again.
+         */
+        post: operations["notices_send_annotation_again"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3822,6 +3882,8 @@ export interface components {
         /**
          * ArmedCreate
          * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         *
+         *     With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
          */
         ArmedCreate: {
             /** Collectors */
@@ -3848,6 +3910,8 @@ export interface components {
              * @default 4
              */
             hours: number;
+            /** Incident Id */
+            incident_id?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4740,7 +4804,7 @@ export interface components {
          * ChannelRead
          * @description A channel. `shown` is what may be seen of where it leads. `secret` is there once, in the answer that made it.
          *
-         *     `queued` and `dead` count its messages; `last` tells of the newest.
+         *     `queued` and `dead` count its messages, of a Grafana its annotations; `last` tells of the newest.
          */
         ChannelRead: {
             /**
@@ -6734,6 +6798,65 @@ export interface components {
             value_says: components["schemas"]["Text"] | string;
         };
         /**
+         * GrafanaAnnotationRead
+         * @description An annotation in a Grafana, or on its way there, and how that went.
+         *
+         *     `about_id` is of the capture, of the event, or of the incident that a cause or a fix is of.
+         *
+         *     `removed`: it is to disappear there. `text` is empty for who sees only some hosts.
+         */
+        GrafanaAnnotationRead: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "capture" | "incident" | "cause" | "fix" | "event";
+            /**
+             * About Id
+             * Format: uuid
+             */
+            about_id: string;
+            /** Channel */
+            channel: string;
+            /**
+             * Channel Id
+             * Format: uuid
+             */
+            channel_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Not Before
+             * Format: date-time
+             */
+            not_before: string;
+            /** Removed */
+            removed: boolean;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "sent" | "dead" | "gone";
+            /** Text */
+            text: string;
+            /** Tries */
+            tries: number;
+        };
+        /**
          * Graph
          * @description The heaviest waits. Chains may close (a deadlock).
          */
@@ -7390,6 +7513,19 @@ export interface components {
             window: components["schemas"]["WindowRead"];
             /** Wrong */
             wrong: components["schemas"]["WrongRead"][];
+        };
+        /**
+         * IncidentRef
+         * @description The incident that a capture was armed for.
+         */
+        IncidentRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
         };
         /**
          * IncidentSummary
@@ -8820,6 +8956,13 @@ export interface components {
         Page_FiringRead_: {
             /** Items */
             items: components["schemas"]["FiringRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[GrafanaAnnotationRead] */
+        Page_GrafanaAnnotationRead_: {
+            /** Items */
+            items: components["schemas"]["GrafanaAnnotationRead"][];
             /** Next */
             next?: string | null;
         };
@@ -11410,6 +11553,7 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            incident: components["schemas"]["IncidentRef"] | null;
             /** Interrupted */
             interrupted: number;
             /** Kept S */
@@ -14710,6 +14854,70 @@ export interface operations {
             };
         };
     };
+    notices_send_all_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     notices_try_channel: {
         parameters: {
             query?: never;
@@ -16145,6 +16353,138 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    notices_list_grafana_annotations: {
+        parameters: {
+            query?: {
+                state?: ("queued" | "sent" | "dead" | "gone") | null;
+                channel?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_GrafanaAnnotationRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    notices_send_annotation_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                annotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrafanaAnnotationRead"];
+                };
             };
             /** @description Refused */
             "4XX": {
