@@ -1,6 +1,6 @@
 """Three schedulers that are killed at random over 1e5 due instants: what fired twice, what was missed without a word.
 
-    python -m bench.schedule [--due 100000] [--kills 30] [--zones 60] [--years 3] [--json FILE]
+    python -m bench.schedule [--due 100000] [--schedules 200] [--kills 30] [--zones 60] [--years 3] [--json FILE]
 
 The first part runs three processes on a PostgreSQL of its own; their clock runs quicker than ours, and goes on whether
 or not they keep up. Every due instant must stand in exactly one row, and every capture in exactly one row that fired:
@@ -21,6 +21,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
@@ -42,8 +43,10 @@ from sqlalchemy import text
 
 START = datetime(2031, 1, 1, tzinfo=UTC)
 SCHEDULERS = 3
+#: What the clock shows until all of them are there, and once they shall end.
+BEFORE, OVER = -1, -2
 #: A scheduler that finds nothing due looks again after so long.
-IDLE_S = 0.002
+IDLE_S = 0.05
 COUNT = """
 WITH told AS (
   SELECT s.id, g.at, count(f.id) AS rows
@@ -84,43 +87,53 @@ def seed(db: Database, schedules: int) -> None:
         )  # fmt: skip
 
 
-def work(url: str, folder: str, name: str, minute: Synchronized[int]) -> None:
-    """One scheduler: fires what is due by the common clock until it is killed or the clock stands at -1."""
+def work(url: str, folder: str, name: str, minute: Synchronized[int], ready: Semaphore) -> None:
+    """One scheduler: fires what is due by the common clock until it is killed or the clock says that it is over."""
     # No worker listens: a capture that nobody rings for waits in the database, as it would for the next sweep.
     broker.send = lambda *_: False
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     db = Database(url)
     store = DirectoryStore(Path(folder))
-    while (now := minute.value) >= 0:
+    db.ping()
+    ready.release()
+    while (now := minute.value) != OVER:
         at = START + timedelta(minutes=now, seconds=random.random() * 20)
         if fire_due(db, store, name, at=at) == 0:
             time.sleep(IDLE_S)
     db.close()
 
 
-def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
-    """Moves the clock on, ends captures, kills schedulers; then counts."""
+def storm(url: str, folder: str, minutes: int, kills: int, most_s: float) -> dict[str, Any]:
+    """Moves the clock on, ends captures, kills schedulers; then counts what was due until it stood still."""
     context = multiprocessing.get_context("spawn")
-    minute: Synchronized[int] = context.Value("q", 0)
+    minute: Synchronized[int] = context.Value("q", BEFORE)
+    ready = context.Semaphore(0)
     names = [f"scheduler {number}" for number in range(SCHEDULERS)]
 
     def start(name: str) -> Any:
-        child = context.Process(target=work, args=(url, folder, name, minute), daemon=True)
+        child = context.Process(target=work, args=(url, folder, name, minute, ready), daemon=True)
         child.start()
         return child
 
     crew = {name: start(name) for name in names}
+    for _ in names:
+        ready.acquire()
     deadly = set(random.sample(range(minutes), min(kills, minutes)))
     db = Database(url)
     began = time.perf_counter()
     behind = text("SELECT count(*) FROM schedule WHERE next_due <= :at")
+    killed = 0
     for now in range(minutes):
+        if time.perf_counter() - began > most_s:
+            minutes = now
+            break
         minute.value = now
         if now in deadly:
             name = random.choice(names)
             os.kill(crew[name].pid, signal.SIGKILL)
             crew[name].join()
             crew[name] = start(name)
+            killed += 1
         # The clock waits for most of them and for none of the last: what is late then counts as missed.
         for _ in range(400):
             with db.sessions() as session:
@@ -130,7 +143,7 @@ def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
             time.sleep(0.02)
         with unit_of_work(db.sessions) as session:
             session.execute(text("UPDATE capture SET state = 'done' WHERE state = 'queued'"))
-        if now % 50 == 0:
+        if now % 10 == 0:
             print(json.dumps({"minute": now, "seconds": round(time.perf_counter() - began)}), flush=True)
     for _ in range(3000):
         with db.sessions() as session:
@@ -138,7 +151,7 @@ def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
                 break
         time.sleep(0.02)
     took = time.perf_counter() - began
-    minute.value = -1
+    minute.value = OVER
     for child in crew.values():
         child.join(30)
     with db.sessions() as session:
@@ -146,7 +159,7 @@ def storm(url: str, folder: str, minutes: int, kills: int) -> dict[str, Any]:
         told = session.execute(text(COUNT), {"first": START, "last": last}).mappings().one()
         captures = session.execute(text(CAPTURES)).mappings().one()
     db.close()
-    return {**told, **captures, "kills": len(deadly), "seconds": round(took, 1)} | {
+    return {**told, **captures, "kills": killed, "seconds": round(took, 1)} | {
         "due_per_s": round(told["due"] / took)
     }
 
@@ -215,6 +228,9 @@ def main() -> None:
     parser.add_argument("--due", type=int, default=100_000)
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument(
+        "--most-s", type=float, default=3600, help="The clock of the storm stands still after so long"
+    )
     parser.add_argument("--zones", type=int, default=60)
     parser.add_argument("--years", type=int, default=3)
     parser.add_argument("--expressions", type=int, default=20)
@@ -240,7 +256,7 @@ def main() -> None:
             seed(db, chosen.schedules)
             db.close()
             minutes = chosen.due // chosen.schedules
-            found["storm"] = storm(url, place, minutes, chosen.kills)
+            found["storm"] = storm(url, place, minutes, chosen.kills, chosen.most_s)
         print(json.dumps(found["storm"]), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=1))

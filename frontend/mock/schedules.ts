@@ -13,6 +13,7 @@ import { list, ok, problem, route } from "./routes.ts";
 import { USERS } from "./state.ts";
 
 const DAY_MS = 86_400_000;
+const DAY_MIN = 1440;
 const NIGHT = "30 3 * * *";
 const at = (days: number): string =>
   new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + days * DAY_MS + 3.5 * 3_600_000).toISOString();
@@ -24,6 +25,13 @@ export const upcoming = (count: number): Upcoming[] =>
     wanted_wall: at(n + 1).slice(0, 16),
     kind: n === 3 ? "gap" : "plain",
     window: n === 1 ? { id: id("win", 0), reason: "new disks", ends_at: at(2.5) } : null,
+  }));
+
+const timesOf = (minutes: number): MaintenanceWindow["times"] =>
+  upcoming(5).map(({ at: begin, kind }) => ({
+    starts_at: begin,
+    ends_at: new Date(Date.parse(begin) + minutes * 60_000).toISOString(),
+    kind,
   }));
 
 const NIGHTLY: Schedule = {
@@ -180,12 +188,19 @@ route("DELETE", "/schedules/:id", (_, scheduleId) => {
 });
 route("GET", "/maintenance", () => list(planned.windows));
 route("POST", "/maintenance", ({ body }) => {
+  const recurs = (body.recurs ?? null) as MaintenanceWindow["recurs"];
+  if (recurs && recurs.minutes >= DAY_MIN)
+    return problem(422, "maintenance.no_pause", "", { minutes: recurs.minutes, apart: DAY_MIN });
+  const once = { starts_at: String(body.starts_at), ends_at: String(body.ends_at), kind: "plain" as const };
   const made = {
     host: null,
     labels: null,
     by: { id: USERS[0]!.id, name: USERS[0]!.name },
-    state: "now",
+    state: recurs ? "to_come" : "now",
+    ends_at: null,
     ...body,
+    recurs,
+    times: recurs ? timesOf(recurs.minutes) : [once],
     id: id("win", Math.random()),
   } as unknown as MaintenanceWindow;
   planned.windows.push(made);

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from culprit.models import AuditEntry
 GENESIS = bytes(32)
 LOCK = 0x41554454  # one writer at a time: the chain has one end
 BATCH = 1000
+_GATHERED = "culprit.audit.gathered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,12 @@ def record(
 ) -> AuditEntry:
     """Add an entry within the caller's transaction; `actor` None is the platform itself.
 
-    Call it last: the chain is locked from here to the end of the transaction. `detail` holds JSON values and
-    never a secret.
+    Call it last, or within `gathered`: the chain is locked from here to the end of the transaction. `detail` holds
+    JSON values and never a secret.
     """
     kept = _plain(detail)
     if actor is not None and actor.token_id is not None:
         kept["token"] = str(actor.token_id)
-    session.flush()
-    session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     entry = AuditEntry(
         at=now(),
         actor_id=actor.id if actor else None,
@@ -65,12 +65,37 @@ def record(
         resource_id=str(resource_id),
         detail=kept,
         address=address if address is not None else (actor.address if actor else None),
-        prev_hash=head(session),
     )
-    entry.hash = digest(entry)
-    session.add(entry)
-    session.flush()
+    together: list[AuditEntry] | None = session.info.get(_GATHERED)
+    if together is None:
+        _append(session, [entry])
+    else:
+        together.append(entry)
     return entry
+
+
+@contextmanager
+def gathered(session: Session) -> Iterator[None]:
+    """Entries of this block are added at its end, so that work on many things locks the chain for a moment only."""
+    entries: list[AuditEntry] = []
+    session.info[_GATHERED] = entries
+    try:
+        yield
+    finally:
+        del session.info[_GATHERED]
+    if entries:
+        _append(session, entries)
+
+
+def _append(session: Session, entries: Sequence[AuditEntry]) -> None:
+    session.flush()
+    session.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    previous = head(session)
+    for entry in entries:
+        entry.prev_hash = previous
+        entry.hash = previous = digest(entry)
+    session.add_all(entries)
+    session.flush()
 
 
 def head(session: Session) -> bytes:

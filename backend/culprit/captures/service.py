@@ -36,6 +36,7 @@ from culprit.infra.broker import announce
 from culprit.infra.progress import Publisher
 from culprit.kit.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from culprit.kit.unit_of_work import after_commit
+from culprit.kit.uuid7 import uuid7
 from culprit.models import Capture, Host, Preflight, Run, RunCollector
 
 CUSTOM_SECONDS = 30
@@ -207,6 +208,7 @@ def create(
     permit_ptrace(plan.tier, hosts, source, scope)
     confirmed(plan.tier, hosts, wanted.confirm)
     capture = Capture(
+        id=uuid7(),
         plan=plan.id,
         collectors=[_item(one, options.get(one.id)) for one in plan.collectors],
         seconds=plan.seconds,
@@ -215,16 +217,13 @@ def create(
         source=source,
         requested_by=actor.id,
     )
-    session.add(capture)
-    session.flush()
     kept = queries.kept_on(session, [host.id for host in hosts]) if look_back else set()
     for host in hosts:
-        run = Run(capture_id=capture.id, host_id=host.id)
         names = [*(one.id for one in plan.collectors), *([look_back_of.ID] if host.id in kept else [])]
-        run.collectors = [RunCollector(collector=name) for name in names]
-        session.add(run)
-        session.flush()
+        run = Run(id=uuid7(), host_id=host.id, collectors=[RunCollector(collector=name) for name in names])
+        capture.runs.append(run)
         announce(session, "culprit.run_capture", run.id)
+    session.add(capture)
     audit.record(
         session,
         actor,

@@ -124,21 +124,31 @@ def remove(schedule: Which) -> None:
 
 
 @app.command()
-def hold(
+def hold(  # noqa: PLR0917
     reason: Annotated[str, typer.Argument(help="Why")],
-    minutes: Annotated[int, typer.Option(min=1, max=129_600, help="How long, from now on")] = 60,
+    minutes: Annotated[int, typer.Option(min=1, max=129_600, help="How long, each time")] = 60,
+    cron: Annotated[
+        str | None, typer.Option("--cron", help="Again and again: '0 2 * * sun'; from now on when left out")
+    ] = None,
+    zone: Zone = "UTC",
+    until: Annotated[
+        datetime | None, typer.Option(help="With --cron: when it stops coming again, on the clock of UTC")
+    ] = None,
     host: Annotated[str | None, typer.Option(help="Only on this host")] = None,
     label: Labels = None,
     as_json: AsJson = False,
 ) -> None:
     """Maintenance: no scheduled capture starts for a while, everywhere or only there."""
+    if until is not None and cron is None:
+        raise Stop(Exit.USAGE, "Say --until together with --cron; without it, --minutes says how long.")
     server = Server(find_target())
     begin = datetime.now(UTC)
-    body: Json = {
-        "starts_at": begin.isoformat(),
-        "ends_at": (begin + timedelta(minutes=minutes)).isoformat(),
-        "reason": reason,
-    }
+    body: Json = {"starts_at": begin.isoformat(), "reason": reason}
+    if cron is None:
+        body["ends_at"] = (begin + timedelta(minutes=minutes)).isoformat()
+    else:
+        body["recurs"] = {"cron": cron, "zone": zone, "minutes": minutes}
+        body["ends_at"] = until.replace(tzinfo=UTC).isoformat() if until else None
     if host:
         body["host_id"] = find_host(server, host)["id"]
     if label:
@@ -309,14 +319,17 @@ def _tell_windows(found: list[Json]) -> None:
     for one in found:
         labels = " ".join(f"{name}={value}" for name, value in (one["labels"] or {}).items())
         where = one["host"]["name"] if one["host"] else labels or "everywhere"
+        recurs, first = one["recurs"], next(iter(one["times"]), None)
+        again = f"{recurs['cron']} {recurs['zone']}, {recurs['minutes']} min" if recurs else ""
         rows.append(
             [
                 one["id"],
                 one["state"].replace("_", " "),
-                one["starts_at"],
-                one["ends_at"],
+                first["starts_at"] if first else one["starts_at"],
+                first["ends_at"] if first else one["ends_at"],
+                again,
                 where,
                 one["reason"],
             ]
         )
-    table(["ID", "STATE", "FROM", "UNTIL", "WHERE", "REASON"], rows)
+    table(["ID", "STATE", "FROM", "UNTIL", "AGAIN", "WHERE", "REASON"], rows)

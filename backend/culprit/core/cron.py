@@ -66,11 +66,19 @@ def normal(text: str) -> str:
     fields = text.split()
     if len(text) > MAX_LENGTH or len(fields) != FIELDS or not all(map(_WORDS.fullmatch, fields)):
         raise ValueError("five fields: minute, hour, day of month, month, day of week")
+    _walk(text, _SOME_DAY)
+    return _as_meant(text)
+
+
+def _walk(fields: str, start: datetime) -> CronSim:
     try:
-        CronSim(text, _SOME_DAY)
+        return CronSim(fields, start)
     except CronSimError as error:
         raise ValueError(str(error)) from None
-    return " ".join(",".join(map(_alone, field.split(","))) for field in text.split())
+
+
+def _as_meant(fields: str) -> str:
+    return " ".join(",".join(map(_alone, field.split(","))) for field in fields.split())
 
 
 def _alone(part: str) -> str:
@@ -82,10 +90,14 @@ def _alone(part: str) -> str:
 
 
 def instants(fields: str, zone: ZoneInfo, after: datetime) -> Iterator[Instant]:
-    """Every due instant later than `after` (aware), in order; it ends where the next 50 years have none."""
+    """Every due instant later than `after` (aware), in order; it ends where the next 50 years have none.
+
+    ValueError where the fields cannot be read.
+    """
     last = after.astimezone(UTC)
+    # Fields that were stored before `_as_meant` was are read by it, too.
     # Whatever is due later has a later wall-clock time, too: clocks that are put back are due the first time only.
-    for wall in CronSim(fields, last.astimezone(zone).replace(tzinfo=None)):
+    for wall in _walk(_as_meant(fields), last.astimezone(zone).replace(tzinfo=None)):
         found = first_valid(wall, zone)
         if found.at > last:
             last = found.at

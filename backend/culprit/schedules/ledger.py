@@ -6,12 +6,13 @@ instant ends in exactly one row; the unique key of the table would refuse a seco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -53,27 +54,45 @@ def move_on(one: Schedule, next_due: datetime | None) -> None:
     one.state = "done" if next_due is None else "active"
 
 
-def record(  # noqa: PLR0917 - the columns of a row
-    session: Session, one: Schedule, span: Span, state: str, reason: Json | None, at: datetime, by: str
-) -> UUID | None:
-    """Write down what became of due instants; None where that was written before."""
-    statement = (
-        insert(ScheduleFiring)
-        .values(
-            id=uuid7(),
-            schedule_id=one.id,
-            due_at=span.first,
-            last_due_at=span.last,
-            count=span.count,
-            state=state,
-            reason=reason,
-            at=at,
-            by=by,
-        )
-        .on_conflict_do_nothing(index_elements=["schedule_id", "due_at"])
-        .returning(ScheduleFiring.id)
+def row(  # noqa: PLR0917 - the columns of a row
+    one: Schedule,
+    span: Span,
+    state: str,
+    reason: Json | None,
+    at: datetime,
+    by: str,
+    capture_id: UUID | None = None,
+) -> Json:
+    """What became of due instants, as `write` takes it."""
+    return {
+        "id": uuid7(),
+        "schedule_id": one.id,
+        "due_at": span.first,
+        "last_due_at": span.last,
+        "count": span.count,
+        "state": state,
+        "reason": reason,
+        "capture_id": capture_id,
+        "at": at,
+        "by": by,
+    }
+
+
+def write(session: Session, rows: Sequence[Json]) -> None:
+    """Keep what became of due instants; what was written before stays as it was."""
+    if rows:
+        statement = insert(ScheduleFiring).on_conflict_do_nothing(index_elements=["schedule_id", "due_at"])
+        session.execute(statement, rows)
+
+
+def written(session: Session, ids: Sequence[UUID]) -> set[tuple[UUID, datetime]]:
+    """What is known already of due instants that these schedules have before them: after a backup was put back."""
+    query = (
+        select(ScheduleFiring.schedule_id, ScheduleFiring.due_at)
+        .join(Schedule, Schedule.id == ScheduleFiring.schedule_id)
+        .where(Schedule.id.in_(ids), ScheduleFiring.due_at >= Schedule.next_due)
     )
-    return session.scalar(statement)
+    return {(found[0], found[1]) for found in session.execute(query)}
 
 
 def forgo(session: Session, one: Schedule, at: datetime, by: str, why: str) -> None:
@@ -82,5 +101,5 @@ def forgo(session: Session, one: Schedule, at: datetime, by: str, why: str) -> N
         found = settled(one, at, catch_up=False, grace=timedelta(seconds=-1))
         assert found.missed is not None
         params: Json = {"count": found.missed.count}
-        record(session, one, found.missed, "missed", {"key": why, "params": params}, at, by)
+        write(session, [row(one, found.missed, "missed", {"key": why, "params": params}, at, by)])
         move_on(one, found.next_due)

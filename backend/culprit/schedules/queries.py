@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -58,17 +58,23 @@ def named(session: Session, name: str) -> UUID | None:
     return session.scalar(select(Schedule.id).where(Schedule.name == name))
 
 
-def next_due(session: Session, at: datetime) -> Schedule | None:
-    """The schedule that has been due longest and that no other scheduler holds, locked."""
+def due(session: Session, at: datetime, most: int, *, but: Collection[UUID] = ()) -> list[Schedule]:
+    """The schedules that have been due longest and that no other scheduler holds, locked."""
     query = (
         select(Schedule)
-        .where(Schedule.state == "active", Schedule.next_due <= at)
+        .where(Schedule.state == "active", Schedule.next_due <= at, Schedule.id.not_in(but))
         .order_by(Schedule.next_due, Schedule.id)
-        .limit(1)
+        .limit(most)
         .with_for_update(of=Schedule, skip_locked=True)
         .execution_options(populate_existing=True)
     )
-    return session.scalars(query).first()
+    return list(session.scalars(query))
+
+
+def accounts(session: Session, rows: Iterable[Schedule]) -> list[UserAccount]:
+    """Who owns these schedules, and who has allowed them what."""
+    wanted = {id_ for one in rows for id_ in (one.owner_id, one.deep_allowed_by) if id_ is not None}
+    return list(session.scalars(select(UserAccount).where(UserAccount.id.in_(wanted))))
 
 
 def targets(session: Session, actor: Actor, one: Schedule) -> list[Host]:
@@ -115,15 +121,15 @@ def named_hosts(session: Session, actor: Actor, ids: Sequence[UUID]) -> dict[UUI
     return found
 
 
-def still_open(session: Session, schedule_id: UUID) -> int | None:
-    """The number of the capture of a schedule that has not ended."""
+def still_open(session: Session, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The number of the capture that has not ended, of the schedules that have one."""
     query = (
-        select(Capture.number)
-        .join(ScheduleFiring, ScheduleFiring.capture_id == Capture.id)
-        .where(ScheduleFiring.schedule_id == schedule_id, Capture.state.in_(OPEN))
-        .limit(1)
+        select(ScheduleFiring.schedule_id, func.max(Capture.number))
+        .join(Capture, ScheduleFiring.capture_id == Capture.id)
+        .where(ScheduleFiring.schedule_id.in_(ids), Capture.state.in_(OPEN))
+        .group_by(ScheduleFiring.schedule_id)
     )
-    return session.scalar(query)
+    return {row[0]: row[1] for row in session.execute(query)}
 
 
 def recent(session: Session, ids: Sequence[UUID], limit: int) -> dict[UUID, list[ScheduleFiring]]:
@@ -204,7 +210,11 @@ def windows_seen(actor: Actor) -> ColumnElement[bool]:
 def windows(actor: Actor, after: datetime | None) -> Select[Any]:
     """The visible windows; with `after` only those that end later."""
     query = select(MaintenanceWindow).where(windows_seen(actor))
-    return query if after is None else query.where(MaintenanceWindow.ends_at > after)
+    return query if after is None else query.where(_ends_later(after))
+
+
+def _ends_later(at: datetime) -> ColumnElement[bool]:
+    return or_(MaintenanceWindow.ends_at > at, MaintenanceWindow.ends_at.is_(None))
 
 
 def window(session: Session, actor: Actor, window_id: UUID) -> MaintenanceWindow | None:
@@ -214,10 +224,10 @@ def window(session: Session, actor: Actor, window_id: UUID) -> MaintenanceWindow
 
 
 def windows_between(session: Session, start: datetime, end: datetime) -> list[MaintenanceWindow]:
-    """All windows that overlap [start, end], whoever may see them, the first to begin first."""
+    """All windows whose span overlaps [start, end], whoever may see them, the first to begin first."""
     query = (
         select(MaintenanceWindow)
-        .where(MaintenanceWindow.starts_at <= end, MaintenanceWindow.ends_at > start)
+        .where(MaintenanceWindow.starts_at <= end, _ends_later(start))
         .order_by(MaintenanceWindow.starts_at, MaintenanceWindow.id)
         .limit(1000)
     )

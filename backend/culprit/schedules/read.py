@@ -21,7 +21,7 @@ from culprit.captures.service import plan_of
 from culprit.core.cron import Instant, zone_of
 from culprit.kit.clock import now
 from culprit.kit.errors import Invalid
-from culprit.models import Capture, Host, MaintenanceWindow, Schedule, ScheduleFiring
+from culprit.models import Capture, Host, Schedule, ScheduleFiring
 from culprit.schedules import ledger, queries, service
 from culprit.schedules.schemas import (
     Cadence,
@@ -36,7 +36,7 @@ from culprit.schedules.schemas import (
     WindowRef,
 )
 from culprit.schedules.standing import refusal
-from culprit.schedules.windows import over_all
+from culprit.schedules.windows import Window, between, over_all
 
 NEXT = 10
 RECENT = 40
@@ -65,13 +65,13 @@ def preview(session: Session, actor: Actor, wanted: CadencePreview) -> CadenceRe
             service.first(cadence, at, wanted.count),
             zone_of(cadence.zone),
             hosts,
-            queries.windows_between(session, at, at + AHEAD),
+            between(session, at, at + AHEAD),
         ),
     )
 
 
 def shown(
-    found: Sequence[Instant], zone: ZoneInfo, hosts: Sequence[Host], windows: Sequence[MaintenanceWindow]
+    found: Sequence[Instant], zone: ZoneInfo, hosts: Sequence[Host], windows: Sequence[Window]
 ) -> list[Upcoming]:
     """Due instants with the clock of their zone."""
     rows = []
@@ -83,7 +83,9 @@ def shown(
                 wall=one.at.astimezone(zone),
                 wanted_wall=one.wall.isoformat(timespec="minutes"),
                 kind=one.kind,
-                window=WindowRef(id=held.id, reason=held.reason, ends_at=held.ends_at) if held else None,
+                window=WindowRef(id=held.row.id, reason=held.row.reason, ends_at=held.until)
+                if held
+                else None,
             )
         )
     return rows
@@ -100,7 +102,7 @@ def schedules(session: Session, actor: Actor, rows: Sequence[Schedule]) -> list[
     counts = queries.counts(session, ids)
     named = queries.named_hosts(session, actor, ids)
     people = queries.people(session, (one.owner_id for one in rows))
-    windows = queries.windows_between(session, at, at + AHEAD)
+    windows = between(session, at, at + AHEAD)
     found = []
     for one in rows:
         owner = actor_by_id(session, one.owner_id)
@@ -150,7 +152,7 @@ def _tier(one: Schedule) -> Tier:
 
 
 def _upcoming(
-    one: Schedule, at: datetime, hosts: Sequence[Host], windows: Sequence[MaintenanceWindow]
+    one: Schedule, at: datetime, hosts: Sequence[Host], windows: Sequence[Window]
 ) -> list[Upcoming]:
     if one.state != "active":
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -21,6 +21,8 @@ from culprit.captures.schemas import MAX_HOSTS, HostRef, OptionValues, ScopeGive
 
 #: A shorter grace would call a busy scheduler late; a longer one is a catch-up by another name.
 MIN_GRACE_S, MAX_GRACE_S = 30, 86_400
+#: What is kept away for longer at a time is a host that should be retired, or a schedule that should be paused.
+LONGEST = timedelta(days=90)
 
 Sentence = dict[str, Any]
 Labels = Annotated[dict[LabelName, LabelValue], Field(min_length=1, max_length=10)]
@@ -206,22 +208,44 @@ class ScheduleRead(BaseModel):
     updated_at: datetime
 
 
+class Recurring(Strict):
+    """Again and again: from each due instant of the fields, for so many minutes of elapsed time."""
+
+    cron: Fields
+    zone: Zone
+    minutes: Annotated[int, Field(ge=1, le=LONGEST // timedelta(minutes=1))]
+
+
 class MaintenanceCreate(Strict):
-    """Maintenance on one host, on all with these labels, or, where neither is named, everywhere."""
+    """Maintenance on one host, on all with these labels, or, where neither is named, everywhere.
+
+    With `recurs` only at its times; then `ends_at` may be left out, and it comes again until somebody ends it.
+    """
 
     starts_at: Moment
-    ends_at: Moment
+    ends_at: Moment | None = None
+    recurs: Recurring | None = None
     reason: Why
     host_id: UUID | None = None
     labels: Labels | None = None
 
 
+class MaintenanceTime(BaseModel):
+    """From when until when scheduled captures are held back. `kind` as of a due instant."""
+
+    starts_at: datetime
+    ends_at: datetime
+    kind: Literal["plain", "gap", "overlap"]
+
+
 class MaintenanceRead(BaseModel):
-    """A maintenance window. `state` is as of now."""
+    """A maintenance window. `state` is as of now; `times` are the one that is on and those to come, the first few."""
 
     id: UUID
     starts_at: datetime
-    ends_at: datetime
+    ends_at: datetime | None
+    recurs: Recurring | None
+    times: list[MaintenanceTime]
     reason: str
     host: HostRef | None
     labels: dict[str, str] | None

@@ -27,16 +27,26 @@ from culprit.schedules.standing import plan_for
 
 def understood(cadence: Cadence) -> Cadence:
     """The same with its fields as they are kept. Raises Invalid."""
-    try:
-        zone_of(cadence.zone)
-    except ValueError:
-        raise Invalid("schedule.no_such_zone", zone=cadence.zone) from None
     if isinstance(cadence, Once):
+        _known(cadence.zone)
         return cadence
+    return Cron(kind="cron", cron=understood_fields(cadence.cron, cadence.zone), zone=cadence.zone)
+
+
+def understood_fields(cron: str, zone: str) -> str:
+    """Cron fields on the clock of a zone, as they are kept. Raises Invalid."""
+    _known(zone)
     try:
-        return Cron(kind="cron", cron=normal(cadence.cron), zone=cadence.zone)
+        return normal(cron)
     except ValueError as error:
         raise Invalid("schedule.cron_unreadable", what=str(error)[:200]) from None
+
+
+def _known(zone: str) -> None:
+    try:
+        zone_of(zone)
+    except ValueError:
+        raise Invalid("schedule.no_such_zone", zone=zone) from None
 
 
 def upcoming(cadence: Cadence, after: datetime) -> Iterator[Instant]:

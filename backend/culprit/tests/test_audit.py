@@ -8,7 +8,8 @@ import pytest
 from culprit.auth import audit
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
-from sqlalchemy import text
+from culprit.models import AuditEntry
+from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
 LOOSE = "ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only"
@@ -40,6 +41,23 @@ def test_the_database_itself_refuses_changes(db: Database) -> None:
     ):
         with pytest.raises(DBAPIError, match="append-only"), db.engine.begin() as connection:
             connection.execute(text(statement))
+
+
+def test_what_is_gathered_is_one_piece_of_the_chain_in_its_order(db: Database) -> None:
+    write(db, 2)
+    with unit_of_work(db.sessions) as session:
+        with audit.gathered(session):
+            for n in range(30):
+                audit.record(session, None, "test.done", "thing", str(n), address=None if n % 3 else "::1")
+        audit.record(session, None, "test.done", "thing", "30")
+    with pytest.raises(RuntimeError), unit_of_work(db.sessions) as session, audit.gathered(session):
+        audit.record(session, None, "test.done", "thing", "lost")
+        raise RuntimeError
+    write(db, 1)
+    assert verdict(db).entries == 34 and verdict(db).broken_at is None
+    with db.sessions() as session:
+        kept = session.scalars(select(AuditEntry.resource_id).order_by(AuditEntry.seq)).all()
+    assert kept == ["0", "1", *map(str, range(31)), "0"]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,18 @@ describe("schedules", () => {
     expect(within(deep).getByTitle(/only where an administrator has allowed it/)).toBeVisible();
   });
 
+  it("are found by what their row shows where there are many", async () => {
+    planned.schedules = Array.from({ length: 40 }, (_, n) => ({
+      ...NIGHTLY,
+      id: `${n}`,
+      name: `night ${n}`,
+    }));
+    open("/schedules?q=feed%20NIGHT%2037");
+    expect(await screen.findByRole("button", { name: "night 37" })).toBeVisible();
+    expect(screen.getByRole("textbox", { name: /Name, host, label/ })).toHaveValue("feed NIGHT 37");
+    expect(screen.queryByRole("button", { name: "night 36" })).toBeNull();
+  });
+
   it("show each due time with its reason, and are paused where one looks", async () => {
     const user = userEvent.setup();
     open(`/schedules?one=${NIGHTLY.id}`);
@@ -104,5 +116,49 @@ describe("maintenance", () => {
     expect(last("POST", "/maintenance")).toMatchObject({ labels: { role: "feed" }, reason: "new disks" });
     await user.click(within(table).getByRole("button", { name: "End now" }));
     expect(await screen.findByText("No maintenance is planned")).toBeVisible();
+  });
+
+  it("comes again by cron fields, with its next times in sight", async () => {
+    const user = userEvent.setup();
+    open("/schedules?act=hold");
+    const dialog = await screen.findByRole("dialog");
+    await user.click(within(dialog).getByRole("radio", { name: "Again and again" }));
+    const next = await within(dialog).findByRole("region", { name: "When it is due next" });
+    await waitFor(() => expect(within(next).getAllByRole("row")).toHaveLength(6));
+    expect(next).toHaveTextContent("Until (UTC)");
+    await user.click(within(dialog).getByRole("button", { name: "every night at 03:30" }));
+    await user.click(within(dialog).getByRole("radio", { name: "Everywhere" }));
+    await user.type(within(dialog).getByRole("textbox", { name: /Reason/ }), "backup");
+    await user.click(within(dialog).getByRole("button", { name: "Add maintenance" }));
+    const table = await screen.findByRole("region", { name: "Maintenance" });
+    const row = (await within(table).findByText("backup")).closest("tr") as HTMLElement;
+    expect(row).toHaveTextContent(/30 3 \* \* \* .*120 min/);
+    expect(row).toHaveTextContent(/then .*03:30/);
+    expect(last("POST", "/maintenance")).toMatchObject({
+      recurs: { cron: "30 3 * * *", minutes: 120 },
+      reason: "backup",
+    });
+    expect(last("POST", "/maintenance")).not.toHaveProperty("ends_at");
+    await user.click(within(table).getByRole("button", { name: "Remove" }));
+    expect(await screen.findByText("No maintenance is planned")).toBeVisible();
+  });
+
+  it("says why it cannot come again like that", async () => {
+    const user = userEvent.setup();
+    open("/schedules?act=hold");
+    const dialog = await screen.findByRole("dialog");
+    await user.click(within(dialog).getByRole("radio", { name: "Again and again" }));
+    await user.click(within(dialog).getByRole("radio", { name: "Everywhere" }));
+    await user.type(within(dialog).getByRole("textbox", { name: /Reason/ }), "backup");
+    const lasts = within(dialog).getByRole("textbox", { name: /For how long/ });
+    await user.clear(lasts);
+    expect(within(dialog).getByRole("button", { name: "Add maintenance" })).toBeDisabled();
+    await user.type(lasts, "1440");
+    await user.click(within(dialog).getByRole("button", { name: "Add maintenance" }));
+    expect(await within(dialog).findByText(/it would never end/)).toBeVisible();
+    const fields = within(dialog).getByLabelText("Cron fields");
+    await user.clear(fields);
+    await user.type(fields, "every day");
+    expect(await within(dialog).findByText(/These cron fields cannot be read: five fields/)).toBeVisible();
   });
 });

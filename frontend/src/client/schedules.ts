@@ -68,10 +68,13 @@ export interface Schedule {
   updated_at: string;
 }
 
+/** Maintenance: `times` are the one that is on and those to come, the first few. */
 export interface MaintenanceWindow {
   id: string;
   starts_at: string;
-  ends_at: string;
+  ends_at: string | null;
+  recurs: { cron: string; zone: string; minutes: number } | null;
+  times: { starts_at: string; ends_at: string; kind: Upcoming["kind"] }[];
   reason: string;
   host: Named | null;
   labels: Record<string, string> | null;

@@ -8108,13 +8108,12 @@ export interface components {
         /**
          * MaintenanceCreate
          * @description Maintenance on one host, on all with these labels, or, where neither is named, everywhere.
+         *
+         *     With `recurs` only at its times; then `ends_at` may be left out, and it comes again until somebody ends it.
          */
         MaintenanceCreate: {
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
+            /** Ends At */
+            ends_at?: string | null;
             /** Host Id */
             host_id?: string | null;
             /** Labels */
@@ -8123,6 +8122,7 @@ export interface components {
             } | null;
             /** Reason */
             reason: string;
+            recurs?: components["schemas"]["Recurring"] | null;
             /**
              * Starts At
              * Format: date-time
@@ -8131,15 +8131,12 @@ export interface components {
         };
         /**
          * MaintenanceRead
-         * @description A maintenance window. `state` is as of now.
+         * @description A maintenance window. `state` is as of now; `times` are the one that is on and those to come, the first few.
          */
         MaintenanceRead: {
             by: components["schemas"]["UserRef"] | null;
-            /**
-             * Ends At
-             * Format: date-time
-             */
-            ends_at: string;
+            /** Ends At */
+            ends_at: string | null;
             host: components["schemas"]["HostRef"] | null;
             /**
              * Id
@@ -8152,6 +8149,7 @@ export interface components {
             } | null;
             /** Reason */
             reason: string;
+            recurs: components["schemas"]["Recurring"] | null;
             /**
              * Starts At
              * Format: date-time
@@ -8162,6 +8160,29 @@ export interface components {
              * @enum {string}
              */
             state: "to_come" | "now" | "over";
+            /** Times */
+            times: components["schemas"]["MaintenanceTime"][];
+        };
+        /**
+         * MaintenanceTime
+         * @description From when until when scheduled captures are held back. `kind` as of a due instant.
+         */
+        MaintenanceTime: {
+            /**
+             * Ends At
+             * Format: date-time
+             */
+            ends_at: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "plain" | "gap" | "overlap";
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
         };
         /**
          * Matrix
@@ -10226,6 +10247,18 @@ export interface components {
              * @default 0
              */
             unmatched: number;
+        };
+        /**
+         * Recurring
+         * @description Again and again: from each due instant of the fields, for so many minutes of elapsed time.
+         */
+        Recurring: {
+            /** Cron */
+            cron: string;
+            /** Minutes */
+            minutes: number;
+            /** Zone */
+            zone: string;
         };
         /**
          * ReferenceRead

@@ -301,6 +301,23 @@ def test_schedules_and_who_is_on_call(cli: Cli, db: Database, people) -> None:
     held = cli.json("schedule", "hold", "new disks", "--host", "feed-1", "--minutes", "5")
     assert "new disks" in cli("schedule", "holds")
     cli("schedule", "release", held["id"])
+    weekly = [
+        "schedule",
+        "hold",
+        "backup",
+        "--cron",
+        "0 2 * * sun",
+        "--zone",
+        "Asia/Shanghai",
+        "--minutes",
+        "90",
+    ]
+    again = cli.json(*weekly, "--until", "2100-01-01")
+    assert (again["recurs"]["minutes"], again["ends_at"]) == (90, "2100-01-01T00:00:00Z")
+    assert "0 2 * * sun Asia/Shanghai, 90 min" in cli("schedule", "holds")
+    cli("schedule", "release", again["id"])
+    cli("schedule", "hold", "backup", "--cron", "never", status=REFUSED)
+    cli("schedule", "hold", "backup", "--until", "2100-01-01", status=USAGE)
     cli("schedule", "remove", "nightly")
     cli("schedule", "show", "nightly", status=REFUSED)
     with unit_of_work(db.sessions) as session:

@@ -108,6 +108,13 @@ def test_a_range_of_one_is_one_whatever_its_step() -> None:
     assert [at for at, _, _ in told("0 9-9/2 * * *", "UTC", "2026-01-01")] == ["01 09:00", "02 09:00"]
 
 
+def test_fields_that_were_stored_before_are_read_alike() -> None:
+    found = islice(instants("0 9-9/2 * * *", zone_of("UTC"), datetime(2026, 1, 1, tzinfo=UTC)), 2)
+    assert [f"{one.at:%d %H}" for one in found] == ["01 09", "02 09"]
+    with pytest.raises(ValueError):
+        next(instants("no cron at all here", zone_of("UTC"), datetime(2026, 1, 1, tzinfo=UTC)))
+
+
 def test_names_and_short_forms() -> None:
     assert normal("@Daily") == "0 0 * * *"
     assert normal("  0  4 * jan mon-fri ") == "0 4 * jan mon-fri"

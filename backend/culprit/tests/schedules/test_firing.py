@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from culprit.auth import audit
 from culprit.core import due
+from culprit.infra.artifacts import ArtifactStore
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import (
@@ -20,11 +23,15 @@ from culprit.models import (
     ScheduleFiring,
     UserAccount,
 )
+from culprit.schedules import queries
 from culprit.tests.schedules.conftest import NOON
 from culprit.tests.support.runs import make_host
-from culprit.workflows.fire_schedules import fire_due, fire_next
+from culprit.workflows import fire_schedules
+from culprit.workflows.fire_schedules import fire_due
 from culprit.workflows.orders import Refused, capture_order
-from sqlalchemy import func, select, update
+from sqlalchemy import func, literal_column, select, update
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 TEN = timedelta(minutes=10)
 
@@ -37,6 +44,12 @@ def captures(db: Database) -> list[Capture]:
 def change(db: Database, what, **values) -> None:
     with unit_of_work(db.sessions) as session:
         session.execute(update(what).values(**values))
+
+
+def fire_some(session: Session, store: ArtifactStore, by: str) -> int:
+    rows = queries.due(session, NOON, 10)
+    fire_schedules.fire(session, store, rows, NOON, by)
+    return len(rows)
 
 
 def test_a_due_instant_is_one_capture_of_its_owner(db, people, feed, make_schedule, fire, became) -> None:
@@ -130,7 +143,7 @@ def test_three_schedulers_at_once_start_each_capture_once(db, feed, make_schedul
 def test_who_dies_in_the_middle_has_changed_nothing(db, feed, make_schedule, fire, store, became) -> None:
     night = make_schedule()
     with pytest.raises(RuntimeError), unit_of_work(db.sessions) as session:
-        assert fire_next(session, store, "doomed", NOON)
+        fire_some(session, store, "doomed")
         raise RuntimeError
     assert captures(db) == [] and became(night) == []
     fire(NOON)
@@ -140,8 +153,8 @@ def test_who_dies_in_the_middle_has_changed_nothing(db, feed, make_schedule, fir
 def test_a_schedule_that_another_one_holds_is_left_to_it(db, feed, make_schedule, store) -> None:
     make_schedule()
     with unit_of_work(db.sessions) as first, unit_of_work(db.sessions) as second:
-        assert fire_next(first, store, "a", NOON)
-        assert not fire_next(second, store, "b", NOON)
+        assert fire_some(first, store, "a") == 1
+        assert fire_some(second, store, "b") == 0
     assert len(captures(db)) == 1
 
 
@@ -207,6 +220,46 @@ def test_nothing_starts_in_maintenance(db, feed, make_schedule, fire, became) ->
     assert hosts == {first.id: {other}, second.id: {feed, other}}
 
 
+def test_maintenance_that_recurs_holds_back_at_its_times_only(db, feed, make_schedule, fire, became) -> None:
+    night = make_schedule()
+    begin = NOON - timedelta(days=7)
+    with unit_of_work(db.sessions) as session:
+        session.add(
+            MaintenanceWindow(
+                starts_at=begin, reason="backup", cron="5 8,13 * * *", zone="Asia/Shanghai", minutes=20,
+                selector={"role": "feed"},
+            )
+        )  # fmt: skip
+    evening = NOON.replace(hour=23, minute=50)
+    change(db, Schedule, next_due=evening)
+    for step in range(6):
+        fire(evening + step * TEN)
+    assert [(state, why) for state, _, _, why in became(night)] == [
+        ("fired", None), ("fired", None), ("skipped", "schedule.in_maintenance"),
+        ("skipped", "schedule.in_maintenance"), ("fired", None), ("fired", None),
+    ]  # fmt: skip
+    with db.sessions() as session:
+        query = select(ScheduleFiring.reason).where(ScheduleFiring.state == "skipped").limit(1)
+        assert session.scalars(query).one()["params"]["until"] == "2031-03-02T00:25+00:00"
+
+
+def test_maintenance_whose_zone_is_known_no_more_holds_all_the_time(
+    db, as_, feed, make_schedule, fire, became
+) -> None:
+    night = make_schedule()
+    with unit_of_work(db.sessions) as session:
+        session.add(
+            MaintenanceWindow(
+                starts_at=datetime(2026, 1, 1, tzinfo=UTC), reason="backup", cron="0 2 * * *", zone="Mars/Phobos",
+                minutes=5,
+            )
+        )  # fmt: skip
+    fire(NOON)
+    assert [one[0::3] for one in became(night)] == [("skipped", "schedule.in_maintenance")]
+    [shown] = as_("viewer").get("/api/v1/maintenance").json()["items"]
+    assert (shown["state"], shown["recurs"]["zone"]) == ("now", "Mars/Phobos")
+
+
 def test_a_run_that_waited_into_maintenance_does_not_start(db, people, feed, make_schedule, fire) -> None:
     make_schedule()
     fire(NOON)
@@ -246,6 +299,58 @@ def test_what_cannot_be_captured_any_more_is_refused_and_the_next_is_looked_at(
     assert became(fine)[0][0] == "fired"
     with db.sessions() as session:
         assert session.get_one(Schedule, lost).state == "paused"
+
+
+def test_one_that_fails_for_an_unknown_reason_holds_up_only_itself(
+    db, feed, make_schedule, fire, became, monkeypatch
+) -> None:
+    ids = [make_schedule(f"s{n}") for n in range(7)]
+    create = fire_schedules.captures.create
+
+    def faulty(session, owner, store, wanted, **more):
+        made = create(session, owner, store, wanted, **more)
+        if wanted.reason == "s3":
+            made.state = "no such state"  # the table refuses it, and with it all that was flushed together
+        return made
+
+    with monkeypatch.context() as broken:
+        broken.setattr(fire_schedules.captures, "create", faulty)
+        assert fire(NOON) == 6
+    assert [[one[0] for one in became(id_)] for id_ in ids] == [*[["fired"]] * 3, [], *[["fired"]] * 3]
+    with db.sessions() as session:
+        assert session.get_one(Schedule, ids[3]).next_due == NOON
+        assert session.scalar(select(func.count(Capture.id))) == 6
+        assert audit.verify(session).broken_at is None
+    fire(NOON + timedelta(minutes=1))
+    assert [one[0] for one in became(ids[3])] == ["fired"]
+
+
+def test_a_broken_database_is_not_taken_for_a_broken_schedule(
+    db, feed, make_schedule, fire, monkeypatch
+) -> None:
+    make_schedule()
+
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("SELECT", {}, Exception("away"))
+
+    monkeypatch.setattr(queries, "due", away)
+    with pytest.raises(OperationalError):
+        fire(NOON)
+
+
+def test_many_at_once_are_one_transaction_and_one_piece_of_the_audit_log(
+    db, feed, make_schedule, fire, became, monkeypatch
+) -> None:
+    monkeypatch.setattr(fire_schedules, "BATCH", 5)
+    ids = [make_schedule(f"s{n}") for n in range(12)]
+    assert fire(NOON) == 12
+    assert all([one[0] for one in became(id_)] == ["fired"] for id_ in ids)
+    with db.sessions() as session:
+        transactions = session.scalars(select(literal_column("xmin::text")).select_from(Schedule)).all()
+        assert sorted(Counter(transactions).values()) == [2, 5, 5]
+        assert audit.verify(session).broken_at is None
+        # What a worker is rung for is what was stored.
+        assert session.scalar(select(func.count(Run.id))) == 12
 
 
 def test_the_table_itself_refuses_a_second_row(db, feed, make_schedule, fire, became) -> None:

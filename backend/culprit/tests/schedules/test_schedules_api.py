@@ -196,3 +196,72 @@ def test_maintenance_is_set_listed_and_ended(as_, db, feed) -> None:
         {"ends_at": (begin + timedelta(days=91)).isoformat()},
     ):
         assert as_("oncall").post(f"{API}/maintenance", json=span | wrong).status_code == 422
+
+
+def test_maintenance_comes_again_until_it_is_ended(as_, db, feed) -> None:
+    begin = datetime.now(UTC)
+    given = {
+        "starts_at": begin.isoformat(),
+        "reason": "backup",
+        "recurs": {"cron": "@daily", "zone": "Asia/Shanghai", "minutes": 90},
+    }
+    made = as_("oncall").post(f"{API}/maintenance", json=given).json()
+    assert made["recurs"] == {"cron": "0 0 * * *", "zone": "Asia/Shanghai", "minutes": 90}
+    assert made["ends_at"] is None and made["state"] == "to_come" and len(made["times"]) == 5
+    first = [datetime.fromisoformat(made["times"][0][name]) for name in ("starts_at", "ends_at")]
+    assert (first[0].hour, first[0].minute, first[1] - first[0]) == (16, 0, timedelta(minutes=90))
+    assert first[0] > begin
+    asked = {"cadence": NIGHTLY | {"cron": "30 0 * * *", "zone": "Asia/Shanghai"}, "count": 3}
+    target = {"target": {"labels": {"role": "feed"}}}
+    shown = as_("viewer").post(f"{API}/schedules/preview", json=asked | target).json()["upcoming"]
+    assert [one["window"]["reason"] for one in shown] == ["backup"] * 3
+    assert shown[0]["window"]["ends_at"] == made["times"][0]["ends_at"]
+    # It has held nothing back yet: it is forgotten, and not listed as one that is over.
+    assert as_("oncall").delete(f"{API}/maintenance/{made['id']}").status_code == 204
+    assert as_("viewer").get(f"{API}/maintenance?over=true").json()["items"] == []
+
+
+def test_maintenance_that_has_recurred_is_ended_and_kept(as_, db) -> None:
+    ago = datetime.now(UTC) - timedelta(days=30)
+    given = {
+        "starts_at": ago.isoformat(), "reason": "backup",
+        "recurs": {"cron": "0 2 * * *", "zone": "UTC", "minutes": 60},
+    }  # fmt: skip
+    made = as_("oncall").post(f"{API}/maintenance", json=given).json()
+    assert as_("oncall").delete(f"{API}/maintenance/{made['id']}").status_code == 204
+    assert as_("viewer").get(f"{API}/maintenance").json()["items"] == []
+    [over] = as_("viewer").get(f"{API}/maintenance?over=true").json()["items"]
+    assert (over["state"], over["times"], over["recurs"]["minutes"]) == ("over", [], 60)
+    again = as_("oncall").delete(f"{API}/maintenance/{made['id']}")
+    assert (again.status_code, again.json()["key"]) == (422, "maintenance.over")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"cron": "61 * * * *"}, "schedule.cron_unreadable"),
+        ({"cron": "0 0 31 2 *"}, "schedule.cron_unreadable"),
+        ({"zone": "Mars/Phobos"}, "schedule.no_such_zone"),
+        ({"minutes": 24 * 60}, "maintenance.no_pause"),
+        ({"cron": "0 * * * *", "minutes": 61}, "maintenance.no_pause"),
+        ({"cron": "0 0 1 1 *", "minutes": 91 * 24 * 60}, None),
+        ({"minutes": 0}, None),
+        ({"cron": "0 0 1 1 *", "ends": timedelta(minutes=1)}, "maintenance.no_times"),
+        ({"ends": -timedelta(days=1)}, "maintenance.no_times"),
+    ],
+)
+def test_a_recurrence_that_makes_no_sense_is_refused(as_, change, key) -> None:
+    begin = datetime(2031, 6, 1, tzinfo=UTC)
+    rule = {"cron": "0 2 * * *", "zone": "Europe/Berlin", "minutes": 60} | change
+    ends = rule.pop("ends", None)
+    given = {"starts_at": begin.isoformat(), "reason": "backup", "recurs": rule}
+    if ends is not None:
+        given["ends_at"] = (begin + ends).isoformat()
+    answer = as_("oncall").post(f"{API}/maintenance", json=given)
+    assert answer.status_code == 422
+    assert key is None or answer.json()["key"] == key
+
+
+def test_one_window_without_an_end_is_refused(as_) -> None:
+    given = {"starts_at": datetime.now(UTC).isoformat(), "reason": "disks"}
+    assert as_("oncall").post(f"{API}/maintenance", json=given).json()["key"] == "maintenance.span"

@@ -1,16 +1,8 @@
-import { SegmentedControl, Select, TextInput } from "@mantine/core";
-import { useMemo } from "react";
+import { SegmentedControl, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { CronField, CronPatterns, ZoneField } from "./CronFields";
 import type { ScheduleDraft } from "./scheduleDraft";
 import classes from "./schedules.module.css";
-
-/** Cron fields that people ask for most; each has its words in the texts. */
-const PATTERNS = {
-  nightly: "30 3 * * *",
-  hourly: "0 * * * *",
-  weekdays: "0 9 * * 1-5",
-  weekly: "0 4 * * 0",
-} as const;
 
 interface Props {
   draft: ScheduleDraft;
@@ -22,11 +14,6 @@ interface Props {
 /** When: fields of cron or one time, on the clock of a zone. */
 export function CadenceFields({ draft, refused, onChange }: Props) {
   const { t } = useTranslation();
-  const zones = useMemo(
-    () => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")],
-    [],
-  );
-  const listed = zones.includes(draft.zone) ? zones : [draft.zone, ...zones];
   return (
     <fieldset className={classes.part}>
       <legend>{t("schedules.when")}</legend>
@@ -38,17 +25,7 @@ export function CadenceFields({ draft, refused, onChange }: Props) {
       />
       <div className={classes.row}>
         {draft.kind === "cron" ? (
-          <TextInput
-            label={t("schedules.cron")}
-            description={t("schedules.cronText")}
-            classNames={{ input: "mono" }}
-            value={draft.cron}
-            maxLength={200}
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => onChange({ cron: event.currentTarget.value })}
-            error={refused}
-          />
+          <CronField cron={draft.cron} refused={refused} onChange={(cron) => onChange({ cron })} />
         ) : (
           <TextInput
             label={t("schedules.wall")}
@@ -59,31 +36,9 @@ export function CadenceFields({ draft, refused, onChange }: Props) {
             error={refused}
           />
         )}
-        <Select
-          label={t("schedules.zone")}
-          description={t("schedules.zoneText")}
-          data={listed}
-          value={draft.zone}
-          onChange={(zone) => zone && onChange({ zone })}
-          searchable
-          limit={60}
-          allowDeselect={false}
-        />
+        <ZoneField zone={draft.zone} onChange={(zone) => onChange({ zone })} />
       </div>
-      {draft.kind === "cron" && (
-        <div className={classes.buttons}>
-          {(Object.keys(PATTERNS) as (keyof typeof PATTERNS)[]).map((name) => (
-            <button
-              key={name}
-              type="button"
-              className={classes.name}
-              onClick={() => onChange({ cron: PATTERNS[name] })}
-            >
-              {t(`schedules.patterns.${name}`)}
-            </button>
-          ))}
-        </div>
-      )}
+      {draft.kind === "cron" && <CronPatterns onChoose={(cron) => onChange({ cron })} />}
     </fieldset>
   );
 }

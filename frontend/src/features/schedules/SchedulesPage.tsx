@@ -1,5 +1,5 @@
-import { Button, Switch } from "@mantine/core";
-import { CalendarOff, Plus } from "lucide-react";
+import { Button, Switch, TextInput } from "@mantine/core";
+import { CalendarOff, Plus, Search } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Link } from "../../components/Link";
 import { Page, Panel } from "../../components/Page";
@@ -9,11 +9,13 @@ import { useSchedules, useWindows } from "../../lib/schedules";
 import { choiceField, flagField, textField, useUrlState } from "../../lib/urlState";
 import { ScheduleDetail } from "./ScheduleDetail";
 import { ScheduleDialog } from "./ScheduleDialog";
-import { SchedulesTable } from "./SchedulesTable";
+import { FEW, fits, SchedulesTable } from "./SchedulesTable";
+import classes from "./schedules.module.css";
 import { WindowDialog } from "./WindowDialog";
 import { Windows } from "./Windows";
 
 const FIELDS = {
+  q: textField,
   one: textField,
   act: choiceField(["", "add", "edit", "hold"], ""),
   over: flagField,
@@ -61,11 +63,28 @@ export function SchedulesPage() {
         </>
       }
     >
+      {(view.q || (schedules.data?.length ?? 0) > FEW) && (
+        <TextInput
+          className={classes.search ?? ""}
+          aria-label={t("schedules.search")}
+          placeholder={t("schedules.search")}
+          leftSection={<Search size={14} />}
+          value={view.q}
+          maxLength={100}
+          onChange={(event) => setView({ q: event.currentTarget.value })}
+        />
+      )}
       <Panel flush>
         <Loaded query={schedules} skeleton={<RowSkeleton rows={6} height={32} />}>
           {(rows) =>
-            rows.length > 0 ? (
-              <SchedulesTable schedules={rows} chosen={view.one} onChoose={(one) => setView({ one })} />
+            rows.some((one) => fits(one, view.q)) ? (
+              <SchedulesTable
+                schedules={rows.filter((one) => fits(one, view.q))}
+                chosen={view.one}
+                onChoose={(one) => setView({ one })}
+              />
+            ) : rows.length > 0 ? (
+              <Empty title={t("schedules.noneFit")} />
             ) : (
               <Empty title={t("schedules.empty")} action={manages && add}>
                 {t("schedules.emptyText")} {!manages && t("schedules.emptyViewer")}

@@ -14,6 +14,21 @@ const TONES: Record<Schedule["state"], Tone> = { active: "ok", paused: "off", do
 export const whenOf = (cadence: Cadence): string =>
   cadence.kind === "cron" ? cadence.cron : cadence.wall.slice(0, 16).replace("T", " ");
 
+/** What fits on a screen; of more, the list scrolls inside itself, so that what one of them opens stays in sight. */
+export const FEW = 14;
+const MOST_PX = 460;
+
+/** Whether each word stands somewhere in what its row shows. */
+export function fits(one: Schedule, words: string): boolean {
+  const labels = Object.entries(one.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+  const told = [one.name, whenOf(one.cadence), one.cadence.zone, one.wanted.plan, one.owner.name, ...labels];
+  const text = [...told, ...one.hosts.map((host) => host.name)].join("\n").toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
 interface Props {
   schedules: readonly Schedule[];
   chosen: string;
@@ -26,7 +41,7 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
   const names = useNames();
   const sentence = useSentence();
   return (
-    <Grid stack label={t("schedules.title")}>
+    <Grid stack label={t("schedules.title")} {...(schedules.length > FEW ? { maxHeight: MOST_PX } : {})}>
       <thead>
         <tr>
           <th>{t("schedules.name")}</th>
@@ -51,7 +66,7 @@ export function SchedulesTable({ schedules, chosen, onChoose }: Props) {
               </button>{" "}
               {one.state !== "active" && (
                 <Mark tone={TONES[one.state]}>{t(`schedules.state.${one.state}`)}</Mark>
-              )}
+              )}{" "}
               {one.refusal && (
                 <Mark tone="bad" title={sentence(one.refusal)}>
                   {t("schedules.refusedNow")}

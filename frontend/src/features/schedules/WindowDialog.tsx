@@ -1,103 +1,99 @@
-import { Button, SegmentedControl, Select, TagsInput, Textarea } from "@mantine/core";
+import { Button, NumberInput, SegmentedControl, Select, TagsInput, Textarea } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { MaintenanceWindow } from "../../client/schedules";
 import { Dialog } from "../../components/Dialog";
-import { ErrorLine } from "../../components/States";
+import { BlockSkeleton, ErrorLine, useErrorText } from "../../components/States";
 import { TimeField } from "../../components/TimeField";
-import { labelsOf, parseLabel } from "../../core/labels";
+import { cx } from "../../core/cx";
+import { parseLabel } from "../../core/labels";
 import { post, useAction, useHosts } from "../../lib/queries";
-import { scheduleKeys } from "../../lib/schedules";
+import { scheduleKeys, useCadence } from "../../lib/schedules";
+import { CronField, CronPatterns, ZoneField } from "./CronFields";
 import classes from "./schedules.module.css";
+import { UpcomingTable } from "./UpcomingTable";
+import {
+  beginsOf,
+  complete,
+  emptyWindow,
+  MOST_MIN,
+  PLACES,
+  type WindowDraft,
+  windowBody,
+} from "./windowDraft";
 
-const HOUR_MS = 3_600_000;
-const PLACES = ["labels", "host", "everywhere"] as const;
+const TYPED_MS = 250;
+const SHOWN = 5;
 
-/** Keeps scheduled captures away for a while; what a person starts is not held back. */
+interface Part {
+  draft: WindowDraft;
+  onChange: (some: Partial<WindowDraft>) => void;
+}
+
+/** Keeps scheduled captures away for a while, or again and again; what a person starts is not held back. */
 export function WindowDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const [from, setFrom] = useState(() => new Date().toISOString());
-  const [until, setUntil] = useState(() => new Date(Date.now() + HOUR_MS).toISOString());
-  const [place, setPlace] = useState<(typeof PLACES)[number]>("labels");
-  const [labels, setLabels] = useState<string[]>([]);
-  const [host, setHost] = useState<string | null>(null);
-  const [reason, setReason] = useState("");
+  const [draft, setDraft] = useState<WindowDraft>(() =>
+    emptyWindow(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", Date.now()),
+  );
   const [once] = useState(() => crypto.randomUUID());
-  const hosts = useHosts({ state: "active" }).data ?? [];
+  const change = (some: Partial<WindowDraft>) => setDraft((before) => ({ ...before, ...some }));
   const add = useAction(
-    () =>
-      post<MaintenanceWindow>(
-        "/maintenance",
-        {
-          starts_at: from,
-          ends_at: until,
-          reason: reason.trim(),
-          ...(place === "host" ? { host_id: host } : {}),
-          ...(place === "labels" ? { labels: labelsOf(labels) } : {}),
-        },
-        once,
-      ),
+    () => post<MaintenanceWindow>("/maintenance", windowBody(draft), once),
     [scheduleKeys.windows, scheduleKeys.schedules],
     onClose,
   );
-  const placed =
-    place === "everywhere" ||
-    (place === "host" ? host !== null : labels.length > 0 && labels.every((one) => parseLabel(one)));
   return (
-    <Dialog onClose={onClose} title={t("maintenance.add")} size="36rem">
+    <Dialog onClose={onClose} title={t("maintenance.add")} size="40rem">
       <form
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          add.mutate(undefined);
+          if (complete(draft)) add.mutate(undefined);
         }}
       >
         <p className={classes.hint}>{t("maintenance.text")}</p>
-        <div className={classes.row}>
-          <TimeField label={t("maintenance.from")} required value={from} onChange={setFrom} />
-          <TimeField label={t("maintenance.until")} required value={until} onChange={setUntil} />
-        </div>
         <SegmentedControl
-          aria-label={t("maintenance.where")}
-          data={PLACES.map((value) => ({ value, label: t(`maintenance.places.${value}`) }))}
-          value={place}
-          onChange={(value) => setPlace(value as (typeof PLACES)[number])}
+          aria-label={t("schedules.when")}
+          data={[
+            { value: "once", label: t("schedules.kinds.once") },
+            { value: "recurs", label: t("schedules.kinds.cron") },
+          ]}
+          value={draft.recurs ? "recurs" : "once"}
+          onChange={(kind) => change({ recurs: kind === "recurs" })}
         />
-        {place === "labels" && (
-          <TagsInput
-            label={t("schedules.labels")}
-            placeholder="role=feed"
-            value={labels}
-            onChange={setLabels}
-            error={labels.some((one) => !parseLabel(one)) && t("services.selectorBad")}
-          />
+        {draft.recurs ? (
+          <Recurrence draft={draft} onChange={change} />
+        ) : (
+          <div className={classes.row}>
+            <TimeField
+              label={t("maintenance.from")}
+              required
+              value={draft.from}
+              onChange={(from) => change({ from })}
+            />
+            <TimeField
+              label={t("maintenance.until")}
+              required
+              value={draft.until}
+              onChange={(until) => change({ until })}
+            />
+          </div>
         )}
-        {place === "host" && (
-          <Select
-            label={t("maintenance.host")}
-            data={hosts.map((one) => ({ value: one.id, label: one.name }))}
-            value={host}
-            onChange={setHost}
-            searchable
-            limit={100}
-          />
-        )}
+        <Place draft={draft} onChange={change} />
         <Textarea
           label={t("captures.reason")}
           required
           autosize
           minRows={2}
           maxLength={400}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
+          value={draft.reason}
+          onChange={(event) => change({ reason: event.currentTarget.value })}
         />
         <ErrorLine error={add.error} />
         <div className={classes.buttons}>
-          <Button
-            type="submit"
-            loading={add.isPending}
-            disabled={!placed || reason.trim().length < 3 || !from || !until}
-          >
+          <Button type="submit" loading={add.isPending} disabled={!complete(draft)}>
             {t("maintenance.add")}
           </Button>
           <Button variant="default" onClick={onClose}>
@@ -106,5 +102,91 @@ export function WindowDialog({ onClose }: { onClose: () => void }) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** When its times begin, how long each lasts, and the next ones as they will be. */
+function Recurrence({ draft, onChange }: Part) {
+  const { t } = useTranslation();
+  const errorText = useErrorText();
+  const [typed] = useDebouncedValue(draft, TYPED_MS);
+  const preview = useCadence(beginsOf(typed), undefined);
+  return (
+    <>
+      <div className={classes.row}>
+        <CronField
+          cron={draft.cron}
+          refused={preview.error ? errorText(preview.error) : undefined}
+          onChange={(cron) => onChange({ cron })}
+        />
+        <ZoneField zone={draft.zone} onChange={(zone) => onChange({ zone })} />
+      </div>
+      <CronPatterns onChoose={(cron) => onChange({ cron })} />
+      <div className={classes.row}>
+        <NumberInput
+          label={t("maintenance.lasts")}
+          description={t("maintenance.lastsText")}
+          suffix=" min"
+          required
+          allowDecimal={false}
+          min={1}
+          max={MOST_MIN}
+          value={draft.minutes}
+          onChange={(minutes) => onChange({ minutes })}
+        />
+        <TimeField
+          label={t("maintenance.stops")}
+          description={t("maintenance.stopsText")}
+          value={draft.stops}
+          onChange={(stops) => onChange({ stops })}
+        />
+      </div>
+      {preview.data ? (
+        <div className={cx((preview.isPlaceholderData || preview.error) && classes.stale)}>
+          <UpcomingTable
+            upcoming={preview.data.upcoming.slice(0, SHOWN)}
+            zone={preview.data.zone}
+            lastsMin={Number(typed.minutes) || 0}
+          />
+        </div>
+      ) : (
+        !preview.error && <BlockSkeleton height={180} />
+      )}
+    </>
+  );
+}
+
+/** For one host, for those with some labels, or everywhere. */
+function Place({ draft, onChange }: Part) {
+  const { t } = useTranslation();
+  const hosts = useHosts({ state: "active" }).data ?? [];
+  return (
+    <>
+      <SegmentedControl
+        aria-label={t("maintenance.where")}
+        data={PLACES.map((value) => ({ value, label: t(`maintenance.places.${value}`) }))}
+        value={draft.place}
+        onChange={(value) => onChange({ place: value as WindowDraft["place"] })}
+      />
+      {draft.place === "labels" && (
+        <TagsInput
+          label={t("schedules.labels")}
+          placeholder="role=feed"
+          value={[...draft.labels]}
+          onChange={(labels) => onChange({ labels })}
+          error={draft.labels.some((one) => !parseLabel(one)) && t("services.selectorBad")}
+        />
+      )}
+      {draft.place === "host" && (
+        <Select
+          label={t("maintenance.host")}
+          data={hosts.map((one) => ({ value: one.id, label: one.name }))}
+          value={draft.host}
+          onChange={(host) => onChange({ host })}
+          searchable
+          limit={100}
+        />
+      )}
+    </>
   );
 }
