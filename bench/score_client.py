@@ -168,8 +168,7 @@ class Platform:
             said = self.get(f"/artifacts/{one['artifact']}/lines", **{"from": line, "count": 1})
             if not said["lines"] or not said["lines"][0].strip():
                 return f"line {line} is empty"
-        rule = RULES[one["finding"]]
-        reads = {rule.measure.id: rule.measure} | {one.read.id: one.read for one in rule.conditions()}
+        reads = {read.id: read for read in RULES[one["finding"]].reads()}
         read = reads.get(one["metric"])
         if read is None:
             return "is no number of its rule"

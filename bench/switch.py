@@ -24,7 +24,7 @@ import httpx2
 from culprit.launch.paths import ROOT
 
 from bench import platforms
-from bench.alerts import API, UP_S, Platform, Told, percentile
+from bench.alerts import UP_S, Platform, Told, percentile
 
 LOOK_S, YOUNG_S, AFTER_S = 0.01, 0.5, 4.0
 
@@ -63,17 +63,16 @@ class Callers:
 
     def __init__(self, platform: Platform) -> None:
         self.platform, self.stop = platform, threading.Event()
+        self.host_id = str(platform.get("/hosts", limit=1)["items"][0]["id"])
         self.ordered = self.refused = 0
         self.threads = [threading.Thread(target=self._order, daemon=True) for _ in range(2)]
         for one in self.threads:
             one.start()
 
     def _order(self) -> None:
-        body = {
-            "host_ids": [self.platform.host["id"]], "plan": "custom", "collectors": ["vmstat"], "seconds": 1,
-        }  # fmt: skip
+        body = {"host_ids": [self.host_id], "plan": "custom", "collectors": ["vmstat"], "seconds": 1}
         while not self.stop.is_set():
-            answer = self.platform.http.post(f"{API}/captures", json=body)
+            answer = self.platform.http.post("/captures", json=body)
             if answer.status_code == httpx2.codes.CREATED:
                 self.ordered += 1
             else:

@@ -18,11 +18,12 @@ export default defineConfig({
   workers: 3,
   retries: 0,
   timeout: 90_000,
-  expect: { timeout: 15_000 },
+  expect: { timeout: 20_000 },
   forbidOnly: true,
   use: {
     baseURL: URL,
-    actionTimeout: 10_000,
+    // The first action on a page waits until it is drawn, which takes as long as to load it where CPUs are shared.
+    actionTimeout: 20_000,
     navigationTimeout: 20_000,
     viewport: { width: 1440, height: 900 },
     colorScheme: "dark",

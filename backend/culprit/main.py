@@ -6,14 +6,17 @@ import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import structlog
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from sqlalchemy.exc import DBAPIError
 
 from culprit import health, ui
 from culprit.annotations import endpoints as events
 from culprit.api import api_router
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
+from culprit.imports import upload_claims
 from culprit.imports import upload_public as uploads
 from culprit.infra.db import Database
 from culprit.kit import logs, problem
@@ -60,6 +63,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
             library()
             gc.collect()
             gc.freeze()
+            clear_away(app.state.database, config)
         yield
         app.state.busy.stop()
         app.state.database.close()
@@ -99,6 +103,14 @@ def furnish(app: FastAPI, config: Settings) -> None:
     app.state.events_gate = events.gate()
     app.state.upload_gate = uploads.gate()
     app.state.registry = health.registry(app.state.database)
+
+
+def clear_away(database: Database, config: Settings) -> None:
+    """What processes that died here have left; where the database is away, a worker does it later."""
+    try:
+        upload_claims.sweep(database, config.home / "work")
+    except DBAPIError as error:
+        structlog.get_logger("culprit.http").warning("database_away", error=type(error).__name__)
 
 
 app = create_app()

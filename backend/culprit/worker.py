@@ -27,6 +27,7 @@ from sqlalchemy.exc import DBAPIError
 from culprit import tasks
 from culprit.captures.leases import due
 from culprit.config import settings
+from culprit.imports import upload_claims
 from culprit.infra.broker import celery
 from culprit.infra.db import Database, database
 from culprit.kit import logs
@@ -185,6 +186,25 @@ def _tell_bug(done: Future[str | None]) -> None:
         log.error("run_failed", exc_info=error)
 
 
+class Sweeper(Repeated):
+    """Removes what other processes of this machine left in their working directory when they died."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def include_if(self, worker: Any) -> bool:
+        """Only where the queue `parse` is served: its children are the ones that may be killed for what they read."""
+        return "parse" in worker.app.amqp.queues.consume_from
+
+    def once(self) -> None:
+        """Again. Connections are its own: pool children fork."""
+        config = settings()
+        db = Database(config.sqlalchemy_url, pool_size=1)
+        try:
+            upload_claims.sweep(db, config.home / "work")
+        finally:
+            db.close()
+
+
 class SignOfLife(Repeated):
     """Notes in the database that this worker lives. Its connections are its own: pool children fork."""
 
@@ -243,7 +263,7 @@ def make_app() -> Celery:
         broker_connection_retry=True,
         broker_heartbeat=0,
     )
-    for step in (SshCrew, StandIn, Watchers, SignOfLife):
+    for step in (SshCrew, StandIn, Watchers, Sweeper, SignOfLife):
         made.steps["worker"].add(step)
     tasks.install(made)
     return made

@@ -24,6 +24,7 @@ _YIELDS = (
     Yield("mem.writeback_kb", ("Writeback",), "gauge"),
     Yield("mem.committed_kb", ("Committed_AS",), "gauge"),
     Yield("mem.page_tables_kb", ("PageTables",), "gauge"),
+    Yield("mem.hardware_corrupted_kb", ("HardwareCorrupted",), "gauge"),
 )
 
 

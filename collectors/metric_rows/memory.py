@@ -102,6 +102,12 @@ _SIZES = (
         Text("Page tables", "页表"),
         Text("Memory used for page tables.", "页表占用的内存。"),
     ),
+    _size(
+        "hardware_corrupted",
+        417,
+        Text("Failed memory", "损坏内存"),
+        Text("Pages taken out of use because the memory under them errs.", "因内存出错而停用的页。"),
+    ),
     Metric(
         "mem.available_pct",
         "pct",

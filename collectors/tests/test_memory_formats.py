@@ -57,6 +57,11 @@ class TestMemory:
         parsed = meminfo.parse(samples((1, "/proc/meminfo", "MemTotal: 100 kB\nMemFree: 5 kB")), context())
         assert {one.metric for one in parsed.series} == {"mem.total_kb"}
 
+    def test_memory_that_failed_where_the_kernel_counts_it(self) -> None:
+        text = "MemTotal: 100 kB\nHardwareCorrupted:     8 kB"
+        parsed = meminfo.parse(samples((1, "/proc/meminfo", text)), context())
+        same(values(parsed, "mem.hardware_corrupted_kb"), [8])
+
     def test_psi_of_a_kernel_without_a_full_line_for_cpu(self) -> None:
         texts = [f"some avg10=1.50 avg60=0 avg300=0 total={total}" for total in (0, 250_000)]
         parsed = psi.parse(

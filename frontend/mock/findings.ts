@@ -9,6 +9,7 @@ import type {
   HostFindings,
   Ranking,
   RunFindings,
+  Subject,
 } from "../src/client/types.ts";
 import { begin, cancel as cancelCapture, read } from "./live.ts";
 import { id } from "./noise.ts";
@@ -28,21 +29,35 @@ const at = (collector: string, lines: number[], part = "samples"): Cited => ({
 interface Told {
   value: number;
   unit: string;
-  threshold: number;
+  /** Null where it was compared with nothing. */
+  threshold: number | null;
   measure: string;
   op?: string;
   baseline?: number | null;
   n?: number;
   place?: Cited;
+  /** What it is about where that is more than the finding. */
+  about?: Subject | null;
 }
-const number = ({ value, unit, threshold, measure, op = ">", baseline = null, n = 8, place }: Told) => ({
+const number = ({
+  value,
+  unit,
+  threshold,
+  measure,
+  op = ">",
+  baseline = null,
+  n = 8,
+  place,
+  about = null,
+}: Told) => ({
   measure,
   value,
   unit,
-  op,
+  op: threshold === null ? null : op,
   threshold,
   baseline,
   n,
+  subject: about,
   citations: place ? [place] : [],
 });
 
@@ -59,14 +74,14 @@ const finding = (rule: string, told: Told[], extra: Partial<Finding> = {}): Find
 });
 
 function evidence(one: Finding): Evidence[] {
-  return one.numbers.map(({ citations, measure, ...rest }) => {
+  return one.numbers.map(({ citations, measure, subject, ...rest }) => {
     const { artifact, ...locator } = citations[0] ?? {};
     return {
       ...rest,
       finding: one.rule,
       grade: one.grade,
       severity: one.severity,
-      subject: one.subject,
+      subject: subject ?? one.subject,
       metric: measure,
       artifact: artifact ?? null,
       locator,
@@ -127,6 +142,22 @@ const overflow = finding(
       unit: "per_s",
       threshold: 5,
       place: at("netstat_ext", [10, 59]),
+    },
+    {
+      measure: "listener.fullest_queue_max",
+      value: 129,
+      unit: "count",
+      threshold: null,
+      n: 18,
+      place: at("ss_listen", [76]),
+    },
+    {
+      measure: "listener.fullest_backlog",
+      value: 128,
+      unit: "count",
+      threshold: null,
+      n: 18,
+      place: at("ss_listen", [76]),
     },
   ],
   { severity: "critical", grade: "direct" },

@@ -20,6 +20,7 @@ const rule = (
   unit,
   collectors: [["cpu_stat"]],
   limits: [],
+  beside: [],
   causes: [],
   refutes: [],
   refuted_by: [],
@@ -116,6 +117,18 @@ export const RULES: Rule[] = [
           "a counter that should stand still",
         ),
         limit("critical", "tcp.listen_overflows_per_s.mean", ">", 5, "per_s", "Netdata: 5 a minute critical"),
+      ],
+      beside: [
+        {
+          measure: "listener.fullest_queue_max",
+          title: two("Most connections in the fullest queue", "最满队列中的等待连接数"),
+          unit: "count",
+        },
+        {
+          measure: "listener.fullest_backlog",
+          title: two("Places in the fullest queue", "最满队列的上限"),
+          unit: "count",
+        },
       ],
     },
   ),

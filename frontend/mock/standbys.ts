@@ -12,6 +12,7 @@ const NONE = {
   reason: "",
   conditions: [],
   wanted: null,
+  incident: null,
   fires: 0,
   fires_max: 0,
   cooldown_s: 0,
@@ -172,6 +173,7 @@ route("POST", "/standbys", ({ body }) => {
       body.kind === "armed"
         ? { plan: body.plan, seconds: null, tier: "light", scope: { kind: "host", value: "" } }
         : null,
+    incident: body.incident_id ? { id: body.incident_id, number: 42 } : null,
     fires_max: Number(body.fires_max ?? 0),
     until: later(Number(body.hours)),
     created_at: later(0),

@@ -102,7 +102,35 @@ export const alerting = {
       last_state: "dead",
       last_at: AT,
     },
+    {
+      id: id("channel", 1),
+      name: "graphs",
+      kind: "grafana",
+      locale: "en",
+      enabled: true,
+      user_id: null,
+      shown: { server: "https://grafana.example:443" },
+      queued: 0,
+      dead: 2,
+      last_state: null,
+      last_at: null,
+    },
   ] as T.Channel[],
+  annotations: (["incident", "cause"] as const).map((about, at) => ({
+    id: id("grafana-annotation", at),
+    channel_id: id("channel", 1),
+    channel: "graphs",
+    about,
+    about_id: id("incident", 0),
+    text: about === "incident" ? "#42 p99 of feed is 2.3 s" : "Too many threads for its CPUs",
+    removed: about === "cause",
+    state: "dead",
+    tries: 8,
+    not_before: AT,
+    failure: { key: "outgoing.status", params: { host: "grafana.example", status: 502 } },
+    created_at: AT,
+    sent_at: null,
+  })) as T.GrafanaAnnotation[],
   notices: [
     {
       id: id("notice", 0),
@@ -226,6 +254,18 @@ route("DELETE", "/channels/:id", (_, channelId) => {
 route("POST", "/channels/:id/test", () =>
   ok({ ...alerting.notices[0], about: "test", state: "queued" }, 201),
 );
+route("POST", "/channels/:id/again", (_, channelId) => {
+  const found = alerting.channels.find((one) => one.id === channelId);
+  if (found) Object.assign(found, { queued: found.dead, dead: 0 });
+  alerting.annotations = alerting.annotations.filter((one) => one.channel_id !== channelId);
+  return ok(found);
+});
+route("GET", "/grafana-annotations", () => list(alerting.annotations));
+route("POST", "/grafana-annotations/:id/again", (_, annotationId) => {
+  const found = alerting.annotations.find((one) => one.id === annotationId);
+  alerting.annotations = alerting.annotations.filter((one) => one !== found);
+  return ok({ ...found, state: "queued", failure: null, tries: 0 });
+});
 route("GET", "/notices", () => list(alerting.notices));
 route("POST", "/notices/:id/again", (_, noticeId) => {
   const found = alerting.notices.find((one) => one.id === noticeId);

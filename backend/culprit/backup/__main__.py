@@ -7,11 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import psycopg
+
 from culprit.backup.archive import Refused
 from culprit.backup.make import Made, make
 from culprit.backup.restore import Restored, restore
 from culprit.config import Settings, settings
 from culprit.infra.artifacts import make_store
+from culprit.infra.s3 import UNUSABLE
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -49,9 +52,22 @@ def main(arguments: Sequence[str]) -> int:
         done = restore(config, make_store(config), given.file, say, drill=given.drill)
         _restored(config, done, drill=given.drill)
     except Refused as refused:
-        sys.stderr.write(f"culprit: {refused}\n")
-        return 2
+        return _refused(str(refused))
+    except psycopg.OperationalError as error:
+        return _refused(f"the database of DATABASE_URL cannot be used: {_first_line(error)}")
+    except UNUSABLE as error:
+        return _refused(f"the store of S3_BUCKET and S3_ENDPOINT cannot be used: {_first_line(error)}")
     return 0
+
+
+def _refused(why: str) -> int:
+    sys.stderr.write(f"culprit: {why}\n")
+    return 2
+
+
+def _first_line(error: Exception) -> str:
+    """What libraries say beneath it is for their authors."""
+    return str(error).partition("\n")[0][:400]
 
 
 def _made(made: Made) -> int:

@@ -132,7 +132,10 @@ Put = Callable[[str, int, IO[bytes]], bool]
 
 
 def _objects(out: Writer, store: ArtifactStore, digests: Iterator[str], put: Put, made: Made) -> list[str]:
-    """Copies artifacts and then lists them. Returns those that are not there, which a backup must survive."""
+    """Copies artifacts and then lists them. Returns those that are not there, which a backup must survive.
+
+    Raises Refused where none is: that is no damage, but another store.
+    """
     missing: list[str] = []
     with tempfile.TemporaryFile() as listed:
         for sha256 in digests:
@@ -149,6 +152,10 @@ def _objects(out: Writer, store: ArtifactStore, digests: Iterator[str], put: Put
                 continue
             made.objects += 1
             listed.write(f"{sha256} {size}\n".encode())
+        if missing and not made.objects:
+            raise Refused(
+                f"not one of the {len(missing)} artifacts that rows name is in the store: is this the platform's own?"
+            )
         listed.seek(0)
         out.packed(OBJECTS, blocks(listed))
     return missing

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from collectors.clock import ClockMap
 from collectors.contract import Sentence
 from collectors.parse.limits import ImportRefused
-from culprit.carried.form import Document, PlaybookForm
+from culprit.carried.form import Document
+from culprit.carried.form_said import PlaybookForm
 from culprit.core.playbooks import check, refusals
 from culprit.core.playbooks.contract import GATES, Playbook
 from culprit.incidents import books
@@ -60,7 +61,7 @@ def _once(document: Document) -> None:
             for many in (
                 document.hosts, document.hypotheses, document.verdicts, document.pins, document.fixes,
                 document.verifications, document.captures, document.runs, document.collectors, document.artifacts,
-                document.profiles,
+                document.profiles, document.diffs, (document.incident,),
             )
             for one in many
         ),
@@ -103,6 +104,9 @@ def _named(document: Document) -> Iterator[tuple[str, UUID | None, Collection[UU
         yield from (("artifact", artifact.run, runs), ("artifact", artifact.collector, collectors))
     for profile in document.profiles:
         yield from (("profile", profile.run, runs), ("profile", profile.collector, collectors))
+    profiles = {one.id for one in document.profiles}
+    for diff in document.diffs:
+        yield from (("diff", one, profiles) for one in (*diff.before.profiles, *diff.after.profiles))
 
 
 def _references(document: Document) -> None:

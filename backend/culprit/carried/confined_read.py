@@ -33,6 +33,7 @@ from culprit.carried.form import (
 )
 
 PIECE = 1 << 18
+ZIP_MAGIC = b"PK\3\4"
 _MEMBER = re.compile(rf"(?:{re.escape(MANIFEST)}|{re.escape(DOCUMENT)}|{ARTIFACTS}[0-9a-f]{{64}})\Z")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -56,7 +57,9 @@ def read(path: Path, directory: Path) -> Json:
         with zipfile.ZipFile(path) as archive:
             return _read(archive, directory)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
-        raise refuse("not_incident", why="zip") from None
+        with path.open("rb") as stream:
+            begins = stream.read(len(ZIP_MAGIC))
+        raise (refuse("damaged") if begins == ZIP_MAGIC else refuse("not_incident", why="zip")) from None
 
 
 def _read(archive: zipfile.ZipFile, directory: Path) -> Json:

@@ -11,17 +11,17 @@ from sqlalchemy.orm import Session
 
 from culprit.carried import queries, verdicts
 from culprit.carried.form import Document
+from culprit.carried.gather_captured import ENDED, captured, ids_of, same
 from culprit.incidents import comments as said
 from culprit.incidents import queries as incidents
 from culprit.incidents.given import Symptom
 from culprit.incidents.load import Loaded
-from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore
+from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
 from culprit.kit.version import VERSION
-from culprit.models import Pin, Run
+from culprit.models import Pin
 
 Json = dict[str, Any]
-ENDED = ("done", "partial", "failed", "cancelled", "expired")
 FINAL = ("done", "failed", "cancelled")
 #: Why a verification that goes on here ends for whoever reads the bundle.
 NOT_CARRIED = {"key": "carried.verification_open", "params": {}}
@@ -31,11 +31,8 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
     """The whole document as plain data, valid by `Document`."""
     links = {one.run_id: one for one in loaded.runs if one.state in ENDED}
     rows = queries.runs(session, {*links, *_beside(session, loaded)})
-    collectors = queries.collectors(session, rows)
     known = {"run": set(rows), "host": {host.id for _, host in loaded.hosts}}
     told = _People(session, loaded, comments=comments)
-    spoken = verdicts.spoke(session, links)
-    profiles = queries.profiles(session, {one for pin in loaded.pins for one in _ids(pin.ref)}, rows)
     found: Json = {
         "origin": {
             "culprit": VERSION,
@@ -52,53 +49,21 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
         "playbooks": [
             {
                 "id": one.playbook_id,
-                **_same(one, "digest", "content", "aside_reason", "aside_at"),
+                **same(one, "digest", "content", "aside_reason", "aside_at"),
                 "aside_by": told.name(one.aside_by, f"playbook {one.playbook_id}"),
             }
             for one in loaded.playbooks
         ],
         "hypotheses": [
             {
-                **_same(one, "id", "key", "says", "cause", "primary", "state", "created_at"),
+                **same(one, "id", "key", "says", "cause", "primary", "state", "created_at"),
                 "standing": loaded.stand(one.key).standing,
             }
             for one in loaded.hypotheses
         ],
         "steps": _steps(loaded, known["run"]),
         "comments": told.comments(),
-        "captures": [
-            {
-                **_same(one, "id", "plan", "collectors", "seconds", "scope", "reason", "created_at"),
-                "state": one.state if one.state in ENDED else "partial",
-            }
-            for one in queries.captures(session, rows.values())
-        ],
-        "runs": [_run(one, links.get(one.id), spoken) for one in rows.values()],
-        "collectors": [
-            {
-                **_same(
-                    one, "id", "collector", "state", "reason", "way", "argv", "exit_code", "tool_version",
-                    "started_ns", "ended_ns", "cpu_ms", "bytes", "stderr_tail", "parser_version",
-                ),
-                "run": one.run_id,
-            }
-            for one in collectors
-        ],
-        "artifacts": [
-            {
-                **_same(
-                    one, "id", "part", "sha256", "size", "encoding", "media_type", "complete", "attempt"
-                ),
-                "run": one.run_id,
-                "collector": one.run_collector_id,
-                "left_out": _left_out(store, one.sha256) if one.removed_at is None else "gone",
-            }
-            for one in queries.artifacts(session, rows, collectors)
-        ],
-        "profiles": [
-            {**_same(one, "id", "kind", "unit"), "run": one.run_id, "collector": one.run_collector_id}
-            for one in profiles
-        ],
+        **captured(session, store, loaded, rows, links),
     }  # fmt: skip
     found["fixes"] = _fixes(loaded, told, known["host"])
     captures = {one["id"] for one in found["captures"]}
@@ -107,13 +72,13 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
     found["pins"] = pins
     found["verdicts"] = _verdicts(loaded, told, {one["id"]: one for one in pins})
     found["waivers"] = [
-        {**_same(one, "step", "reason"), "by": told.name(one.by, one.step), "at": one.created_at}
+        {**same(one, "step", "reason"), "by": told.name(one.by, one.step), "at": one.created_at}
         for one in loaded.waivers.values()
     ]
     shown = {one["id"] for one in pins}
     found["outcomes"] = [
         {
-            **_same(one, "cause", "right", "true_cause", "note", "at"),
+            **same(one, "cause", "right", "true_cause", "note", "at"),
             "by": told.name(one.by),
             "pins": [pin for pin in one.pins if UUID(pin) in shown],
         }
@@ -124,7 +89,7 @@ def document(session: Session, store: ArtifactStore, loaded: Loaded, *, comments
 
 def _beside(session: Session, loaded: Loaded) -> set[UUID]:
     """Runs that are not the incident's, but that pins show or fixes were compared with, on its hosts."""
-    cited = {one for pin in loaded.pins for one in _ids(pin.ref)}
+    cited = {one for pin in loaded.pins for one in ids_of(pin.ref)}
     compared = {UUID(one) for asked in loaded.verifications for one in asked.before}
     hosts = {host.id for _, host in loaded.hosts}
     return {
@@ -161,14 +126,12 @@ class _People:
         ]
 
 
-def _same(one: object, *names: str) -> Json:
-    return {name: getattr(one, name) for name in names}
-
-
 def _head(loaded: Loaded) -> Json:
     one = loaded.incident
     return {
-        **_same(one, "title", "severity", "state", "window_from", "window_to", "created_at", "resolved_at"),
+        **same(
+            one, "id", "title", "severity", "state", "window_from", "window_to", "created_at", "resolved_at"
+        ),
         "symptom": Symptom(**one.symptom),
     }
 
@@ -190,40 +153,10 @@ def _steps(loaded: Loaded, runs: set[UUID]) -> list[Json]:
     ]
 
 
-def _run(run: Run, link: Any, spoken: Mapping[UUID, Mapping[str, tuple[str, int]]]) -> Json:
-    words = spoken.get(run.id)
-    target = (run.facts or {}).get("target")
-    return {
-        **_same(
-            run, "id", "state", "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
-            "started_at",
-        ),
-        "role": link.role if link else None,
-        "step": link.step if link else None,
-        "capture": run.capture_id,
-        "host": run.host_id,
-        "fix": link.fix_id if link else None,
-        "target": target if isinstance(target, dict) else None,
-        "spoke": None
-        if words is None
-        else [{"rule": rule, "state": state, "subjects": n} for rule, (state, n) in words.items()],
-    }  # fmt: skip
-
-
-def _left_out(store: ArtifactStore, sha256: str) -> str | None:
-    try:
-        store.verify(sha256)
-    except (ArtifactMissing, FileNotFoundError):
-        return "gone"
-    except ArtifactAltered:
-        return "altered"
-    return None
-
-
 def _fixes(loaded: Loaded, told: _People, hosts: set[UUID]) -> list[Json]:
     return [
         {
-            **_same(one, "id", "card", "what", "command", "risk", "way_back", "applied_at", "state"),
+            **same(one, "id", "card", "what", "command", "risk", "way_back", "applied_at", "state"),
             "hypothesis": one.hypothesis_id,
             "hosts": [host for host in one.hosts if UUID(host) in hosts],
             "by": told.name(one.created_by, one.id),
@@ -241,7 +174,7 @@ def _verifications(
 
     return [
         {
-            **_same(one, "id", "kind", "primary", "bar", "result", "ended_at"),
+            **same(one, "id", "kind", "primary", "bar", "result", "ended_at"),
             "fix": one.fix_id,
             "before": here(one.before, known["run"]),
             "made_before": here(one.made_before, captures),
@@ -256,27 +189,18 @@ def _verifications(
     ]
 
 
-def _ids(ref: Json) -> Iterable[UUID]:
-    for value in ref.values():
-        if isinstance(value, str):
-            try:
-                yield UUID(value)
-            except ValueError:
-                continue
-
-
 def _pins(session: Session, loaded: Loaded, told: _People, runs: set[UUID]) -> list[Json]:
-    of = queries.runs_of(session, {one for pin in loaded.pins for one in _ids(pin.ref)})
+    of = queries.runs_of(session, {one for pin in loaded.pins for one in ids_of(pin.ref)})
     found: dict[UUID, list[UUID]] = defaultdict(list)
     for pin in loaded.pins:
-        found[pin.id] = list(dict.fromkeys(of[one] for one in _ids(pin.ref) if of.get(one) in runs))
+        found[pin.id] = list(dict.fromkeys(of[one] for one in ids_of(pin.ref) if of.get(one) in runs))
     return [_pin(one, found[one.id], told, queries.table_names(session, one)) for one in loaded.pins]
 
 
 def _pin(one: Pin, runs: Sequence[UUID], told: _People, table: Json) -> Json:
     """A row is named by collector and kind: tables get other ids wherever the bytes are read again."""
     return {
-        **_same(one, "id", "kind", "view", "said", "step"),
+        **same(one, "id", "kind", "view", "said", "step"),
         "ref": {**one.ref, **table},
         "runs": runs,
         "by": told.name(one.created_by, one.id),
@@ -287,7 +211,7 @@ def _pin(one: Pin, runs: Sequence[UUID], told: _People, table: Json) -> Json:
 def _verdicts(loaded: Loaded, told: _People, pins: Mapping[UUID, Json]) -> list[Json]:
     return [
         {
-            **_same(one, "id", "step", "verdict", "note"),
+            **same(one, "id", "step", "verdict", "note"),
             "about": one.hypothesis,
             "host": one.host_id,
             "by": told.name(one.by, one.id),

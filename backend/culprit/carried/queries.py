@@ -17,6 +17,7 @@ from culprit.models import (
     IncidentRun,
     Pin,
     Profile,
+    ProfileDiff,
     ResultTable,
     Run,
     RunCollector,
@@ -62,11 +63,15 @@ def artifacts(
 
 
 def profiles(session: Session, ids: Collection[UUID], run_ids: Collection[UUID]) -> Sequence[Profile]:
-    """Of these the profiles of these runs."""
-    query = select(Profile).where(
-        Profile.id.in_(ids), Profile.run_id.in_(run_ids), Profile.run_collector_id.is_not(None)
-    )
+    """Those of these runs, each with the others of its recording: by its event it is told from them."""
+    recorded = select(Profile.run_collector_id).where(Profile.id.in_(ids))
+    query = select(Profile).where(Profile.run_collector_id.in_(recorded), Profile.run_id.in_(run_ids))
     return session.scalars(query.order_by(Profile.id)).all()
+
+
+def diffs(session: Session, ids: Collection[UUID]) -> Sequence[ProfileDiff]:
+    """These comparisons, the oldest first."""
+    return session.scalars(select(ProfileDiff).where(ProfileDiff.id.in_(ids)).order_by(ProfileDiff.id)).all()
 
 
 def runs_of(session: Session, ids: Collection[UUID]) -> Mapping[UUID, UUID]:

@@ -1,10 +1,7 @@
-"""The rows of an imported incident. Every id is a new one: nothing in a bundle can name what is here already."""
+"""The rows of an imported incident, all under ids of here."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -12,14 +9,13 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
-from culprit.carried import verdicts
-from culprit.carried.form import ArtifactForm, Carried, Document
+from culprit.carried.expected import expected
+from culprit.carried.form import Document
+from culprit.carried.ids import NOTHING, Ids
+from culprit.carried.rows_captured import Captured, plain
 from culprit.incidents import verdicts as steps
 from culprit.kit.clock import now
-from culprit.kit.uuid7 import uuid7
 from culprit.models import (
-    Artifact,
-    Capture,
     CauseOutcome,
     Fix,
     Host,
@@ -28,11 +24,7 @@ from culprit.models import (
     IncidentHost,
     IncidentOrigin,
     IncidentPlaybook,
-    IncidentRun,
     Pin,
-    Profile,
-    Run,
-    RunCollector,
     StepVerdict,
     StepWaiver,
     VerdictPin,
@@ -40,11 +32,6 @@ from culprit.models import (
 )
 
 Json = dict[str, Any]
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-#: In the place of a digest: what was left out must never be found among the bytes that are here for others.
-NO_BYTES = "0" * 64
-#: Until the bytes are read here, a profile that a pin names has a place and nothing in it.
-NOT_BUILT = {"key": "carried.profile_not_built", "params": {}}
 
 
 class Rows:
@@ -55,38 +42,10 @@ class Rows:
         self.actor = actor
         self.document = document
         self.parts = parts
+        self.ids = Ids(document)
+        self.captured = Captured(session, actor, document, parts, self.ids)
         self.said_by: dict[str, str] = {}
         self.to_read: list[UUID] = []
-
-    @cached_property
-    def ids(self) -> dict[UUID, UUID]:
-        """The new id of everything that the document names, in its order."""
-        one = self.document
-        every: Iterable[Iterable[Any]] = (
-            one.hosts, one.hypotheses, one.verdicts, one.pins, one.fixes, one.verifications, one.captures,
-            sorted(one.runs, key=lambda run: run.id), one.collectors, one.artifacts, one.profiles,
-        )  # fmt: skip
-        return {row.id: uuid7() for rows in every for row in rows}
-
-    def id(self, old: UUID | None) -> UUID | None:
-        """The id here of what has this one in the bundle."""
-        return self.ids[old] if old is not None else None
-
-    def _ids(self, old: Iterable[UUID]) -> list[str]:
-        return [str(self.ids[one]) for one in old]
-
-    def _moved(self, value: Any) -> Any:
-        """A structure or a path with the ids of here. An id that the bundle does not hold names nothing any more."""
-        if isinstance(value, str):
-            return _UUID.sub(self._here, value)
-        if isinstance(value, dict):
-            return {name: self._moved(inside) for name, inside in value.items()}
-        if isinstance(value, list):
-            return [self._moved(one) for one in value]
-        return value
-
-    def _here(self, found: re.Match[str]) -> str:
-        return str(self.ids.get(UUID(found[0]), UUID(int=0)))
 
     def _by(self, row: object, who: str | None) -> None:
         if who:
@@ -96,7 +55,8 @@ class Rows:
         """All rows of it."""
         head, origin = self.document.incident, self.document.origin
         incident = Incident(
-            **head.model_dump(exclude={"symptom"}),
+            **head.model_dump(exclude={"id", "symptom"}),
+            id=self.ids[head.id],
             symptom=head.symptom.model_dump(mode="json"),
             created_by=self.actor.id,
             updated_at=now(),
@@ -107,14 +67,14 @@ class Rows:
         self._places(incident)
         self._chain(incident)
         self._fixes(incident)
-        self._captured(incident)
+        self.to_read = self.captured.write(incident)
         self._evidence(incident)
         self.session.add(
             IncidentOrigin(
                 incident_id=incident.id,
                 sha256=sha256,
                 imported_by=self.actor.id,
-                expected=self._expected(),
+                expected=expected(self.document, self.ids),
                 said_by=self.said_by,
                 **origin.model_dump(include={"culprit", "number", "redacted", "written_at"}),
             )
@@ -146,7 +106,7 @@ class Rows:
             self.session.add(
                 IncidentPlaybook(
                     incident_id=incident.id, playbook_id=one.id, position=position,
-                    **_plain(one, "digest", "content", "aside_reason", "aside_at"),
+                    **plain(one, "digest", "content", "aside_reason", "aside_at"),
                 )
             )  # fmt: skip
             self._by(f"playbook {one.id}", one.aside_by)
@@ -154,12 +114,12 @@ class Rows:
             self.session.add(
                 Hypothesis(
                     id=self.ids[said.id], incident_id=incident.id,
-                    **_plain(said, "key", "says", "cause", "primary", "state", "created_at"),
+                    **plain(said, "key", "says", "cause", "primary", "state", "created_at"),
                 )
             )  # fmt: skip
         for waived in self.document.waivers:
             self.session.add(
-                StepWaiver(incident_id=incident.id, created_at=waived.at, **_plain(waived, "step", "reason"))
+                StepWaiver(incident_id=incident.id, created_at=waived.at, **plain(waived, "step", "reason"))
             )
             self._by(waived.step, waived.by)
         self.session.flush()
@@ -168,9 +128,9 @@ class Rows:
         for one in self.document.fixes:
             self.session.add(
                 Fix(
-                    id=self.ids[one.id], incident_id=incident.id, hypothesis_id=self.id(one.hypothesis),
-                    hosts=self._ids(one.hosts), created_at=one.at,
-                    **_plain(one, "card", "what", "command", "risk", "way_back", "applied_at", "state"),
+                    id=self.ids[one.id], incident_id=incident.id, hypothesis_id=self.ids.get(one.hypothesis),
+                    hosts=self.ids.texts(one.hosts), created_at=one.at,
+                    **plain(one, "card", "what", "command", "risk", "way_back", "applied_at", "state"),
                 )
             )  # fmt: skip
             self._by(self.ids[one.id], one.by)
@@ -178,93 +138,22 @@ class Rows:
         for asked in self.document.verifications:
             self.session.add(
                 Verification(
-                    id=self.ids[asked.id], fix_id=self.ids[asked.fix], before=self._ids(asked.before),
-                    made_before=self._ids(asked.made_before), after=self._ids(asked.after),
-                    control_host_id=self.id(asked.control), result=self._moved(asked.result),
-                    created_at=asked.at, **_plain(asked, "kind", "primary", "bar", "state", "failure", "ended_at"),
+                    id=self.ids[asked.id], fix_id=self.ids[asked.fix], before=self.ids.texts(asked.before),
+                    made_before=self.ids.texts(asked.made_before), after=self.ids.texts(asked.after),
+                    control_host_id=self.ids.get(asked.control), result=self._result(asked.result),
+                    created_at=asked.at, **plain(asked, "kind", "primary", "bar", "state", "failure", "ended_at"),
                 )
             )  # fmt: skip
             self._by(self.ids[asked.id], asked.by)
         self.session.flush()
 
-    def _captured(self, incident: Incident) -> None:
-        """Captures and runs as if they had just come home: they wait to be read, and rules to be asked."""
-        for one in self.document.captures:
-            self.session.add(
-                Capture(
-                    id=self.ids[one.id], source="import", state="running", requested_by=self.actor.id,
-                    **_plain(one, "plan", "collectors", "seconds", "scope", "reason", "created_at"),
-                )
-            )  # fmt: skip
-        self.session.flush()
-        sizes = {run.id: 0 for run in self.document.runs}
-        for part in self.document.artifacts:
-            sizes[part.run] += self._stored_size(part)
-        for run in sorted(self.document.runs, key=lambda one: one.id):
-            self.session.add(
-                Run(
-                    id=self.ids[run.id], capture_id=self.ids[run.capture], host_id=self.id(run.host),
-                    state="ingesting", attempt=1, bytes=sizes[run.id],
-                    facts={"target": run.target} if run.target else None,
-                    spec={"kind": "incident"},
-                    **_plain(
-                        run, "failure", "failure_side", "boot_id", "clock", "host_cpu_ms", "t0_ns", "t1_ns",
-                        "started_at",
-                    ),
-                )
-            )  # fmt: skip
-            self.to_read.append(self.ids[run.id])
-        self.session.flush()
-        for run in self.document.runs:
-            if run.role is None:
-                continue
-            self.session.add(
-                IncidentRun(
-                    incident_id=incident.id, run_id=self.ids[run.id], role=run.role, fix_id=self.id(run.fix),
-                    step=run.step,
-                )
-            )  # fmt: skip
-        for row in self.document.collectors:
-            self.session.add(
-                RunCollector(
-                    id=self.ids[row.id], run_id=self.ids[row.run],
-                    **_plain(
-                        row, "collector", "state", "reason", "way", "argv", "exit_code", "tool_version", "started_ns",
-                        "ended_ns", "cpu_ms", "bytes", "stderr_tail",
-                    ),
-                )
-            )  # fmt: skip
-        self.session.flush()
-        self._bytes()
-
-    def _stored_size(self, part: ArtifactForm) -> int:
-        return int(self.parts[part.sha256]["stored_size"]) if part.left_out is None else 0
-
-    def _bytes(self) -> None:
-        whole = set()
-        for part in self.document.artifacts:
-            if part.left_out is None:
-                whole.add(part.collector)
-            self.session.add(
-                Artifact(
-                    id=self.ids[part.id], run_id=self.ids[part.run], run_collector_id=self.id(part.collector),
-                    sha256=part.sha256 if part.left_out is None else NO_BYTES,
-                    size=self.parts[part.sha256]["size"] if part.left_out is None else part.size,
-                    stored_size=self._stored_size(part), removed_at=None if part.left_out is None else now(),
-                    **_plain(part, "part", "encoding", "media_type", "complete", "attempt"),
-                )
-            )  # fmt: skip
-        host_of = {run.id: run.host for run in self.document.runs}
-        for profile in self.document.profiles:
-            if profile.collector in whole:
-                self.session.add(
-                    Profile(
-                        id=self.ids[profile.id], run_id=self.ids[profile.run], host_id=self.id(host_of[profile.run]),
-                        run_collector_id=self.ids[profile.collector], state="failed", failure=NOT_BUILT,
-                        **_plain(profile, "kind", "unit"),
-                    )
-                )  # fmt: skip
-        self.session.flush()
+    def _result(self, found: Json | None) -> Json | None:
+        """What a verification found; a comparison that is not here is not drawn."""
+        moved: Json | None = self.ids.moved(found)
+        drawn = (moved or {}).get("differential")
+        if isinstance(drawn, dict) and drawn.get("diff_id") == str(NOTHING):
+            drawn["diff_id"] = None
+        return moved
 
     def _evidence(self, incident: Incident) -> None:
         hosts = {one.id for one in self.document.hosts}
@@ -272,8 +161,8 @@ class Rows:
             said = self._said(one.said, hosts)
             self.session.add(
                 Pin(
-                    id=self.ids[one.id], incident_id=incident.id, kind=one.kind, ref=self._moved(one.ref),
-                    view=self._moved(one.view), said=said, step=one.step,
+                    id=self.ids[one.id], incident_id=incident.id, kind=one.kind, ref=self.ids.moved(one.ref),
+                    view=self.ids.view(one.view), said=said, step=one.step,
                     artifact=said["artifacts"][0] if len(said["artifacts"]) == 1 else None,
                     created_at=one.at,
                 )
@@ -285,7 +174,8 @@ class Rows:
             self.session.add(
                 StepVerdict(
                     id=self.ids[verdict.id], incident_id=incident.id, hypothesis=about,
-                    host_id=self.id(verdict.host), created_at=verdict.at, **_plain(verdict, "step", "verdict", "note"),
+                    host_id=self.ids.get(verdict.host), created_at=verdict.at,
+                    **plain(verdict, "step", "verdict", "note"),
                 )
             )  # fmt: skip
             self._by(self.ids[verdict.id], verdict.by)
@@ -300,48 +190,15 @@ class Rows:
         for outcome in self.document.outcomes:
             self.session.add(
                 CauseOutcome(
-                    incident_id=incident.id, pins=self._ids(outcome.pins),
-                    **_plain(outcome, "cause", "right", "true_cause", "note", "at"),
+                    incident_id=incident.id, pins=self.ids.texts(outcome.pins),
+                    **plain(outcome, "cause", "right", "true_cause", "note", "at"),
                 )
             )  # fmt: skip
 
     def _said(self, said: Json, hosts: set[UUID]) -> Json:
         """What a pin showed. It names bytes only that the bundle holds: of others nobody may ask by their digest."""
-        moved: Json = self._moved(said)
+        moved: Json = self.ids.moved(said)
         held = [one for one in said.get("artifacts") or () if one in self.parts]
         known = [str(self.ids[one]) for one in hosts]
         named = [one for one in moved.get("hosts") or () if one in known]
         return {**moved, "artifacts": held, "hosts": named, "host_id": named[0] if named else None}
-
-    def _expected(self) -> Json:
-        document = self.document
-        found = [
-            verdicts.Saying("rule", one.rule, str(self.ids[run.id]), f"{one.state} {one.subjects}")
-            for run in document.runs
-            for one in run.spoke or ()
-        ]
-        found += [
-            verdicts.Saying("step", one.step, str(self.ids[one.host]), one.verdict) for one in document.steps
-        ]
-        found += [verdicts.Saying("hypothesis", one.key, "", one.standing) for one in document.hypotheses]
-        return verdicts.expected(found, self._why(), document.origin.rules)
-
-    def _why(self) -> dict[str, str]:
-        """What could make a verdict another one here: bytes that were left out, of a run and of the host it is of."""
-        why: dict[str, str] = {}
-        host_of = {run.id: run.host for run in self.document.runs}
-        for one in self.document.artifacts:
-            if one.left_out is not None:
-                places = (one.run, host_of[one.run])
-                why.update({str(self.ids[place]): "left_out" for place in places if place is not None})
-                why[""] = "left_out"
-        for step in self.document.steps:
-            if step.muted:
-                why[f"{step.step} {self.ids[step.host]}"] = "muted"
-                why.setdefault("", "muted")
-        return why
-
-
-def _plain(one: Carried, *names: str) -> Json:
-    """Fields as columns take them."""
-    return one.model_dump(include=set(names))

@@ -36,6 +36,7 @@ from culprit.infra.bounded import workspace
 from culprit.kit.errors import Conflict, TooLarge
 from culprit.kit.version import VERSION
 from culprit.models import Incident
+from culprit.workflows.evaluate_run import being_built
 
 Json = dict[str, Any]
 IN_MEMORY = 8 << 20
@@ -53,9 +54,11 @@ def write(
     redacted: bool = False,
     comments: bool = False,
 ) -> IO[bytes]:
-    """The bundle as an open file at its beginning. Raises Forbidden, TooLarge."""
+    """The bundle as an open file at its beginning. Raises Conflict, Forbidden, TooLarge."""
     policy(actor, "artifact.read")
     loaded = load(session, actor, incident)
+    if any(being_built(session, one.run_id) for one in loaded.runs):
+        raise Conflict("carried.being_read")
     document = gather.document(session, store, loaded, comments=comments)
     _fits(document)
     with workspace(config.home / "work") as directory:

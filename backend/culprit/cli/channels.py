@@ -1,4 +1,4 @@
-"""culprit channel list|new|test|notices"""
+"""culprit channel list|new|test|notices|annotations|again"""
 
 from __future__ import annotations
 
@@ -97,3 +97,41 @@ def notices(
         for one in found
     ]
     table(["number", "channel", "state", "tries", "message", "why"], rows)
+
+
+@app.command("annotations")
+def list_annotations(
+    state: Annotated[str | None, typer.Option(help="queued, sent, gone or dead")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Annotations in Grafana, the newest first, and why some did not arrive."""
+    found = Server(find_target()).get("/grafana-annotations", state=state, limit=100)["items"]
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [
+            one["channel"],
+            one["state"],
+            one["tries"],
+            one["about"],
+            one["text"],
+            sentence(one["failure"]) or "",
+        ]
+        for one in found
+    ]
+    table(["channel", "state", "tries", "about", "text", "why"], rows)
+
+
+@app.command()
+def again(
+    name: Annotated[str, typer.Argument(help="Name or id of the channel")], as_json: AsJson = False
+) -> None:
+    """Try everything again that was given up for a channel: messages, or annotations of a Grafana."""
+    server = Server(find_target())
+    channel = find_channel(server, name)
+    now = server.post(f"/channels/{channel['id']}/again", {})
+    if as_json:
+        print_json(now)
+        return
+    say_to(sys.stdout, f"{channel['dead']} are tried again; {now['queued']} are on their way.")

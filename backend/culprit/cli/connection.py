@@ -28,6 +28,8 @@ from culprit.kit.version import VERSION
 CHECKOUT = Path(__file__).resolve().parents[3]
 API = "/api/v1"
 TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
+#: For what takes a while: a file that is read there, or made there before it is sent.
+LONG = httpx2.Timeout(600.0, connect=10.0)
 
 
 class Exit(IntEnum):
@@ -149,14 +151,13 @@ class Server:
         """POST a file as a form; it is streamed."""
         with file.open("rb") as opened:
             parts = {"file": (file.name, opened, "application/octet-stream")}
-            timeout = httpx2.Timeout(600.0, connect=10.0)
-            return self._json(self._send("POST", path, data=fields, files=parts, timeout=timeout))
+            return self._json(self._send("POST", path, data=fields, files=parts, timeout=LONG))
 
     @contextmanager
     def stream(self, path: str, **params: Any) -> Iterator[Iterator[bytes]]:
-        """The bytes of a GET, piece by piece."""
+        """The bytes of a GET, piece by piece; the first may have to be made."""
         wanted = {name: value for name, value in params.items() if value is not None}
-        with self._failures(), self.http.stream("GET", API + path, params=wanted) as answer:
+        with self._failures(), self.http.stream("GET", API + path, params=wanted, timeout=LONG) as answer:
             if answer.status_code >= 400:
                 answer.read()
                 self._refuse(answer)

@@ -146,10 +146,18 @@ def _number(one: Json, rules: Mapping[str, Json]) -> str:
     where = one["locator"]
     lines = ",".join(str(line) for line in where.get("lines", []))
     place = f"{where.get('collector', '')}:{where.get('part', '')}{':' + lines if lines else ''}"
-    title = rules[one["finding"]]["title"]["en"] if one["finding"] in rules else one["finding"]
     about = f" {_subject(one['subject'])}" if one["subject"] else ""
-    figure = f"{one['value']:.4g} {one['unit']} {one['op']} {one['threshold']:.4g}"
-    return f"{title}{about}: {one['metric']} = {figure} [{place}]"
+    against = f" {one['op']} {one['threshold']:.4g}" if one["op"] else ""
+    figure = f"{one['value']:.4g} {one['unit']}{against}"
+    return f"{_title(one, rules.get(one['finding']))}{about}: {one['metric']} = {figure} [{place}]"
+
+
+def _title(one: Json, rule: Json | None) -> str:
+    """What was compared is called as its rule is, what stands beside it as what was measured."""
+    if rule is None:
+        return str(one["finding"])
+    beside = next((each["title"]["en"] for each in rule["beside"] if each["measure"] == one["metric"]), "")
+    return beside if beside and not one["op"] else str(rule["title"]["en"])
 
 
 def _subject(subject: Mapping[str, str]) -> str:

@@ -38,16 +38,16 @@ class Format(StrEnum):
 
 
 def find_host(server: Server, wanted: str) -> dict[str, Any]:
-    """A host by name or id. Raises Stop."""
+    """A host by name or id; of several of a name the one that is enrolled. Raises Stop."""
     try:
         found = server.find(f"/hosts/{UUID(wanted)}")
         if found is not None:
             return dict(found)
     except ValueError:
         pass
-    for one in server.get("/hosts", q=wanted, limit=200)["items"]:
-        if one["name"] == wanted:
-            return dict(one)
+    named = [one for one in server.get("/hosts", q=wanted, limit=200)["items"] if one["name"] == wanted]
+    if named:
+        return dict(min(named, key=lambda one: one["state"] != "active"))
     raise Stop(Exit.REFUSED, f"There is no host '{wanted}'; see './culprit host list'.")
 
 

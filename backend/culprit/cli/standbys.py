@@ -11,6 +11,7 @@ import typer
 
 from culprit.cli.connection import Exit, Server, Stop, find_target, sentence
 from culprit.cli.hosts import find_host
+from culprit.cli.incidents import find_incident
 from culprit.cli.terminal import AsJson, print_json, say_to, table
 
 ring = typer.Typer(no_args_is_help=True)
@@ -43,6 +44,9 @@ def arm(  # noqa: PLR0917
     hours: Annotated[float, typer.Option(help="For how long it waits, at most 24")] = 4.0,
     times: Annotated[int, typer.Option(help="How often it may capture, at most 10")] = 1,
     cooldown: Annotated[int, typer.Option(help="Seconds between two captures, at least 60")] = 600,
+    incident: Annotated[
+        str | None, typer.Option(help="Number or id of an incident that the host is part of: evidence for it")
+    ] = None,
     reason: Annotated[str, typer.Option(help="Why")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -59,6 +63,8 @@ def arm(  # noqa: PLR0917
         "cooldown_s": cooldown,
         "reason": reason,
     }
+    if incident is not None:
+        body["incident_id"] = find_incident(server, incident)["id"]
     _made(server.post("/standbys", body, **{"Idempotency-Key": str(uuid4())}), as_json=as_json)
 
 

@@ -30,6 +30,21 @@ class Annotation:
     tags: tuple[str, ...]
 
     @property
+    def about(self) -> str:
+        """What kind of thing it is about: a capture, an incident, an event, or a cause or a fix of an incident."""
+        return self.key.split(":")[::2][-1]
+
+    @property
+    def about_id(self) -> str:
+        """Of the capture, event or incident."""
+        return self.key.split(":")[1]
+
+    @property
+    def words(self) -> str:
+        """Its text as somebody reads it: without the link, and with the characters that are escaped for HTML."""
+        return html.unescape(self.text.rpartition(" <a href=")[0])
+
+    @property
     def mark(self) -> str:
         """A tag by which this one annotation is found again."""
         return f"culprit-id:{hashlib.sha256(self.key.encode()).hexdigest()[:24]}"

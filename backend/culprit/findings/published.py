@@ -23,10 +23,14 @@ def pages() -> Mapping[str, str]:
 def _rules() -> str:
     lines = ["# Rules", "", _NOTE, ""]
     lines += [
-        f"{len(RULES)} rules. A number is shown with its unit; thresholds can be set by name `<rule>.<limit>`.",
+        f"{len(RULES)} rules. A number is shown with its unit; thresholds can be set by name `<rule>.<limit>`. What a "
+        "rule tells beside is compared with nothing and has no say in whether it fires.",
         "",
     ]
-    lines += ["| rule | grade | fires when | reads | speaks for | traps |", "|---|---|---|---|---|---|"]
+    lines += [
+        "| rule | grade | fires when | tells beside | reads | speaks for | traps |",
+        "|---|---|---|---|---|---|---|",
+    ]
     lines += [_row(RULES[name]) for name in sorted(RULES)]
     return "\n".join(lines) + "\n"
 
@@ -47,7 +51,8 @@ def _row(one: Rule) -> str:
     reads = ", ".join(" or ".join(f"`{name}`" for name in names) for names in needs_of(one.measure))
     causes = ", ".join(f"[{name}](causes.md#{name})" for name in one.causes) or "-"
     traps = one.traps.en if one.traps else "-"
-    cells = [f"**{one.id}**<br>{one.title.en}", str(one.grade), fires, reads or "-", causes, traps]
+    beside = ", ".join(f"`{read.id}` {unit_of(read)}" for read in one.beside) or "-"
+    cells = [f"**{one.id}**<br>{one.title.en}", str(one.grade), fires, beside, reads or "-", causes, traps]
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 

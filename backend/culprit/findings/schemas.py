@@ -33,20 +33,25 @@ class CitationRead(BaseModel):
 
 
 class NumberRead(BaseModel):
-    """One compared number; `baseline` is the same number before, where there is one."""
+    """One number; `baseline` is the same number before, where there is one.
+
+    `op` and `threshold` are null where it was compared with nothing. `subject` is what it is about where that is more
+    than what the finding is about.
+    """
 
     measure: str
     value: float
     unit: str
-    op: str
-    threshold: float
+    op: str | None
+    threshold: float | None
     baseline: float | None
     n: int
+    subject: dict[str, str] | None = None
     citations: list[CitationRead]
 
 
 class FindingRead(BaseModel):
-    """What one rule said about one subject; `numbers[0]` is the rule's own."""
+    """What one rule said about one subject; `numbers[0]` is the rule's own, and those without `op` come last."""
 
     rule: str
     state: Literal["fired", "quiet", "inconclusive", "not_evaluated"]
@@ -70,7 +75,7 @@ class LocatorRead(BaseModel):
 
 
 class EvidenceRead(BaseModel):
-    """One number that speaks for or against a cause."""
+    """One number that speaks for or against a cause, or stands beside those that do: then `op` is null."""
 
     finding: str
     grade: Grade
@@ -79,8 +84,8 @@ class EvidenceRead(BaseModel):
     metric: str
     value: float
     unit: str
-    op: str
-    threshold: float
+    op: str | None
+    threshold: float | None
     baseline: float | None
     n: int
     artifact: str | None
@@ -158,6 +163,14 @@ class LimitRead(BaseModel):
     against: Literal["limit", "baseline"]
 
 
+class BesideRead(BaseModel):
+    """A number that a rule tells beside those that it compares."""
+
+    measure: str
+    title: TextRead
+    unit: str
+
+
 class RuleRead(BaseModel):
     """One rule as it is published."""
 
@@ -170,6 +183,7 @@ class RuleRead(BaseModel):
     unit: str
     collectors: list[list[str]]
     limits: list[LimitRead]
+    beside: list[BesideRead]
     causes: list[str]
     refutes: list[str]
     refuted_by: list[str]

@@ -14,10 +14,11 @@ from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.core.rules.cause import Cause
 from culprit.core.rules.contract import Condition, Limit, Measure, Read, Rule
-from culprit.core.rules.read import needs_of, unit_of
+from culprit.core.rules.read import needs_of, title_of, unit_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.findings import queries
 from culprit.findings.schemas import (
+    BesideRead,
     CauseRead,
     FindingRead,
     HostFindingsRead,
@@ -100,6 +101,10 @@ def _rule(one: Rule) -> RuleRead:
         unit=unit_of(one.measure),
         collectors=[list(names) for names in needs_of(one.measure)],
         limits=limits,
+        beside=[
+            BesideRead(measure=read.id, title=_text(title_of(read)), unit=unit_of(read))
+            for read in one.beside
+        ],
         causes=list(one.causes),
         refutes=list(one.refutes),
         refuted_by=list(one.refuted_by),

@@ -6,8 +6,8 @@ A body is written to a file as it comes, and counted there: what a client states
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -17,11 +17,12 @@ from starlette.requests import ClientDisconnect
 
 from culprit.auth.dependencies import client_address
 from culprit.config import Settings
-from culprit.imports import uploads
-from culprit.imports.uploads import Claim
+from culprit.imports import upload_claims, uploads
+from culprit.imports.upload_claims import Claim
+from culprit.infra import held
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Database
-from culprit.kit.errors import CulpritError, Invalid, TooLarge, TooMany, Unavailable
+from culprit.kit.errors import Conflict, CulpritError, Invalid, TooLarge, TooMany, Unavailable
 from culprit.kit.gate import Gate
 from culprit.kit.sentences import say
 from culprit.kit.unit_of_work import unit_of_work
@@ -31,7 +32,12 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 PER_MINUTE = 30
 """Requests of one network address in a minute, whether they open something or not."""
 
-HEADERS = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow"}
+#: The address is a secret: it is kept by no cache, and no page is told where somebody came from.
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+}
 PLAIN = "text/plain; charset=utf-8"
 
 
@@ -74,59 +80,86 @@ async def put_bundle(token: str, request: Request) -> Response:
     """Takes one bundle. Whatever else comes is refused with what to do, and leaves the address open."""
     database: Database = request.app.state.database
     config: Settings = request.app.state.settings
-    spool = config.home / "work" / f"upload-{secrets.token_hex(8)}"
-    held: Claim | None = None
+    ours: Claim | None = None
+    spool: held.Held | None = None
     try:
         peer = _enter(request)
-        held = await run_in_threadpool(_claim, database, token)
-        await _receive(request, held, spool)
-        answer = await run_in_threadpool(_take, database, config, held, spool, peer)
-        held = None
+        ours = await run_in_threadpool(_claim, database, token)
+        spool = await run_in_threadpool(held.new_file, config.home / "work" / ours.file_name)
+        await _receive(request, database, ours, spool.path)
+        answer = await run_in_threadpool(_take, database, config, ours, spool.path, peer)
+        ours = None
         return answer
     except CulpritError as error:
-        if held is not None:
-            await run_in_threadpool(_give_back, database, held, error, peer)
+        if ours is not None:
+            await run_in_threadpool(_give_back, database, ours, error, peer)
         return _refused(error)
+    except BaseException:
+        if ours is not None:  # whoever is being stopped waits for nothing any more
+            _give_back(database, ours, Conflict("upload.receiver_lost"), peer)
+        raise
     finally:
-        await run_in_threadpool(spool.unlink, missing_ok=True)
+        if spool is not None:
+            await run_in_threadpool(spool.remove)
 
 
 def _claim(database: Database, token: str) -> Claim:
     if artifact_store().space().low:
         raise Unavailable("capture.disk_low")
     with unit_of_work(database.sessions) as session:
-        return uploads.claim(session, token)
+        return upload_claims.claim(session, token)
 
 
-async def _receive(request: Request, held: Claim, spool: Path) -> None:
-    """Write the body to `spool`. Raises TooLarge, Invalid."""
-    await run_in_threadpool(spool.parent.mkdir, parents=True, exist_ok=True, mode=0o700)
+async def _receive(request: Request, database: Database, ours: Claim, spool: Path) -> None:
+    """Write the body to `spool`, and say meanwhile that it is still coming. Raises TooLarge, Invalid, Conflict."""
     received = 0
-    with await run_in_threadpool(spool.open, "xb") as file:
+    renewed = time.monotonic()
+    with await run_in_threadpool(spool.open, "wb") as file:
         try:
-            async with asyncio.timeout(uploads.RECEIVE_S / 2):
-                async for piece in request.stream():
-                    received += len(piece)
-                    if received > held.max_bytes:
-                        raise TooLarge("upload.too_large", limit_mb=held.max_bytes >> 20)
-                    await run_in_threadpool(file.write, piece)
+            async for piece in _pieces(request):
+                received += len(piece)
+                if received > ours.max_bytes:
+                    raise TooLarge("upload.too_large", limit_mb=ours.max_bytes >> 20)
+                await run_in_threadpool(file.write, piece)
+                if time.monotonic() - renewed > upload_claims.RENEW_EVERY_S:
+                    await run_in_threadpool(_renew, database, ours)
+                    renewed = time.monotonic()
         except (ClientDisconnect, TimeoutError):
             raise Invalid("upload.cut", bytes=received) from None
         except HTTPException:  # of what bounds every body, where the address takes as much as that
-            raise TooLarge("upload.too_large", limit_mb=held.max_bytes >> 20) from None
+            raise TooLarge("upload.too_large", limit_mb=ours.max_bytes >> 20) from None
     if received == 0:
         raise Invalid("upload.empty")
+    await run_in_threadpool(_renew, database, ours)
 
 
-def _take(database: Database, config: Settings, held: Claim, spool: Path, peer: str) -> Response:
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """The body as it comes. Raises TimeoutError for one that takes too long, or of which nothing comes for too long."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + upload_claims.RECEIVE_S
+    stream = aiter(request.stream())
+    while True:
+        async with asyncio.timeout_at(min(end, loop.time() + upload_claims.QUIET_S)):
+            piece = await anext(stream, None)
+        if piece is None:
+            return
+        yield piece
+
+
+def _renew(database: Database, ours: Claim) -> None:
     with unit_of_work(database.sessions) as session:
-        made = uploads.take(session, artifact_store(), config, held, spool, peer)
+        upload_claims.renew(session, ours)
+
+
+def _take(database: Database, config: Settings, ours: Claim, spool: Path, peer: str) -> Response:
+    with unit_of_work(database.sessions) as session:
+        made = uploads.take(session, artifact_store(), config, ours, spool, peer)
         size = spool.stat().st_size
     url = f"{config.public_url.rstrip('/')}/runs/{made.runs[0].id}"
     text = say("upload.taken", {"kb": max(1, size >> 10), "number": made.number, "url": url})
     return Response(text + "\n", 201, media_type=PLAIN, headers=HEADERS)
 
 
-def _give_back(database: Database, held: Claim, error: CulpritError, peer: str) -> None:
+def _give_back(database: Database, ours: Claim, error: CulpritError, peer: str) -> None:
     with unit_of_work(database.sessions) as session:
-        uploads.give_back(session, held, uploads.told(error), peer)
+        upload_claims.give_back(session, ours, error, peer)

@@ -1,15 +1,14 @@
-"""Addresses that take one bundle without an account: made, handed out once, claimed, used up or given back."""
+"""Addresses that take one bundle without an account: made, handed out once, revoked, and what one brought taken in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Select, or_, select, update
+from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
 from collectors.bundle import Job, Limits, deadline_for, pushing, standalone
@@ -21,26 +20,14 @@ from culprit.auth.policy import policy, visible
 from culprit.auth.tokens import new_token, token_hash
 from culprit.config import Settings
 from culprit.imports import service
-from culprit.imports.schemas import HostRef, ImportRead, UploadCreate, UploadRead, UploadState, UserRef
+from culprit.imports.schemas import HostRef, ImportRead, UploadCreate, UploadRead, UserRef
+from culprit.imports.upload_claims import Claim, opened, state_of
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, CulpritError, Invalid, NotFound
+from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.models import Host, UploadAddress, UserAccount
 
-MOST_ATTEMPTS = 10
-#: Whoever began to send and has not ended by then is gone; the address takes another try.
-RECEIVE_S = 1800
 PUBLIC = "/up"
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """An upload that has begun: what the address allows, and since when it is ours."""
-
-    id: UUID
-    at: datetime
-    max_bytes: int
 
 
 def make(session: Session, config: Settings, actor: Actor, body: UploadCreate) -> tuple[UploadAddress, str]:
@@ -120,22 +107,9 @@ def read(session: Session, rows: Sequence[UploadAddress], url: str | None = None
     ]
 
 
-def state_of(row: UploadAddress, at: datetime) -> UploadState:
-    """What an address would say at a moment."""
-    if row.used_at is not None:
-        return "used"
-    if row.revoked_at is not None:
-        return "revoked"
-    if row.claimed_at is not None and at < row.claimed_at + timedelta(seconds=RECEIVE_S):
-        return "receiving"
-    if at >= row.expires_at:
-        return "expired"
-    return "spent" if row.attempts >= MOST_ATTEMPTS else "open"
-
-
 def script(session: Session, config: Settings, token: str) -> str:
     """What to run on the host: it looks, and sends what it saw to the same address. Raises NotFound, Conflict."""
-    row = _open(session, token, lock=False)
+    row = opened(session, token, lock=False)
     jobs = [
         Job.of(COLLECTORS[one.id], one.seconds) for one in scaled(PLANS[row.plan], row.seconds).collectors
     ]
@@ -143,52 +117,15 @@ def script(session: Session, config: Settings, token: str) -> str:
     return pushing(text, f"{config.public_url.rstrip('/')}{PUBLIC}/{token}")
 
 
-def claim(session: Session, token: str) -> Claim:
-    """Begin an upload; nobody else can until it ends. Raises NotFound, Conflict."""
-    row = _open(session, token)
-    row.claimed_at = now()
-    row.attempts += 1
-    session.flush()
-    return Claim(row.id, row.claimed_at, row.max_bytes)
-
-
-def _open(session: Session, token: str, *, lock: bool = True) -> UploadAddress:
-    """The address that takes something now. Raises NotFound, Conflict."""
-    query = select(UploadAddress).where(UploadAddress.token_hash == token_hash(token))
-    row = session.scalars(query.with_for_update() if lock else query).first()
-    if row is None:
-        raise NotFound("upload.not_found")
-    state = state_of(row, now())
-    if state != "open":
-        raise Conflict(f"upload.{state}")
-    return row
-
-
-def give_back(session: Session, held: Claim, why: Json, peer: str) -> None:
-    """What came was not taken: the address is free for another try, and says why."""
-    freed = session.execute(
-        update(UploadAddress)
-        .where(
-            UploadAddress.id == held.id, UploadAddress.claimed_at == held.at, UploadAddress.used_at.is_(None)
-        )
-        .values(claimed_at=None, failure=why)
-        .returning(UploadAddress.created_by)
-    ).scalar()
-    if freed is not None:
-        maker = actor_by_id(session, freed)
-        audit.record(session, maker, "upload.refused", "upload", held.id, address=peer, why=why["key"])
-
-
 def take(  # noqa: PLR0917
-    session: Session, store: ArtifactStore, config: Settings, held: Claim, spool: Path, peer: str
+    session: Session, store: ArtifactStore, config: Settings, ours: Claim, spool: Path, peer: str
 ) -> ImportRead:
     """An ordinary import of what was received, on behalf of whoever made the address, as they are now.
 
     Raises Conflict, Invalid, TooLarge, Forbidden; then nothing has happened.
     """
-    row = session.get_one(UploadAddress, held.id, with_for_update=True)
-    if row.claimed_at != held.at or row.used_at is not None or row.revoked_at is not None:
-        raise Conflict("upload.revoked" if row.revoked_at is not None else "upload.used")
+    row = session.get_one(UploadAddress, ours.id, with_for_update=True)
+    ours.check(row)
     maker = actor_by_id(session, row.created_by)
     if maker is None:
         raise Conflict("upload.maker_gone")
@@ -196,7 +133,8 @@ def take(  # noqa: PLR0917
     with spool.open("rb") as file:
         upload = service.Upload(file, f"{row.host_name}.bundle", "bundle", row.host_id, row.host_name)
         made = service.bring(session, store, config, maker, upload)
-    row.used_at, row.used_from, row.claimed_at, row.failure = now(), peer, None, None
+    row.used_at, row.used_from, row.failure = now(), peer, None
+    row.claimed_at = row.claimed_until = None
     row.size, row.capture_id = spool.stat().st_size, made.id
     audit.record(
         session,
@@ -209,8 +147,3 @@ def take(  # noqa: PLR0917
         capture=str(made.id),
     )
     return made
-
-
-def told(error: CulpritError) -> Json:
-    """Why something was not taken, as it is stored."""
-    return {"key": error.key, "params": dict(error.params)}

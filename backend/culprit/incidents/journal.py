@@ -27,6 +27,8 @@ NEWS = frozenset(
         "alert_joined",
         "alert_opened",
         "answered",
+        "armed",
+        "armed_fired",
         "comment",
         "comment_edited",
         "comment_withdrawn",

@@ -13,15 +13,16 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from culprit.infra import confined
+from culprit.infra import confined, held
 
 STDERR_TAIL = 4000
+#: How workspaces are called; one that nobody holds is of a process that died.
+WORKSPACE = "read-"
 SOURCES = Path(__file__).resolve().parents[2]
 Verdict = Literal["ok", "out_of_memory", "too_slow", "too_large", "crashed"]
 
@@ -48,9 +49,11 @@ class Ended:
 @contextlib.contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
     """An empty directory below `parent` for one child; gone at the end with all that is in it."""
-    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=parent, prefix="read-") as name:
-        yield Path(name)
+    ours = held.new_directory(parent, WORKSPACE)
+    try:
+        yield ours.path
+    finally:
+        ours.remove()
 
 
 def run_confined(module: str, request: Mapping[str, Any], directory: Path, limits: Limits) -> Ended:

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import obstore
-from obstore.exceptions import NotFoundError
+from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 if TYPE_CHECKING:  # exists only in the stubs
     from obstore.store import S3Config
+
+
+class NoBucket(Exception):
+    """There is no such bucket, or nobody may write to it who has these keys."""
+
+
+#: What a bucket raises that does not answer, or not as one does.
+UNUSABLE = (BaseError, NoBucket)
 
 
 class Bucket:
@@ -33,6 +41,7 @@ class Bucket:
         if access_key_id and secret_access_key:
             config["access_key_id"] = access_key_id
             config["secret_access_key"] = secret_access_key
+        self.name = name
         self._store = S3Store(
             config=config,
             client_options={
@@ -43,9 +52,12 @@ class Bucket:
         )
 
     def upload(self, key: str, path: Path) -> None:
-        """Stores a file; other readers see all of it or nothing."""
+        """Stores a file; other readers see all of it or nothing. Raises NoBucket."""
         with path.open("rb") as stream:
-            obstore.put(self._store, key, stream)
+            try:
+                obstore.put(self._store, key, stream)
+            except (NotFoundError, FileNotFoundError):
+                raise NoBucket(f"there is no bucket {self.name}") from None
 
     def download(self, key: str) -> Iterator[bytes] | None:
         """The bytes in chunks, or None where there is no such object."""

@@ -218,7 +218,9 @@ class Platform:
 
     def _engines(self) -> None:
         env = self.supervisor.env
-        with self.progress.phase("engines", "Starting PostgreSQL and Valkey"):
+        given = (("PostgreSQL", env.get("DATABASE_URL")), ("Valkey", env.get("REDIS_URL")))
+        ours = " and ".join(name for name, url in given if not url)
+        with self.progress.phase("engines", f"Starting {ours}" if ours else "Using the engines that are set"):
             if not env.get("DATABASE_URL"):
                 postgres = Postgres(self.home.postgres)
                 postgres.start()

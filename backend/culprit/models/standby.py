@@ -20,9 +20,9 @@ class Standby(Base):
 
     A `ring` keeps the last `ring_s` seconds for captures of its host, and `stacks` of all CPUs where that is allowed.
     An `armed` one keeps some, too, and starts the capture that is `wanted` whenever one of its `conditions` begins to
-    hold: at most `fires_max` times, `cooldown_s` apart. `waiting` and `failure` are sentences, `refused` is one with
-    the time at which something did not start; `readings` holds the last minutes of what was read, `cost` what it takes
-    of the host.
+    hold: at most `fires_max` times, `cooldown_s` apart, as evidence of `incident_id` where it was armed for one.
+    `waiting` and `failure` are sentences, `refused` is one with the time at which something did not start; `readings`
+    holds the last minutes of what was read, `cost` what it takes of the host.
     """
 
     __tablename__ = "standby"
@@ -47,6 +47,9 @@ class Standby(Base):
     stacks: Mapped[bool] = mapped_column(default=False)
     conditions: Mapped[JsonList] = mapped_column(default=list)
     wanted: Mapped[Json | None]
+    incident_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("incident.id", ondelete="SET NULL"), index=True
+    )
     fires_max: Mapped[int] = mapped_column(default=0)
     fires: Mapped[int] = mapped_column(default=0)
     cooldown_s: Mapped[int] = mapped_column(default=0)

@@ -15,8 +15,9 @@ class UploadAddress(Base):
     """Lets whoever has it send one bundle without an account; only the SHA-256 of its token is stored.
 
     `plan` and `seconds` are of the script that the address hands out. The bundle is filed under `host_id`, else under
-    an imported host called `host_name`. `claimed_at` is when an upload began that has not ended; `used_at` is when one
-    became a capture, after which no other does. `failure` is why the last of `attempts` did not.
+    an imported host called `host_name`. `claimed_at` is when an upload began that has not ended, and `claimed_until`
+    when its receiver is taken for lost; `used_at` is when one became a capture, after which no other does. `failure` is
+    why the last of `attempts` did not.
     """
 
     __tablename__ = "upload_address"
@@ -34,6 +35,7 @@ class UploadAddress(Base):
     created_at: Mapped[CreatedAt]
     revoked_at: Mapped[datetime | None]
     claimed_at: Mapped[datetime | None]
+    claimed_until: Mapped[datetime | None]
     used_at: Mapped[datetime | None]
     used_from: Mapped[str | None]
     size: Mapped[int | None] = mapped_column(BigInteger)

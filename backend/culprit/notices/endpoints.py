@@ -19,9 +19,17 @@ from culprit.infra.db import Db
 from culprit.kit.clock import now
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.kit.errors import NotFound
-from culprit.models import Channel, Notice
-from culprit.notices import queries, service
-from culprit.notices.schemas import ChannelCreate, ChannelRead, ChannelUpdate, NoticeRead, NoticeState
+from culprit.models import Channel, GrafanaAnnotation, Notice
+from culprit.notices import drawn, queries, service
+from culprit.notices.schemas import (
+    AnnotationState,
+    ChannelCreate,
+    ChannelRead,
+    ChannelUpdate,
+    GrafanaAnnotationRead,
+    NoticeRead,
+    NoticeState,
+)
 
 router = APIRouter(tags=["notices"])
 PICTURE_HEADERS = {
@@ -81,6 +89,39 @@ def try_channel(channel_id: UUID, db: Db, actor: CurrentActor, once: Once) -> No
         return service.read_notices(db, actor, [service.test(db, actor, channel_id)])[0]
 
     return once({}, make)
+
+
+@router.post("/channels/{channel_id}/again")
+def send_all_again(channel_id: UUID, db: Db, actor: CurrentActor) -> ChannelRead:
+    """Tries everything again that was given up for this channel: messages, or annotations of a Grafana."""
+    return service.read_channels(db, [drawn.all_again(db, actor, channel_id)])[0]
+
+
+@router.get("/grafana-annotations")
+def list_grafana_annotations(  # noqa: PLR0917 - one parameter per query parameter
+    db: Db,
+    actor: CurrentActor,
+    state: AnnotationState | None = None,
+    channel: UUID | None = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+) -> Page[GrafanaAnnotationRead]:
+    """Annotations in Grafana, the newest first; `dead` ones never arrived."""
+    policy(actor, "notice.read")
+    return page(
+        db,
+        drawn.listed(state=state, channel_id=channel),
+        GrafanaAnnotation.id,
+        limit=limit,
+        cursor=cursor,
+        read=lambda rows: drawn.read(db, actor, rows),
+    )
+
+
+@router.post("/grafana-annotations/{annotation_id}/again")
+def send_annotation_again(annotation_id: UUID, db: Db, actor: CurrentActor) -> GrafanaAnnotationRead:
+    """Tries a dead annotation again."""
+    return drawn.read(db, actor, [drawn.again(db, actor, annotation_id)])[0]
 
 
 @router.get("/notices")

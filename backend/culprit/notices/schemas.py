@@ -13,6 +13,7 @@ from culprit.auth.schemas import Locale, Name, Strict
 Sentence = dict[str, Any]
 ChannelKind = Literal["webhook", "slack", "email", "grafana"]
 NoticeState = Literal["queued", "sent", "dead"]
+AnnotationState = Literal["queued", "sent", "dead", "gone"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Url = Annotated[SecretStr, Field(min_length=8, max_length=1000)]
 HostName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
@@ -79,7 +80,7 @@ class ChannelUpdate(Strict):
 class ChannelRead(BaseModel):
     """A channel. `shown` is what may be seen of where it leads. `secret` is there once, in the answer that made it.
 
-    `queued` and `dead` count its messages; `last` tells of the newest.
+    `queued` and `dead` count its messages, of a Grafana its annotations; `last` tells of the newest.
     """
 
     id: UUID
@@ -107,6 +108,29 @@ class NoticeRead(BaseModel):
     about: Literal["firing", "mention", "test"]
     message: dict[str, Any]
     state: NoticeState
+    tries: int
+    not_before: datetime
+    failure: Sentence | None
+    created_at: datetime
+    sent_at: datetime | None
+
+
+class GrafanaAnnotationRead(BaseModel):
+    """An annotation in a Grafana, or on its way there, and how that went.
+
+    `about_id` is of the capture, of the event, or of the incident that a cause or a fix is of.
+
+    `removed`: it is to disappear there. `text` is empty for who sees only some hosts.
+    """
+
+    id: UUID
+    channel_id: UUID
+    channel: str
+    about: Literal["capture", "incident", "cause", "fix", "event"]
+    about_id: UUID
+    text: str
+    removed: bool
+    state: AnnotationState
     tries: int
     not_before: datetime
     failure: Sentence | None

@@ -103,7 +103,7 @@ class Chain:
         return naming.sentence(one.reason, self.language)
 
     def numbers(self, findings: Iterable[Mapping[str, Any]]) -> list[Json]:
-        """The numbers of findings with the ids of their excerpts."""
+        """The numbers of findings with the ids of their excerpts, those that were compared first."""
         found = []
         for finding in findings:
             for one in finding["numbers"]:
@@ -120,11 +120,11 @@ class Chain:
                         "threshold": one["threshold"],
                         "baseline": one["baseline"],
                         "n": one["n"],
-                        "subject": finding["subject"],
+                        "subject": finding["subject"] if one.get("subject") is None else one["subject"],
                         "cites": list(dict.fromkeys(filter(None, cited))),
                     }
                 )
-        return found[:NUMBERS]
+        return sorted(found, key=lambda one: one["op"] is None)[:NUMBERS]
 
     def pins(self) -> list[Json]:
         """Everything that was pinned."""

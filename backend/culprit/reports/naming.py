@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from collectors.contract import Text
 from collectors.metrics import CATALOGUE
-from culprit.core.rules.contract import AnyOf, Measure, Over, Read, Rule
+from culprit.core.rules.contract import Read
+from culprit.core.rules.read import title_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.kit.sentences import say
 
@@ -38,7 +38,7 @@ def cause(cause_id: str, language: str) -> str:
 def measure(rule_id: str, measure_id: str, language: str) -> str:
     """What a number of a rule is called."""
     known = RULES.get(rule_id)
-    for read in _reads(known) if known else ():
+    for read in known.reads() if known else ():
         if read.id == measure_id:
             return reading(read, language)
     return named(measure_id, language)
@@ -46,7 +46,7 @@ def measure(rule_id: str, measure_id: str, language: str) -> str:
 
 @lru_cache(maxsize=1)
 def _measures() -> dict[str, Read]:
-    return {read.id: read for one in RULES.values() for read in _reads(one)}
+    return {read.id: read for one in RULES.values() for read in one.reads()}
 
 
 def named(read_id: str, language: str) -> str:
@@ -59,19 +59,7 @@ def named(read_id: str, language: str) -> str:
 
 def reading(read: Read, language: str) -> str:
     """What a measure or a metric is called."""
-    if isinstance(read, Measure):
-        return text(read.title, language)
-    metric = CATALOGUE.get(read.metric)
-    return text(metric.title, language) if metric and isinstance(read, Over) else read.id
-
-
-def _reads(one: Rule) -> Iterator[Read]:
-    yield one.measure
-    for also in one.also:
-        for condition in also.conditions if isinstance(also, AnyOf) else (also,):
-            yield condition.read
-    for guard in one.guards:
-        yield guard.condition.read
+    return text(title_of(read), language)
 
 
 def sentence(one: dict[str, Any] | None, language: str) -> str:

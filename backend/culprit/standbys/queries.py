@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible
-from culprit.models import Capture, Host, Standby, UserAccount
+from culprit.models import Capture, Host, Incident, IncidentHost, Standby, UserAccount
 
 MAX_SHOWN = 500
 
@@ -66,6 +66,18 @@ def started(session: Session, ids: Iterable[UUID]) -> dict[UUID, list[Capture]]:
         if capture.standby_id is not None:
             found.setdefault(capture.standby_id, []).append(capture)
     return found
+
+
+def concerns(session: Session, incident_id: UUID, host_id: UUID) -> bool:
+    """Whether a host is part of an incident."""
+    return session.get(IncidentHost, (incident_id, host_id)) is not None
+
+
+def incidents(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, int]:
+    """The numbers of incidents. Who sees a host sees the incidents that it is part of."""
+    wanted = [incident for incident in ids if incident]
+    rows = session.execute(select(Incident.id, Incident.number).where(Incident.id.in_(wanted)))
+    return {row.id: row.number for row in rows}
 
 
 def people(session: Session, ids: Iterable[UUID | None]) -> dict[UUID, str]:

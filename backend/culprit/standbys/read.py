@@ -29,10 +29,13 @@ def standbys(session: Session, rows: Sequence[Standby]) -> list[StandbyRead]:
     """These, with what they have started."""
     captures = queries.started(session, (row.id for row in rows))
     names = queries.people(session, (row.requested_by for row in rows))
-    return [_read(row, captures.get(row.id, []), names) for row in rows]
+    numbers = queries.incidents(session, (row.incident_id for row in rows))
+    return [_read(row, captures.get(row.id, []), names, numbers) for row in rows]
 
 
-def _read(one: Standby, captures: Sequence[Capture], names: dict[UUID, str]) -> StandbyRead:
+def _read(
+    one: Standby, captures: Sequence[Capture], names: dict[UUID, str], numbers: dict[UUID, int]
+) -> StandbyRead:
     refused = one.refused
     return StandbyRead.model_validate(
         {
@@ -47,6 +50,9 @@ def _read(one: Standby, captures: Sequence[Capture], names: dict[UUID, str]) -> 
             "kept_s": _kept_s(one),
             "conditions": [_condition(given) for given in one.conditions],
             "wanted": _wanted(one),
+            "incident": {"id": one.incident_id, "number": numbers[one.incident_id]}
+            if one.incident_id
+            else None,
             "fires": one.fires,
             "fires_max": one.fires_max,
             "cooldown_s": one.cooldown_s,

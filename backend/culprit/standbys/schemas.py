@@ -45,7 +45,10 @@ class RingCreate(Strict):
 
 
 class ArmedCreate(Strict):
-    """Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`."""
+    """Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+
+    With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
+    """
 
     kind: Literal["armed"]
     host_id: UUID
@@ -61,6 +64,7 @@ class ArmedCreate(Strict):
     fires_max: Annotated[int, Field(ge=1, le=10)] = 1
     cooldown_s: Annotated[int, Field(ge=60, le=86_400)] = 600
     reason: Reason = ""
+    incident_id: UUID | None = None
 
 
 StandbyCreate = Annotated[RingCreate | ArmedCreate, Field(discriminator="kind")]
@@ -121,6 +125,13 @@ class StartedCapture(BaseModel):
     at: datetime
 
 
+class IncidentRef(BaseModel):
+    """The incident that a capture was armed for."""
+
+    id: UUID
+    number: int
+
+
 class StandbyRead(BaseModel):
     """Something that waits, or did. `kept_s`: for how long a ring has been keeping without an interruption."""
 
@@ -135,6 +146,7 @@ class StandbyRead(BaseModel):
     kept_s: float | None
     conditions: list[ConditionRead]
     wanted: WantedRead | None
+    incident: IncidentRef | None
     fires: int
     fires_max: int
     cooldown_s: int

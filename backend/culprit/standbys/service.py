@@ -24,7 +24,7 @@ from culprit.captures.schemas import CaptureCreate
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.models import Host, Standby
-from culprit.standbys import queries
+from culprit.standbys import evidence, queries
 from culprit.standbys.schemas import ArmedCreate, ConditionGiven, RingCreate
 
 SOURCE = "armed"
@@ -64,6 +64,8 @@ def create(session: Session, actor: Actor, wanted: RingCreate | ArmedCreate) -> 
             session.add(one)
     except IntegrityError:  # uq_standby_open
         raise Conflict(f"standby.{wanted.kind}_there", host=host.name) from None
+    if isinstance(wanted, ArmedCreate) and wanted.incident_id is not None:
+        evidence.arm_for(session, actor, one, wanted.incident_id)
     audit.record(session, actor, "standby.create", "standby", one.id, **_told(one, host))
     return one
 

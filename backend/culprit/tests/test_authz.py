@@ -385,6 +385,9 @@ TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("PATCH", "/channels/{channel_id}"): ("admin", {}, "", False),
     ("DELETE", "/channels/{channel_id}"): ("admin", None, "", False),
     ("POST", "/channels/{channel_id}/test"): ("admin", None, "", False),
+    ("POST", "/channels/{channel_id}/again"): ("admin", None, "", False),
+    ("GET", "/grafana-annotations"): ("oncall", None, "", False),
+    ("POST", "/grafana-annotations/{annotation_id}/again"): ("admin", None, "", False),
     ("GET", "/notices"): ("oncall", None, "", False),
     ("POST", "/notices/{notice_id}/again"): ("admin", None, "", False),
     ("GET", "/notices/{notice_id}/picture"): ("oncall", None, "", False),
@@ -491,7 +494,7 @@ def seed(config: Settings, db: Database, owner: object, labels: dict[str, str]) 
         ids = {name: str(row.id) for name, row in rows.items()}
     ids |= {name: str(uuid7()) for name in (
         "user", "token", "credential", "rule", "service", "threshold", "override", "switch", "trigger", "allowance",
-        "channel", "notice", "upload", "look",
+        "channel", "notice", "annotation", "upload", "look",
     )}  # fmt: skip
     ids["playbook"] = "connect-port-exhaustion"
     return Seeds(ids)

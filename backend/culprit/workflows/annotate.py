@@ -32,11 +32,11 @@ from culprit.kit.uuid7 import uuid7
 from culprit.models import Annotation as Event
 from culprit.models import Capture, Channel, GrafanaAnnotation, Incident
 from culprit.notices import leads, queries
+from culprit.notices.drawn import SEND
 from culprit.notices.leads import Lead
 from culprit.workflows.annotations import Teller
 from culprit.workflows.send_notice import ANSWER_BYTES, ANSWER_S, PAUSES_S, final
 
-SEND = "culprit.send_annotation"
 KIND = "grafana"
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 CHANGED_WITHIN = timedelta(days=1)

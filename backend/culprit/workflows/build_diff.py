@@ -1,4 +1,4 @@
-"""A saved comparison: the task `culprit.build_diff`. Both profiles must be ready and visible by then."""
+"""A saved comparison: the task `culprit.build_diff`. It waits for its profiles, which must be visible by then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from collectors.columns import DamagedFile
@@ -22,7 +23,7 @@ from culprit.infra.bounded import workspace
 from culprit.infra.db import database
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Profile, ProfileDiff
+from culprit.models import Profile, ProfileDiff, Run
 from culprit.profiles import queries
 from culprit.profiles.schemas import FilterParams
 from culprit.workflows import builds
@@ -35,6 +36,8 @@ def build_diff(diff_id: UUID) -> str | None:
     """Build one comparison. Returns its state, None where there was nothing to do."""
     db, store = database(), artifact_store()
     with unit_of_work(db.sessions) as session:
+        if _to_come(session, diff_id):
+            return None  # the scheduler rings again
         attempt = builds.claim(session, ProfileDiff, diff_id)
     if attempt is None:
         return None
@@ -59,6 +62,20 @@ def build_diff(diff_id: UUID) -> str | None:
         values = {"state": "failed", "failure": failed.sentence}
     with unit_of_work(db.sessions) as session:
         return values["state"] if builds.finish(session, ProfileDiff, diff_id, attempt, **values) else None
+
+
+def _to_come(session: Session, diff_id: UUID) -> bool:
+    """Whether a profile of either side is still to be built, or its run still to be read."""
+    row = session.get(ProfileDiff, diff_id)
+    if row is None:
+        return False
+    ids = [UUID(one) for side in (row.a, row.b) for one in (side["profile_id"], *side.get("also", ()))]
+    query = (
+        select(Profile.id)
+        .join(Run, Run.id == Profile.run_id)
+        .where(Profile.id.in_(ids), or_(Profile.state.in_(("queued", "running")), Run.state == "ingesting"))
+    )
+    return session.scalar(query.limit(1)) is not None
 
 
 def _sides(session: Session, diff_id: UUID) -> list[list[tuple[str, Filter]]]:

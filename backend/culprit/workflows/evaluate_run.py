@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from uuid import UUID
 
-from sqlalchemy import and_, delete, exists, or_, select
+from sqlalchemy import Exists, and_, delete, exists, or_, select
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from culprit.core.rules import form
 from culprit.core.rules.contract import Finding as Said
@@ -41,6 +41,8 @@ from culprit.workflows.read_view import read_view
 
 #: What was fetched is read at once; where that did not happen nobody waits for it any longer.
 READ_WITHIN_NS = 60 * 1_000_000_000
+#: In a ranking: rules were asked when profiles of the run were still to come.
+BEFORE_PROFILES = "before_profiles"
 READ = ("done", "partial", "failed", "cancelled")
 
 
@@ -52,12 +54,13 @@ def evaluate_run(run_id: UUID) -> int | None:
             return None
         if _deleted(session, run.id):
             return None
+        early = bool(session.scalar(select(profiles_to_come(run.id))))
         began = time.perf_counter()
         view = read_view(session, artifact_store(), [run.id])
         labels = run.host.labels if run.host else {}
         found = evaluate(RULES.values(), view, overrides(session, run.host_id, labels))
         elapsed_ms = (time.perf_counter() - began) * 1e3
-        fired = _store(session, run, found, elapsed_ms)
+        fired = _store(session, run, found, elapsed_ms, early=early)
         if not being_built(session, run.id):
             _go_on(session, run)
         return fired
@@ -70,9 +73,23 @@ def _deleted(session: Session, run_id: UUID) -> bool:
     return bool(session.scalar(select(and_(removed, said))))
 
 
+def profiles_to_come(run_id: UUID | InstrumentedAttribute[UUID]) -> Exists:
+    """Whether profiles of a run are still being built."""
+    return exists(
+        select(Profile.id).where(Profile.run_id == run_id, Profile.state.in_(("queued", "running")))
+    )
+
+
 def being_built(session: Session, run_id: UUID) -> bool:
-    """Whether profiles of the run, or what its service's Prometheus measured, are still to come."""
-    profiles = select(Profile.id).where(Profile.run_id == run_id, Profile.state.in_(("queued", "running")))
+    """Whether profiles of the run, or what its service's Prometheus measured, are still to come.
+
+    Or have come just now, and rules were not asked since.
+    """
+    asked_early = exists(
+        select(Evaluation.run_id).where(
+            Evaluation.run_id == run_id, Evaluation.ranking.has_key(BEFORE_PROFILES)
+        )
+    )
     lately_ns = time.time_ns() - READ_WITHIN_NS
     unread = and_(
         RunCollector.state == "done", RunCollector.parser_version.is_(None), RunCollector.ended_ns > lately_ns
@@ -82,10 +99,10 @@ def being_built(session: Session, run_id: UUID) -> bool:
         RunCollector.collector == PROM_IMPORT,
         or_(RunCollector.state == "queued", unread),
     )
-    return bool(session.scalar(select(or_(exists(profiles), exists(fetched)))))
+    return bool(session.scalar(select(or_(profiles_to_come(run_id), asked_early, exists(fetched)))))
 
 
-def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float) -> int:
+def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float, *, early: bool) -> int:
     session.execute(delete(Finding).where(Finding.run_id == run.id))
     fired = 0
     for one in found:
@@ -97,7 +114,10 @@ def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float) -> 
         "elapsed_ms": elapsed_ms,
         "quiet": [form.finding(one) for one in found if one.state == "quiet"],
         "not_evaluated": [form.finding(one) for one in found if one.state == "not_evaluated"],
-        "ranking": form.answer(rank(found, RULES, CAUSES), found),
+        "ranking": {
+            **form.answer(rank(found, RULES, CAUSES), found),
+            **({BEFORE_PROFILES: True} if early else {}),
+        },
     }
     row = insert(Evaluation).values(run_id=run.id, **values)
     session.execute(row.on_conflict_do_update(index_elements=[Evaluation.run_id], set_=values))

@@ -19,7 +19,7 @@ from culprit.kit.clock import now, to_ns
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Event, Run, Standby
-from culprit.standbys import leases
+from culprit.standbys import evidence, leases
 from culprit.standbys.leases import Claim
 from culprit.standbys.service import SOURCE, capture_of
 
@@ -73,12 +73,14 @@ def _capture(
     capture = captures.create(session, actor, artifact_store(), wanted, source=SOURCE)
     capture.standby_id = one.id
     session.flush()
+    if one.incident_id is not None:
+        evidence.land(session, one, capture, condition)
     return capture
 
 
 def said(condition: Condition, value: float | None) -> str:
     """A condition with its reading, in the words of the command line."""
-    name = f"{condition.kind} {condition.key}".strip()
+    name = evidence.named(condition)
     if condition.starts:
         return name
     shown = "-" if value is None else f"{value:g}"
@@ -91,7 +93,7 @@ def _refuse(one: Standby, sentence: Json) -> None:
 
 def _mark(session: Session, one: Standby, condition: Condition) -> None:
     """On the timeline of the host: when we heard of it, by our clock."""
-    what = f"{condition.kind} {condition.key}".strip()
+    what = evidence.named(condition)
     title = {"key": "event.armed", "params": {"number": one.number, "what": what}}
     session.add(Event(host_id=one.host_id, t_ns=to_ns(now()), kind="armed", severity="info", title=title))
 

@@ -82,7 +82,7 @@ def store(
         states = session.scalars(select(RunCollector.state).where(RunCollector.run_id == run.id)).all()
         cancelled = run.cancel_requested_at is not None
         run.state = run_state(states, failed=run.failure is not None, cancelled=cancelled)
-        run.ended_at = func.clock_timestamp()
+        run.ended_at = run.ended_at or func.clock_timestamp()  # one that was brought ended elsewhere
         session.flush()
         plan_fetch(session, run)
         settle_capture(session, run.capture_id)

@@ -22,6 +22,7 @@ from collectors.registry import COLLECTORS
 from culprit.captures.leases import due, settle_capture
 from culprit.core.retries import Tried, pause_s
 from culprit.core.usual import PROM_USUAL
+from culprit.imports import upload_claims
 from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.broker import QUEUES, send
 from culprit.infra.db import Database
@@ -49,6 +50,7 @@ from culprit.models import (
     Verification,
 )
 from culprit.workflows import builds
+from culprit.workflows.evaluate_run import BEFORE_PROFILES, profiles_to_come
 
 BATCH = 100
 RING_AGAIN_S = 8
@@ -75,6 +77,7 @@ def sweep(db: Database, redis: Redis, publisher: Publisher) -> None:
         expire_waiting(session, publisher)
         expire_standbys(session)
         fail_stuck_checks(session)
+        upload_claims.free_lapsed(session)
         forget_old(session)
         measure_again(session)
     with db.sessions() as session:
@@ -292,14 +295,19 @@ def measure_again(session: Session) -> None:
 
 
 def _unevaluated() -> Select[UUID]:
-    """Runs that were read lately and that no rule was asked about."""
+    """Runs that were read lately and that no rule was asked about, or none since their profiles came."""
     return (
         select(Run.id)
         .outerjoin(Evaluation, Evaluation.run_id == Run.id)
         .where(
             Run.state.in_(("done", "partial")),
-            Run.ended_at.between(_now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER),
-            Evaluation.run_id.is_(None),
+            func.greatest(Run.ended_at, Run.heartbeat_at).between(
+                _now() - EVALUATE_WITHIN, _now() - EVALUATE_AFTER
+            ),
+            or_(
+                Evaluation.run_id.is_(None),
+                and_(Evaluation.ranking.has_key(BEFORE_PROFILES), ~profiles_to_come(Run.id)),
+            ),
         )
     )
 

@@ -18,6 +18,7 @@ from culprit.auth.actor import actor_by_id
 from culprit.core.notices.chart import Chart, thinned
 from culprit.core.notices.message import Message, Outcome, figures, told
 from culprit.core.rules.contract import Condition, Over
+from culprit.core.rules.read import title_of
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.core.rules.view import Lane, Reads
 from culprit.incidents import diagnosed
@@ -76,9 +77,6 @@ def message_of(session: Session, firing: Firing, diagnosis: Diagnosis, incident:
     ).one()
     host = session.get_one(Host, firing.host_id)
     paths = {"incident": f"/incidents/{incident.id}"} if incident else {}
-    numbers = figures(
-        result, {rule.id: {"en": rule.title.en, "zh": rule.title.zh} for rule in RULES.values()}
-    )
     return Message(
         outcome=outcome,
         host=host.name,
@@ -91,7 +89,7 @@ def message_of(session: Session, firing: Firing, diagnosis: Diagnosis, incident:
         confidence=first["confidence"] if first else "",
         fix={"en": known.fix.en, "zh": known.fix.zh} if known else None,
         more=max(0, len(causes) - 1),
-        figures=tuple(numbers),
+        figures=tuple(figures(result, _title)),
         peers=tuple(_names(session, firing.peers)),
         failure=diagnosis.failure if outcome == "failed" else None,
         incident=incident.number if incident else None,
@@ -102,6 +100,16 @@ def message_of(session: Session, firing: Firing, diagnosis: Diagnosis, incident:
     )
 
 
+def _title(rule_id: str, measure: str) -> Mapping[str, str]:
+    """The number of a rule itself is called as the rule is, one beside it as its measure."""
+    rule = RULES.get(rule_id)
+    if rule is None:
+        return {"en": rule_id, "zh": rule_id}
+    beside = next((title_of(one) for one in rule.reads()[1:] if one.id == measure), rule.title)
+    title = rule.title if measure == rule.measure.id else beside
+    return {"en": title.en, "zh": title.zh}
+
+
 def _names(session: Session, ids: list[str]) -> list[str]:
     rows = session.execute(select(Host.id, Host.name).where(Host.id.in_([UUID(one) for one in ids])))
     names = {str(row.id): row.name for row in rows}
@@ -109,11 +117,12 @@ def _names(session: Session, ids: list[str]) -> list[str]:
 
 
 def chart_of(session: Session, result: Mapping[str, Any]) -> Chart | None:
-    """The first number with a series behind it, as a line with its threshold; else the first number beside it.
+    """The first compared number with a series behind it, as a line with its threshold; else the first one beside it.
 
     Where no cause is named it is of what stood out, as the numbers of the message are.
     """
-    numbers = list(islice(told(result), DRAWN_OF))
+    compared = (one for one in told(result) if one.get("threshold") is not None)
+    numbers = list(islice(compared, DRAWN_OF))
     for one in numbers:
         drawn = _line(session, one)
         if drawn is not None:

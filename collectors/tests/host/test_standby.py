@@ -26,10 +26,17 @@ class Standing(Live):
     """A standby that was started here."""
 
     def __init__(
-        self, room: Room, *conditions: Condition, ring: Ring = RING, shell: str = "/bin/sh", **more: object
+        self,
+        room: Room,
+        *conditions: Condition,
+        ring: Ring = RING,
+        shell: str = "/bin/sh",
+        login: list[str] | None = None,
+        **more: object,
     ) -> None:
         limits = room.limits(**({"lease": "ring"} | more))
-        super().__init__([], limits, shell=shell, program=standby.program(ring, conditions, limits))
+        program = standby.program(ring, conditions, limits)
+        super().__init__([], limits, shell=shell, login=login, program=program)
 
     def words(self) -> list[Watching | Fired]:
         """What it has said so far."""

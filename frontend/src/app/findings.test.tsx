@@ -30,6 +30,17 @@ describe("the findings of a host", () => {
     ).toHaveAttribute("href", expect.stringContaining("line=10"));
   });
 
+  it("tell beside them what was compared with nothing, without a threshold and at its line as well", async () => {
+    open(`/hosts/${SICK?.id}?fold=fired`);
+    const named = await screen.findAllByText("Places in the fullest queue");
+    const row = named[0]?.closest("li") as HTMLElement;
+    expect(within(row).getByText("128")).toBeVisible();
+    expect(within(row).queryByTitle("Threshold")).toBeNull();
+    expect(
+      within(row).getAllByRole("link", { name: /Places in the fullest queue.*line 76/ })[0],
+    ).toHaveAttribute("href", expect.stringContaining("line=76"));
+  });
+
   it("show what is inconclusive with its reason, and context only as context", async () => {
     const user = userEvent.setup();
     open(`/hosts/${SICK?.id}?fold=inconclusive`);

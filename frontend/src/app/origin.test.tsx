@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { resetIncidents } from "../../mock/incidents";
 import { RICH } from "../../mock/investigations";
 import { answerInstead, sent } from "../../mock/msw";
-import { ok } from "../../mock/routes";
+import { ok, problem } from "../../mock/routes";
 import type { Origin } from "../client/incidents";
 import { open } from "../testing/screen";
 
@@ -67,9 +67,74 @@ describe("an imported incident", () => {
     expect(item.getByText("(bytes were left out of the bundle)")).toBeVisible();
   });
 
+  it("says a difference once for all runs that it is of", async () => {
+    const user = userEvent.setup();
+    const runs = RICH.runs.slice(0, 2);
+    const rule = {
+      kind: "rule",
+      about: "F-CPU-BUSY",
+      there: "fired 2",
+      here: null,
+      why: "left_out",
+    } as const;
+    const compared = {
+      ...(ORIGIN.compared as NonNullable<Origin["compared"]>),
+      rule: { equal: 18, total: 20 },
+      different: runs.map((one) => ({ ...rule, on: one.run_id })),
+      unequal: 2,
+    };
+    imported({ ...ORIGIN, compared });
+    await user.click(await screen.findByText("2 verdicts are different here"));
+    expect(screen.getAllByText("F-CPU-BUSY")).toHaveLength(1);
+    const item = within(screen.getByText("F-CPU-BUSY").closest("li") as HTMLElement);
+    expect(item.getByText(/there: fired ×2; here: nothing/)).toBeVisible();
+    const numbers = runs.map((one) => one.number).sort((a, b) => a - b);
+    expect(item.getByText(numbers.map((one) => `#${one}`).join(" "))).toBeVisible();
+  });
+
   it("is still being read at first", async () => {
     imported({ ...ORIGIN, compared: null });
     expect(await screen.findByText(/Its runs are being read/)).toBeVisible();
+  });
+});
+
+describe("the export dialog", () => {
+  const made: { href: string; name: string }[] = [];
+
+  beforeEach(() => {
+    made.length = 0;
+    vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:x", revokeObjectURL: () => {} }));
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+      made.push({ href: this.href, name: this.download });
+    });
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it("saves the file, and says why where there is none", async () => {
+    const user = userEvent.setup();
+    let still = true;
+    answerInstead(({ path }) => {
+      if (!path.endsWith("/export")) return undefined;
+      return still ? problem(409, "carried.being_read", "") : ok({});
+    });
+    open(`/incidents/${RICH.id}?act=export`);
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(dialog.getByLabelText("With comments")).toBeChecked();
+    await user.click(dialog.getByLabelText(/Without names/));
+    expect(dialog.getByLabelText("With comments")).not.toBeChecked();
+    await user.click(dialog.getByRole("button", { name: "Export" }));
+    expect(await dialog.findByText(/still being read here/)).toBeVisible();
+    expect(made).toEqual([]);
+    still = false;
+    await user.click(dialog.getByRole("button", { name: "Export" }));
+    await waitFor(() => expect(made).toHaveLength(1));
+    expect(
+      sent
+        .filter((one) => one.path.endsWith("/export"))
+        .at(-1)
+        ?.query.get("redacted"),
+    ).toBe("true");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 });
 

@@ -2,11 +2,12 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it } from "vitest";
 import { state } from "../../mock/api";
+import { INCIDENTS } from "../../mock/investigations";
 import { sent } from "../../mock/msw";
 import { standing } from "../../mock/standbys";
 import { HOSTS } from "../../mock/world";
 import type { ConditionKind } from "../client/standbys";
-import { bodyOf, conditionOf, emptyCondition, emptyDraft } from "../features/standbys/armDraft";
+import { bodiesOf, conditionOf, emptyCondition, emptyDraft } from "../features/standbys/armDraft";
 import { conditionText, lastReading } from "../renderers/standbys/conditionText";
 import { open } from "../testing/screen";
 
@@ -75,6 +76,26 @@ describe("what waits on hosts", () => {
     await waitFor(() => expect(lastBody()).toMatchObject({ kind: "ring", seconds: 600, hours: 4 }));
   });
 
+  it("is armed from an incident, on each of its hosts, as evidence of it", async () => {
+    const user = userEvent.setup();
+    standing.rows = [];
+    open(`/incidents/${INCIDENTS[0]?.id}`);
+    await user.click(await screen.findByRole("button", { name: "Arm a capture" }));
+    const dialog = await screen.findByRole("dialog", { name: "Arm a capture" });
+    expect(dialog).toHaveTextContent("What it captures is evidence of this incident.");
+    expect(within(dialog).queryByRole("radio", { name: "Look-back ring" })).toBeNull();
+    await user.type(await within(dialog).findByRole("textbox", { name: "Name" }), "feed.service");
+    const arm = within(dialog).getByRole("button", { name: "Arm" });
+    await waitFor(() => expect(arm).toBeEnabled());
+    await user.click(arm);
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    const hosts = INCIDENTS[0]?.hosts.map((one) => one.id) ?? [];
+    const bodies = sent.filter((one) => one.method === "POST" && /standbys$/.test(one.path));
+    expect(bodies.map((one) => one.body)).toEqual(
+      hosts.map((host) => expect.objectContaining({ host_id: host, incident_id: INCIDENTS[0]?.id })),
+    );
+  });
+
   it("is nobody's to end who may only look", async () => {
     state.role = "viewer";
     open("/triggers?part=armed");
@@ -98,9 +119,16 @@ describe("a draft", () => {
     expect(conditionOf(load, KINDS)).toBeUndefined();
     expect(conditionOf({ ...load, limit: 20 }, KINDS)).toMatchObject({ limit: 20, hits: 3, of: 5 });
     expect(conditionOf({ ...load, limit: 20, hits: 6 }, KINDS)).toBeUndefined();
-    expect(bodyOf({ ...emptyDraft("h"), hours: 25, conditions: [start] }, KINDS)).toBeUndefined();
-    expect(bodyOf({ ...emptyDraft(null), conditions: [start] }, KINDS)).toBeUndefined();
-    expect(bodyOf({ ...emptyDraft("h"), kind: "ring", minutes: 31 }, KINDS)).toBeUndefined();
+    expect(bodiesOf({ ...emptyDraft(["h"]), hours: 25, conditions: [start] }, KINDS)).toBeUndefined();
+    expect(bodiesOf({ ...emptyDraft([]), conditions: [start] }, KINDS)).toBeUndefined();
+    expect(bodiesOf({ ...emptyDraft(["h"]), kind: "ring", minutes: 31 }, KINDS)).toBeUndefined();
+    const two = bodiesOf({ ...emptyDraft(["a", "b"]), conditions: [start] }, KINDS, "i");
+    expect(two?.map((one) => [one.host_id, one.incident_id])).toEqual([
+      ["a", "i"],
+      ["b", "i"],
+    ]);
+    const ring = bodiesOf({ ...emptyDraft(["h"]), kind: "ring" }, KINDS, "i");
+    expect(ring?.[0]).not.toHaveProperty("incident_id");
   });
 });
 

@@ -155,4 +155,25 @@ describe("channels and messages", () => {
     await user.click(within(row).getByRole("button", { name: "Try again" }));
     expect(await within(row).findByText("waiting")).toBeVisible();
   });
+
+  it("let an annotation that Grafana never took be tried again", async () => {
+    const user = userEvent.setup();
+    open("/triggers?part=notices");
+    const grid = await screen.findByRole("region", { name: "Not arrived in Grafana" });
+    const row = within(grid).getByText("#42 p99 of feed is 2.3 s").closest("tr") as HTMLElement;
+    expect(row).toHaveTextContent("grafana.example answers with HTTP 502");
+    expect(within(row).getByRole("link", { name: "Incident" })).toBeVisible();
+    expect(within(grid).getByRole("link", { name: "Cause, to disappear" })).toBeVisible();
+    await user.click(within(row).getByRole("button", { name: "Try again" }));
+    await waitFor(() => expect(row).not.toBeInTheDocument());
+    expect(lastBody("POST", /grafana-annotations\/[^/]+\/again$/)).toEqual({});
+  });
+
+  it("try everything of one channel again that did not arrive", async () => {
+    const user = userEvent.setup();
+    open("/triggers?part=channels");
+    const row = (await screen.findByText("graphs")).closest("tr") as HTMLElement;
+    await user.click(within(row).getByRole("button", { name: "Try all again" }));
+    await waitFor(() => expect(within(row).queryByRole("button", { name: "Try all again" })).toBeNull());
+  });
 });

@@ -179,5 +179,6 @@ export type Agreed = [
   None<Missing<Triggers.TierAllowance, Theirs["AllowanceRead"]>>,
   None<Missing<Triggers.Channel, Theirs["ChannelRead"]>>,
   None<Missing<Triggers.Notice, Theirs["NoticeRead"]>>,
+  None<Missing<Triggers.GrafanaAnnotation, Theirs["GrafanaAnnotationRead"]>>,
   None<Missing<Triggers.KillSwitch, Theirs["KillSwitchRead"]>>,
 ];

@@ -316,6 +316,26 @@ export interface paths {
         patch: operations["notices_change_channel"];
         trace?: never;
     };
+    "/api/v1/channels/{channel_id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send All Again
+         * @description Tries everything again that was given up for this channel: messages, or annotations of a Grafana.
+         */
+        post: operations["notices_send_all_again"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/channels/{channel_id}/test": {
         parameters: {
             query?: never;
@@ -670,6 +690,46 @@ export interface paths {
         get: operations["fleet_get_use"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grafana-annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Grafana Annotations
+         * @description Annotations in Grafana, the newest first; `dead` ones never arrived.
+         */
+        get: operations["notices_list_grafana_annotations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grafana-annotations/{annotation_id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Annotation Again
+         * @description Tries a dead annotation again.
+         */
+        post: operations["notices_send_annotation_again"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3822,6 +3882,8 @@ export interface components {
         /**
          * ArmedCreate
          * @description Capture a host as soon as one of the conditions begins to hold, at most `fires_max` times within `hours`.
+         *
+         *     With `incident_id`, of an incident that the host is part of, what is captured is evidence there.
          */
         ArmedCreate: {
             /** Collectors */
@@ -3848,6 +3910,8 @@ export interface components {
              * @default 4
              */
             hours: number;
+            /** Incident Id */
+            incident_id?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4022,6 +4086,17 @@ export interface components {
              * @enum {string}
              */
             tone: "good" | "warn" | "bad" | "none";
+        };
+        /**
+         * BesideRead
+         * @description A number that a rule tells beside those that it compares.
+         */
+        BesideRead: {
+            /** Measure */
+            measure: string;
+            title: components["schemas"]["culprit__findings__schemas__TextRead"];
+            /** Unit */
+            unit: string;
         };
         /**
          * Bin
@@ -4729,7 +4804,7 @@ export interface components {
          * ChannelRead
          * @description A channel. `shown` is what may be seen of where it leads. `secret` is there once, in the answer that made it.
          *
-         *     `queued` and `dead` count its messages; `last` tells of the newest.
+         *     `queued` and `dead` count its messages, of a Grafana its annotations; `last` tells of the newest.
          */
         ChannelRead: {
             /**
@@ -6000,7 +6075,7 @@ export interface components {
         };
         /**
          * EvidenceRead
-         * @description One number that speaks for or against a cause.
+         * @description One number that speaks for or against a cause, or stands beside those that do: then `op` is null.
          */
         EvidenceRead: {
             /** Artifact */
@@ -6024,7 +6099,7 @@ export interface components {
             /** N */
             n: number;
             /** Op */
-            op: string;
+            op: string | null;
             /**
              * Severity
              * @enum {string}
@@ -6035,7 +6110,7 @@ export interface components {
                 [key: string]: string;
             };
             /** Threshold */
-            threshold: number;
+            threshold: number | null;
             /** Unit */
             unit: string;
             /** Value */
@@ -6168,7 +6243,7 @@ export interface components {
         };
         /**
          * FindingRead
-         * @description What one rule said about one subject; `numbers[0]` is the rule's own.
+         * @description What one rule said about one subject; `numbers[0]` is the rule's own, and those without `op` come last.
          */
         FindingRead: {
             /** Detail */
@@ -6721,6 +6796,65 @@ export interface components {
             rows: components["schemas"]["Gauge"][];
             /** Value Says */
             value_says: components["schemas"]["Text"] | string;
+        };
+        /**
+         * GrafanaAnnotationRead
+         * @description An annotation in a Grafana, or on its way there, and how that went.
+         *
+         *     `about_id` is of the capture, of the event, or of the incident that a cause or a fix is of.
+         *
+         *     `removed`: it is to disappear there. `text` is empty for who sees only some hosts.
+         */
+        GrafanaAnnotationRead: {
+            /**
+             * About
+             * @enum {string}
+             */
+            about: "capture" | "incident" | "cause" | "fix" | "event";
+            /**
+             * About Id
+             * Format: uuid
+             */
+            about_id: string;
+            /** Channel */
+            channel: string;
+            /**
+             * Channel Id
+             * Format: uuid
+             */
+            channel_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Failure */
+            failure: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Not Before
+             * Format: date-time
+             */
+            not_before: string;
+            /** Removed */
+            removed: boolean;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "sent" | "dead" | "gone";
+            /** Text */
+            text: string;
+            /** Tries */
+            tries: number;
         };
         /**
          * Graph
@@ -7379,6 +7513,19 @@ export interface components {
             window: components["schemas"]["WindowRead"];
             /** Wrong */
             wrong: components["schemas"]["WrongRead"][];
+        };
+        /**
+         * IncidentRef
+         * @description The incident that a capture was armed for.
+         */
+        IncidentRef: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
         };
         /**
          * IncidentSummary
@@ -8512,7 +8659,10 @@ export interface components {
         };
         /**
          * NumberRead
-         * @description One compared number; `baseline` is the same number before, where there is one.
+         * @description One number; `baseline` is the same number before, where there is one.
+         *
+         *     `op` and `threshold` are null where it was compared with nothing. `subject` is what it is about where that is more
+         *     than what the finding is about.
          */
         NumberRead: {
             /** Baseline */
@@ -8524,9 +8674,13 @@ export interface components {
             /** N */
             n: number;
             /** Op */
-            op: string;
+            op: string | null;
+            /** Subject */
+            subject?: {
+                [key: string]: string;
+            } | null;
             /** Threshold */
-            threshold: number;
+            threshold: number | null;
             /** Unit */
             unit: string;
             /** Value */
@@ -8823,6 +8977,13 @@ export interface components {
         Page_FiringRead_: {
             /** Items */
             items: components["schemas"]["FiringRead"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[GrafanaAnnotationRead] */
+        Page_GrafanaAnnotationRead_: {
+            /** Items */
+            items: components["schemas"]["GrafanaAnnotationRead"][];
             /** Next */
             next?: string | null;
         };
@@ -10544,6 +10705,8 @@ export interface components {
          * @description One rule as it is published.
          */
         RuleRead: {
+            /** Beside */
+            beside: components["schemas"]["BesideRead"][];
             /** Causes */
             causes: string[];
             /** Collectors */
@@ -11423,6 +11586,7 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            incident: components["schemas"]["IncidentRef"] | null;
             /** Interrupted */
             interrupted: number;
             /** Kept S */
@@ -14723,6 +14887,70 @@ export interface operations {
             };
         };
     };
+    notices_send_all_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRead"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
     notices_try_channel: {
         parameters: {
             query?: never;
@@ -16158,6 +16386,138 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    notices_list_grafana_annotations: {
+        parameters: {
+            query?: {
+                state?: ("queued" | "sent" | "dead" | "gone") | null;
+                channel?: string | null;
+                /** @description How many items at most */
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_GrafanaAnnotationRead_"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+            /** @description A part of the platform is away */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": {
+                        detail: string;
+                        errors?: {
+                            at: string;
+                            detail: string;
+                            key: string;
+                        }[];
+                        key: string;
+                        params: Record<string, never>;
+                        status: number;
+                        title: string;
+                        type: string;
+                    };
+                };
+            };
+        };
+    };
+    notices_send_annotation_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                annotation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrafanaAnnotationRead"];
+                };
             };
             /** @description Refused */
             "4XX": {

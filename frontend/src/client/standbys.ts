@@ -33,6 +33,8 @@ export interface Standby {
     tier: Tier;
     scope: { kind: string; value: string };
   } | null;
+  /** The incident whose evidence it captures. */
+  incident: { id: string; number: number } | null;
   fires: number;
   fires_max: number;
   cooldown_s: number;

@@ -115,6 +115,23 @@ export interface Notice {
   sent_at: string | null;
 }
 
+/** Something in a Grafana, or on its way there; `about_id` is of the capture, the event or the incident. */
+export interface GrafanaAnnotation {
+  id: string;
+  channel_id: string;
+  channel: string;
+  about: "capture" | "incident" | "cause" | "fix" | "event";
+  about_id: string;
+  text: string;
+  removed: boolean;
+  state: NoticeState | "gone";
+  tries: number;
+  not_before: string;
+  failure: Sentence | null;
+  created_at: string;
+  sent_at: string | null;
+}
+
 export interface KillSwitch {
   id: string;
   kind: "everywhere" | "label" | "host";

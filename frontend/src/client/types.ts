@@ -573,10 +573,13 @@ export interface FindingNumber {
   measure: string;
   value: number;
   unit: string;
-  op: string;
-  threshold: number;
+  /** Null, as the threshold, where it was compared with nothing and stands beside those that were. */
+  op: string | null;
+  threshold: number | null;
   baseline: number | null;
   n: number;
+  /** What it is about where that is more than what the finding is about. */
+  subject: Subject | null;
   citations: Cited[];
 }
 
@@ -591,7 +594,7 @@ export interface Finding {
   detail: Record<string, unknown>;
 }
 
-/** One number that speaks for or against a cause. */
+/** One number that speaks for or against a cause, or stands beside those that do. */
 export interface Evidence {
   finding: string;
   grade: Grade;
@@ -600,8 +603,8 @@ export interface Evidence {
   metric: string;
   value: number;
   unit: string;
-  op: string;
-  threshold: number;
+  op: string | null;
+  threshold: number | null;
   baseline: number | null;
   n: number;
   artifact: string | null;
@@ -667,6 +670,8 @@ export interface Rule {
   /** One of each inner list is needed. */
   collectors: string[][];
   limits: RuleLimit[];
+  /** What it tells beside its own number once it fired; compared with nothing. */
+  beside: { measure: string; title: Bilingual; unit: string }[];
   causes: string[];
   refutes: string[];
   refuted_by: string[];

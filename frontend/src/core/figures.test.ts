@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { bySeverity, groupedBy, measureParts, saying, scaleOf, timesBeyond } from "./figures";
+import {
+  bySeverity,
+  figuresOf,
+  groupedBy,
+  measureParts,
+  saying,
+  scaleOf,
+  timesBeyond,
+  wasCompared,
+} from "./figures";
 
 const finding = (unit: string, value: number, detail: Record<string, unknown> = {}) => ({
   rule: "F-X",
@@ -27,6 +36,17 @@ describe("what a rule says", () => {
     expect(saying("{dev}: {tasks} by {who}", finding("count", 1, { tasks: 12911 }))).toBe(
       "sda: 12,911 by {who}",
     );
+  });
+});
+
+describe("the numbers of a finding", () => {
+  it("are of its subject, or of what they say themselves, and were compared or not", () => {
+    const { numbers, ...rest } = finding("ms", 7);
+    const beside = { ...numbers[0]!, op: null, threshold: null, subject: {} };
+    const [own, told] = figuresOf({ ...rest, numbers: [...numbers, beside] });
+    expect([own?.subject, told?.subject]).toEqual([{ dev: "sda" }, {}]);
+    expect([own, told].map((one) => one && wasCompared(one))).toEqual([true, false]);
+    expect(saying("over {threshold} ms", { ...rest, numbers: [beside] })).toBe("over – ms");
   });
 });
 

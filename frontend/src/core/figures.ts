@@ -1,4 +1,4 @@
-/** The compared numbers of findings: what they say, where they stand beside their threshold. */
+/** The numbers of findings: what they say, where those that were compared stand beside their threshold. */
 import { NO_VALUE, number, quantity } from "./format";
 import type { SubjectMap } from "./subject";
 
@@ -20,8 +20,9 @@ export interface Figure {
   readonly measure: string;
   readonly value: number;
   readonly unit: string;
-  readonly op: string;
-  readonly threshold: number;
+  /** Null, as the threshold, where it was compared with nothing. */
+  readonly op: string | null;
+  readonly threshold: number | null;
   readonly baseline: number | null;
   readonly n: number;
   readonly subject: SubjectMap;
@@ -30,9 +31,14 @@ export interface Figure {
   readonly places: readonly Place[];
 }
 
-type Compared = Pick<Figure, "value" | "unit" | "op" | "threshold" | "baseline" | "n">;
+type Told = Pick<Figure, "value" | "unit" | "op" | "threshold" | "baseline" | "n">;
 
-interface EvidenceLike extends Compared {
+/** A number that was held against a threshold. */
+export type Compared = Figure & { readonly op: string; readonly threshold: number };
+
+export const wasCompared = (one: Figure): one is Compared => one.op !== null && one.threshold !== null;
+
+interface EvidenceLike extends Told {
   readonly finding: string;
   readonly metric: string;
   readonly subject: SubjectMap;
@@ -45,13 +51,14 @@ interface FindingLike {
   readonly rule: string;
   readonly subject: SubjectMap;
   readonly detail: Detail;
-  readonly numbers: readonly (Compared & {
+  readonly numbers: readonly (Told & {
     readonly measure: string;
+    readonly subject?: SubjectMap | null;
     readonly citations: readonly Place[];
   })[];
 }
 
-const compared = ({ value, unit, op, threshold, baseline, n }: Compared): Compared => ({
+const told = ({ value, unit, op, threshold, baseline, n }: Told): Told => ({
   value,
   unit,
   op,
@@ -65,7 +72,7 @@ export const calledIn = ({ comm, name }: Detail): string =>
   [comm, name].find((one): one is string => typeof one === "string") ?? "";
 
 export const figureOf = (one: EvidenceLike): Figure => ({
-  ...compared(one),
+  ...told(one),
   rule: one.finding,
   measure: one.metric,
   subject: one.subject,
@@ -75,10 +82,10 @@ export const figureOf = (one: EvidenceLike): Figure => ({
 
 export const figuresOf = (one: FindingLike): Figure[] =>
   one.numbers.map((each) => ({
-    ...compared(each),
+    ...told(each),
     rule: one.rule,
     measure: each.measure,
-    subject: one.subject,
+    subject: each.subject ?? one.subject,
     called: calledIn(one.detail),
     places: each.citations,
   }));
@@ -116,7 +123,10 @@ export function saying(template: string, one: FindingLike): string {
   const own = one.numbers[0];
   return template.replace(/\{(\w+)\}/g, (place, name: string, at: number) => {
     const after = template.slice(at + place.length);
-    if (name === "value" || name === "threshold") return own ? inText(own[name], own.unit, after) : NO_VALUE;
+    if (name === "value" || name === "threshold") {
+      const said = own?.[name] ?? null;
+      return own && said !== null ? inText(said, own.unit, after) : NO_VALUE;
+    }
     if (name === "baseline") return own?.baseline == null ? NO_VALUE : inText(own.baseline, own.unit, after);
     const known = one.detail[name] ?? one.subject[name];
     if (known === undefined || known === null) return place;

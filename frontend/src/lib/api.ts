@@ -55,6 +55,8 @@ export interface Options {
   once?: string;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** The answer is bytes and no JSON. */
+  bytes?: boolean;
 }
 
 type AnyPath = ApiPath<"get"> | ApiPath<"post"> | ApiPath<"put"> | ApiPath<"patch"> | ApiPath<"delete">;
@@ -69,6 +71,14 @@ export async function call<T>(method: Method, path: AnyPath, options: Options = 
   const answer = await ask(method, path, options);
   if (!answer.response.ok) throw toError(answer.response.status, answer.error);
   return answer.data as T;
+}
+
+/** A file that the server makes, under the name that it gives it; throws as `call` does. */
+export async function download(path: ApiPath<"get">, query: Record<string, unknown>): Promise<File> {
+  const answer = await ask("GET", path, { query, bytes: true });
+  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
+  const named = /filename=([\w.-]+)/.exec(answer.response.headers.get("Content-Disposition") ?? "");
+  return new File([answer.data as Blob], named?.[1] ?? "file");
 }
 
 /** What is new of something that is polled: undefined where it is still what its tag stands for. */
@@ -105,6 +115,7 @@ async function ask(method: Method, path: AnyPath, options: Options): Promise<Ans
         body: options.body,
         headers,
         signal: options.signal,
+        ...(options.bytes ? { parseAs: "blob" } : {}),
         ...(isForm ? { bodySerializer: (body: unknown) => body } : {}),
       } as never,
     );

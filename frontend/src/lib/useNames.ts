@@ -43,9 +43,12 @@ export function useNames() {
   );
   const measure = useCallback(
     (id: string, ofRule?: string) => {
-      const own = rules?.get(ofRule ?? "")?.limits.find((one) => one.measure === id)?.title;
+      const known = rules?.get(ofRule ?? "");
+      const own = known?.limits.find((one) => one.measure === id)?.title;
       if (own) return pick(own);
       const { metric: name, labels, axis, how } = measureParts(id);
+      const beside = known?.beside.find((one) => one.measure === id)?.title;
+      if (beside && !how) return pick(beside);
       const where = [labels, axis].filter(Boolean).join(" ");
       const title = where ? `${metric(name)} (${where})` : metric(name);
       return how && how !== "mean" ? t(`findings.how.${how}`, { title }) : title;

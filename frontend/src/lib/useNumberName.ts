@@ -8,8 +8,10 @@ export function useNumberName(): (id: string) => string {
   const rules = useRules().data;
   return useCallback(
     (id) => {
-      const rule = [...(rules?.values() ?? [])].find((one) =>
-        one.limits.some((limit) => limit.measure === id && limit.title),
+      const rule = [...(rules?.values() ?? [])].find(
+        (one) =>
+          one.limits.some((limit) => limit.measure === id && limit.title) ||
+          one.beside.some((each) => each.measure === id),
       );
       return names.measure(id, rule?.id);
     },

@@ -111,7 +111,7 @@ def finding(one: Json) -> Json:
         {
             **{
                 name: number.get(name)
-                for name in ("measure", "value", "unit", "op", "threshold", "baseline", "n")
+                for name in ("measure", "value", "unit", "op", "threshold", "baseline", "n", "subject")
             },
             "cited": [
                 {name: cited.get(name) for name in ("collector", "part", "lines", "frame", "artifact")}

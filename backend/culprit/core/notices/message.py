@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -19,13 +19,16 @@ Outcome = Literal["named", "nothing", "failed", "mention", "test"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number with its unit, what it was held against, and what it is about. `title` is in both languages."""
+    """One number with its unit, what it was held against, and what it is about. `title` is in both languages.
+
+    `op` and `threshold` are None where it was held against nothing.
+    """
 
     title: Both
     value: float
     unit: str
-    op: str
-    threshold: float
+    op: str | None
+    threshold: float | None
     about: str = ""
     baseline: float | None = None
     measure: str = ""
@@ -80,14 +83,15 @@ class Message:
         )
 
 
-def figures(result: Mapping[str, Any], titles: Mapping[str, Both]) -> list[Figure]:
+def figures(result: Mapping[str, Any], title: Callable[[str, str], Both]) -> list[Figure]:
     """The numbers of a diagnosis, the most telling first, three at most and none twice.
 
-    Those of the first cause, then of the others, then what stood out beside them without being evidence.
+    Those of the first cause, then of the others, then what stood out beside them without being evidence. `title` says
+    what the number of a rule is called: (rule, measure).
     """
     found: dict[tuple[str, str], Figure] = {}
     for one in told(result):
-        kept = _figure(one, titles)
+        kept = _figure(one, title)
         if kept is not None:
             found.setdefault((kept.measure, kept.about), kept)
     return list(found.values())[:NUMBERS]
@@ -111,18 +115,18 @@ def told(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                     }
 
 
-def _figure(one: Mapping[str, Any], titles: Mapping[str, Both]) -> Figure | None:
+def _figure(one: Mapping[str, Any], title: Callable[[str, str], Both]) -> Figure | None:
     try:
-        rule, measure = str(one["finding"]), str(one["metric"])
-        value, threshold = float(one["value"]), float(one["threshold"])
+        rule, measure, value = str(one["finding"]), str(one["metric"]), float(one["value"])
+        threshold = None if one["threshold"] is None else float(one["threshold"])
     except (KeyError, TypeError, ValueError):
         return None
     baseline = one.get("baseline")
     return Figure(
-        title=dict(titles.get(rule, {"en": rule, "zh": rule})),
+        title=dict(title(rule, measure)),
         value=value,
         unit=str(one.get("unit") or ""),
-        op=str(one.get("op") or ""),
+        op=None if threshold is None else str(one.get("op") or ""),
         threshold=threshold,
         about=about(one.get("subject") or {}),
         baseline=float(baseline) if isinstance(baseline, int | float) else None,
@@ -149,11 +153,11 @@ SIGNS: Mapping[str, str] = {">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
 
 
 def figure(one: Figure) -> str:
-    """A number with its unit beside its threshold: `44.1 ms > 3 ms`."""
+    """A number with its unit, beside its threshold where it has one: `44.1 ms > 3 ms`, `256 MiB`."""
     unit = f" {shown}" if (shown := unit_of(one.unit)) else ""
-    sign = SIGNS.get(one.op, one.op)
-    against = f" {sign} {short(one.threshold)}{unit}" if sign else ""
-    return f"{short(one.value)}{unit}{against}"
+    if not one.op or one.threshold is None:
+        return f"{short(one.value)}{unit}"
+    return f"{short(one.value)}{unit} {SIGNS.get(one.op, one.op)} {short(one.threshold)}{unit}"
 
 
 def sparkline(values: Sequence[float | None], width: int = 40) -> str:

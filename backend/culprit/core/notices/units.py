@@ -16,6 +16,8 @@ UNITS: Mapping[str, str] = {
     "mb": "MiB",
     "kb_per_s": "KiB/s",
     "mb_per_s": "MiB/s",
+    "packets_per_s": "packets/s",
+    "mbit_per_s": "Mbit/s",
 }
 
 

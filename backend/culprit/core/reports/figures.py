@@ -21,6 +21,13 @@ _UNITS = {
     "ratio": "",
     "bytes": "B",
     "cores": "cores",
+    "kb": "KiB",
+    "mb": "MiB",
+    "bytes_per_s": "B/s",
+    "kb_per_s": "KiB/s",
+    "mb_per_s": "MiB/s",
+    "packets_per_s": "packets/s",
+    "mbit_per_s": "Mbit/s",
 }
 _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
@@ -62,12 +69,18 @@ def holds(value: object, op: str, threshold: object) -> bool:
 
 
 def compared(one: Json, language: str) -> str:
-    """A number of a finding: `97 % > 80 %`, and where that does not hold `12 % (threshold > 80 %)`."""
+    """A number of a finding: `97 % > 80 %`, where that does not hold `12 % (threshold > 80 %)`, and `97 %` alone where
+    it was compared with nothing.
+    """
     unit, op = str(one.get("unit") or ""), str(one.get("op") or "")
-    value, threshold = number(one.get("value"), unit), f"{op} {number(one.get('threshold'), unit)}"
-    stands = holds(one.get("value"), op, one.get("threshold"))
-    text = f"{value} {threshold}" if stands else value
-    extra = [] if stands else [f"{word('threshold', language)} {threshold}"]
+    value = text = number(one.get("value"), unit)
+    extra: list[str] = []
+    if one.get("threshold") is not None:
+        threshold = f"{op} {number(one['threshold'], unit)}"
+        if holds(one.get("value"), op, one["threshold"]):
+            text = f"{value} {threshold}"
+        else:
+            extra = [f"{word('threshold', language)} {threshold}"]
     if one.get("baseline") is not None:
         extra.append(f"{word('baseline', language)} {number(one['baseline'], unit)}")
     if one.get("n"):

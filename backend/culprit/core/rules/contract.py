@@ -182,6 +182,8 @@ class Rule:
 
     `measure` is compared with the levels, mildest first: (severity, limit). `also` must hold for the same subject
     (or for the host as a whole). A guard that does not hold makes a fired rule inconclusive, with its reason.
+    `beside` is told with the others once the rule has fired, of the same subject or of what that is part of: it is
+    compared with nothing, left out where nobody read it, and has no say in anything.
     `causes` are those that it speaks for, `refutes` those that its silence speaks against; `refuted_by` names
     the rules whose firing takes this one's word away. `says` is shown where it fired, `traps` beside it.
     """
@@ -195,6 +197,7 @@ class Rule:
     grade: Grade
     also: tuple[Condition | AnyOf, ...] = ()
     guards: tuple[Guard, ...] = ()
+    beside: tuple[Read, ...] = ()
     causes: tuple[str, ...] = ()
     refutes: tuple[str, ...] = ()
     refuted_by: tuple[str, ...] = ()
@@ -211,27 +214,42 @@ class Rule:
         guards = [one for guard in self.guards for one in (guard.condition, guard.unless) if one is not None]
         return (*(each for one in self.also for each in each_of(one)), *guards)
 
+    def reads(self) -> tuple[Read, ...]:
+        """Every number that a finding of it may show: its measure first, what is only told last."""
+        return (self.measure, *(one.read for one in self.conditions()), *self.beside)
+
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One compared number of a finding: the measure, its value and unit, what it was held against, where read."""
+    """One number of a finding: the measure, its value and unit, what it was held against, where read.
+
+    `op` and `threshold` are None where it was held against nothing and only stands beside the others. `subject` is
+    what it is about where that is more than the finding's: the control group of a process, the host (()).
+    """
 
     measure: str
     value: float
     unit: str
-    op: Op
-    threshold: float
+    op: Op | None
+    threshold: float | None
     citations: tuple[Citation, ...]
     baseline: float | None = None
     n: int = 0
+    subject: Subject | None = None
+
+    @property
+    def compared(self) -> bool:
+        """Whether it was held against anything."""
+        return self.op is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one rule made of one view for one subject.
 
-    `numbers[0]` is the rule's own measure, the others its further conditions. `reason` says why where the rule
-    is inconclusive or was not evaluated; it is None otherwise. A quiet finding shows the number nearest to firing.
+    `numbers[0]` is the rule's own measure, then come its further conditions, and where it fired what it tells beside
+    them. `reason` says why where the rule is inconclusive or was not evaluated; it is None otherwise. A quiet finding
+    shows the number nearest to firing.
     """
 
     rule: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from collectors.contract import Sentence
@@ -15,6 +16,7 @@ from culprit.core.rules.contract import (
     Measured,
     Missing,
     Number,
+    Over,
     Read,
     Reading,
     Rule,
@@ -144,7 +146,31 @@ def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
     open_end = _other_end(rule, measured, session.limit(rule, rule.levels[0][1]), passed=True)
     for doubt in (*doubts, *((open_end,) if open_end else ())):
         return _as(base, "inconclusive", numbers, doubt)
-    return _as(base, "fired", numbers)
+    return _as(base, "fired", (*numbers, *_beside(session, rule, measured, numbers)))
+
+
+def _beside(session: _Session, rule: Rule, about: Measured, told: tuple[Number, ...]) -> Iterator[Number]:
+    """What stands beside the numbers of a rule that fired: each of the same subject, else of what that is part of."""
+    known = {one.measure for one in told}
+    for read in rule.beside:
+        reading = session.read(session.view, read)
+        if read.id in known or isinstance(reading, Missing):
+            continue
+        fitting = [one for one in reading if _may_stand_beside(read, one, about)]
+        if not fitting:
+            continue
+        one = max(fitting, key=lambda each: len(each.subject))
+        yield Number(
+            read.id, one.value, unit_of(read), None, None, one.citations, _baseline_value(session, read, one),
+            one.n, None if one.subject == about.subject else one.subject,
+        )  # fmt: skip
+
+
+def _may_stand_beside(read: Read, one: Measured, about: Measured) -> bool:
+    """Whether it is beyond doubt, can be looked up, and is about nothing that the finding is not about."""
+    asked = set(read.where.items()) if isinstance(read, Over) else set()
+    sound = math.isfinite(one.value) and not one.doubts and bool(one.citations)
+    return sound and set(one.subject) - asked <= set(about.subject)
 
 
 def _other_end(rule: Rule, measured: Measured, bound: float, *, passed: bool) -> Sentence | None:

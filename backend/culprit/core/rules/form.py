@@ -26,7 +26,7 @@ def citation(one: Citation) -> Json:
 
 
 def number(one: Number) -> Json:
-    """One compared number."""
+    """One number; `op` and `threshold` are None where it was compared with nothing."""
     return {
         "measure": one.measure,
         "value": one.value,
@@ -35,6 +35,7 @@ def number(one: Number) -> Json:
         "threshold": one.threshold,
         "baseline": one.baseline,
         "n": one.n,
+        "subject": None if one.subject is None else dict(one.subject),
         "citations": [citation(each) for each in one.citations],
     }
 
@@ -69,6 +70,7 @@ def read_finding(kept: Mapping[str, Any]) -> Finding:
 
 
 def _read_number(kept: Mapping[str, Any]) -> Number:
+    subject = kept.get("subject")
     return Number(
         measure=kept["measure"],
         value=kept["value"],
@@ -78,6 +80,7 @@ def _read_number(kept: Mapping[str, Any]) -> Number:
         citations=tuple(_read_citation(one) for one in kept["citations"]),
         baseline=kept["baseline"],
         n=kept["n"],
+        subject=None if subject is None else tuple(sorted(subject.items())),
     )
 
 
@@ -88,35 +91,34 @@ def _read_citation(kept: Mapping[str, Any]) -> Citation:
 
 
 def evidence(findings: Iterable[Finding]) -> list[Json]:
-    """The numbers of findings, the strongest first: what a diagnosis prints."""
-    found: list[Json] = []
-    seen: set[tuple[str, Subject]] = set()
-    for one in findings:
-        for each in one.numbers:
-            key = (each.measure, one.subject)
-            if key in seen:
-                continue
-            seen.add(key)
-            first = citation(each.citations[0]) if each.citations else {}
-            found.append(
-                {
-                    "finding": one.rule,
-                    "grade": str(one.grade),
-                    "severity": one.severity,
-                    "subject": dict(one.subject),
-                    "metric": each.measure,
-                    "value": each.value,
-                    "unit": each.unit,
-                    "op": each.op,
-                    "threshold": each.threshold,
-                    "baseline": each.baseline,
-                    "n": each.n,
-                    "artifact": first.get("artifact"),
-                    "locator": {name: value for name, value in first.items() if name != "artifact"},
-                    "detail": dict(one.detail),
-                }
-            )
-    return found[:MAX_EVIDENCE]
+    """The numbers of findings, the strongest first, those that were compared before the others; none twice."""
+    told = [(one, each) for one in findings for each in one.numbers]
+    found: dict[tuple[str, Subject], Json] = {}
+    for one, each in sorted(told, key=lambda pair: not pair[1].compared):
+        about = one.subject if each.subject is None else each.subject
+        if (each.measure, about) not in found:
+            found[each.measure, about] = _evidence(one, each, about)
+    return list(found.values())[:MAX_EVIDENCE]
+
+
+def _evidence(one: Finding, each: Number, about: Subject) -> Json:
+    first = citation(each.citations[0]) if each.citations else {}
+    return {
+        "finding": one.rule,
+        "grade": str(one.grade),
+        "severity": one.severity,
+        "subject": dict(about),
+        "metric": each.measure,
+        "value": each.value,
+        "unit": each.unit,
+        "op": each.op,
+        "threshold": each.threshold,
+        "baseline": each.baseline,
+        "n": each.n,
+        "artifact": first.get("artifact"),
+        "locator": {name: value for name, value in first.items() if name != "artifact"},
+        "detail": dict(one.detail),
+    }
 
 
 def named(one: Named) -> Json:

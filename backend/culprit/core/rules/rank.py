@@ -126,9 +126,9 @@ def _weight(one: Finding) -> tuple[int, int, float]:
 
 def _octaves(one: Finding) -> float:
     """How far the number is beyond its threshold, as a power of two, at most ten."""
-    if not one.numbers:
+    number = one.numbers[0] if one.numbers else None
+    if number is None or number.threshold is None:
         return 0.0
-    number = one.numbers[0]
     low, high = sorted((abs(number.value), abs(number.threshold)))
     return min(10.0, math.log2(high / low)) if low > 0 else 10.0
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from collectors.contract import Values
+from collectors.contract import Text, Values
 from collectors.metrics import CATALOGUE
 from collectors.registry import COLLECTORS
 from culprit.core.rules.contract import Citation, How, Measured, Missing, Over, Read, Reading, Subject
@@ -34,6 +34,11 @@ def sources() -> dict[str, tuple[str, ...]]:
 def unit_of(read: Read) -> str:
     """The unit of a measure."""
     return CATALOGUE[read.metric].unit if isinstance(read, Over) else read.unit
+
+
+def title_of(read: Read) -> Text:
+    """What a measure is called."""
+    return CATALOGUE[read.metric].title if isinstance(read, Over) else read.title
 
 
 def needs_of(read: Read) -> tuple[tuple[str, ...], ...]:

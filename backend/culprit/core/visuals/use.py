@@ -60,7 +60,7 @@ def _cell(letter: Letter, said: Sequence[Finding]) -> UseCell:
         best.subject,
         _figure(number),
         number.op if number else None,
-        number.threshold if number and math.isfinite(number.threshold) else None,
+        number.threshold if number and math.isfinite(number.threshold or 0.0) else None,
         best.reason,
         len({one.rule for one in said if one.state == "fired"}),
         len({one.rule for one in said if one.state != "not_evaluated"}),
@@ -85,10 +85,11 @@ def _nearness(one: Finding) -> float:
 
     A number beyond its threshold whose other conditions did not hold is no good picture of a quiet cell: last.
     """
-    if not one.numbers or not math.isfinite(one.numbers[0].value):
+    number = one.numbers[0] if one.numbers else None
+    if number is None or number.op is None or number.threshold is None or not math.isfinite(number.value):
         return -2.0
-    value, threshold = abs(one.numbers[0].value), abs(one.numbers[0].threshold)
-    if one.numbers[0].op.startswith("<"):
+    value, threshold = abs(number.value), abs(number.threshold)
+    if number.op.startswith("<"):
         near = threshold / value if value > 0 else 1.0
     else:
         near = value / threshold if threshold > 0 else min(value, 1.0)

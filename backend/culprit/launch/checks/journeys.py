@@ -39,7 +39,8 @@ def run(round_: Round, specs: Sequence[str] = ()) -> Outcome:
     mend = needs.provide((*needs.HOST_TOOLS, "chromium"))
     if mend:
         return Outcome(failed=1, refused=mend)
-    install.node_modules(E2E, round_.progress, dev=True)
+    for package in (E2E, needs.OIDC):
+        install.node_modules(package, round_.progress, dev=True)
     chromium = shutil.which("chromium") or "chromium"
     total = round_.tool(
         "e2e-types", [str(E2E / "node_modules/.bin/tsc"), "--noEmit"], cwd=E2E, env=node(round_)

@@ -8,6 +8,7 @@ import subprocess
 
 from culprit.launch import children, machine
 from culprit.launch.apt_packages import SYSTEM_PATH
+from culprit.launch.paths import ROOT
 
 PACKAGES = {
     "sshd": "openssh-server",
@@ -18,6 +19,7 @@ PACKAGES = {
     "busybox": "busybox",
     "ip": "iproute2",
     "sudo": "sudo",
+    "faketime": "faketime",
     "gawk": "gawk",
     "tcsh": "tcsh",
     "fish": "fish",
@@ -35,11 +37,13 @@ PACKAGES = {
     "ethtool": "ethtool",
 }
 HOST_TOOLS = ("sshd", "ssh", "perf", "iostat", "numastat", "busybox", "ip")
-# What hosts may have as login shell, awk and way to root.
-VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93")
+# What hosts may have as login shell, awk and way to root, and a wall clock that somebody sets.
+VARIANTS = ("sudo", "gawk", "tcsh", "fish", "ksh93", "faketime")
 # What faults of the lab are made of.
 LAB = ("iptables", "nft", "redis-server", "gcc", "tcpdump", "strace", "java", "mkfs.btrfs", "ethtool")
 INSTALL_TIMEOUT_S = 900
+#: A certified OpenID provider, that sign-in is tried against.
+OIDC = ROOT / "tools" / "oidc"
 
 
 def lacking(programs: tuple[str, ...]) -> list[str]:

@@ -13,8 +13,6 @@ from culprit.launch.paths import FRONTEND, ROOT, VENV, python_path
 from culprit.launch.progress import Refusal
 
 COMPOSE = ROOT / ".ci" / "compose"
-#: A certified OpenID provider, that sign-in is tried against.
-OIDC = ROOT / "tools" / "oidc"
 
 
 def tool(name: str) -> str:
@@ -71,7 +69,7 @@ def server(round_: Round) -> Outcome:
     mend = needs.provide(programs)
     if mend:
         return Outcome(failed=1, refused=mend)
-    install.node_modules(OIDC, round_.progress, dev=True)
+    install.node_modules(needs.OIDC, round_.progress, dev=True)
     return run_tests([], round_)
 
 

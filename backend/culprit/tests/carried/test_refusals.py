@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 import zipfile
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
 
 import pytest
 from culprit.carried import confined_read, verdicts
 from culprit.carried.form import DOCUMENT, FORMAT, FORMAT_VERSION, MANIFEST
+from culprit.carried.rows import Rows
+from culprit.config import settings as config
 from culprit.incidents import books
 from culprit.infra.artifacts import artifact_store
 from culprit.models import Capture, Host, Incident
-from culprit.tests.support.carried import changed, packed
+from culprit.storage import check
+from culprit.tests.support.carried import brought, changed, packed
 from culprit.tests.support.incidents import API, BOOK
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,7 +45,7 @@ def document():
     return {
         "origin": {"culprit": "0.1.0", "number": 7, "written_at": AT, "redacted": False,
                    "rules": verdicts.rules_digest()},
-        "incident": {"title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
+        "incident": {"id": _id(8), "title": "slow", "symptom": {}, "severity": 2, "state": "open", "window_from": AT,
                      "window_to": None, "created_at": AT, "resolved_at": None},
         "hosts": [{"id": _id(1), "name": "web1", "scope": {}, "role": "suspect"}],
         "playbooks": [{"id": BOOK, "digest": digest, "content": content, "aside_reason": None, "aside_by": None,
@@ -55,12 +61,14 @@ def document():
                       "verdict": "supports", "note": "", "pins": [_id(7)], **said}],
         "pins": [{"id": _id(7), "kind": "line", "ref": {"artifact_id": _id(5), "lines": [1]}, "view": f"/runs/{_id(3)}",
                   "said": {"collected": True, "run_id": _id(3)}, "runs": [_id(3)], "step": None, **said}],
-        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "comments": [],
+        "waivers": [], "outcomes": [], "fixes": [], "verifications": [], "profiles": [], "diffs": [],
+        "comments": [],
         "captures": [{"id": _id(2), "plan": "triage", "collectors": [{"id": "cpu_stat"}], "seconds": 10.0, "scope": {},
                       "reason": "", "state": "done", "created_at": AT}],
         "runs": [{"id": _id(3), "capture": _id(2), "host": _id(1), "role": "evidence", "fix": None, "step": None,
                   "state": "done", "failure": None, "failure_side": None, "boot_id": None, "clock": None,
                   "host_cpu_ms": None, "t0_ns": None, "t1_ns": None, "target": None, "started_at": AT,
+                  "ended_at": AT,
                   "spoke": [{"rule": "F-NET-TIMEWAIT-PRESSURE", "state": "fired", "subjects": 1}]}],
         "collectors": [{"id": _id(4), "run": _id(3), "collector": "cpu_stat", "state": "done", "reason": None,
                         "way": "sampled", "argv": None, "exit_code": 0, "tool_version": None, "started_ns": None,
@@ -201,7 +209,7 @@ def test_what_is_no_bundle_says_what_to_bring(tmp_path):
     newer = packed({MANIFEST: json.dumps({"format": FORMAT, "format_version": 3}).encode()})
     other = packed({MANIFEST: b"[]"})
     deep = packed({MANIFEST: b"[" * 200_000})
-    for data, key in [(b"PK\3\4", "not_incident"), (b"", "not_incident"), (regression, "regression"),
+    for data, key in [(b"PK\3\4", "damaged"), (b"\x7fELF", "not_incident"), (b"", "not_incident"), (regression, "regression"),
                       (newer, "version"), (other, "not_incident"), (deep, "field")]:  # fmt: skip
         assert key_of(tmp_path, data) == f"carried.{key}"
 
@@ -215,14 +223,69 @@ def test_one_changed_byte_is_refused_or_changes_nothing(tmp_path, at, byte):
     assert found is None or found.startswith("carried.")
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1, exclude_max=True))
+def test_a_file_that_was_cut_short_is_refused(tmp_path, at):
+    data = bundle()
+    cut = data[: int(at * len(data))]
+    assert key_of(tmp_path, cut) == ("carried.damaged" if len(cut) >= 4 else "carried.not_incident")
+
+
+def test_a_member_is_not_larger_than_the_archive_says(tmp_path):
+    """Its sizes made small in both headers: what comes out beyond them is no member."""
+    data = bundle(None, **{f"artifacts/{'ab' * 32}": b"\0" * (4 << 20)})
+    size = struct.pack("<I", 4 << 20)
+    assert data.count(size) == 2
+    assert key_of(tmp_path, data.replace(size, struct.pack("<I", 10))) == "carried.damaged"
+    assert sum(one.stat().st_size for one in tmp_path.iterdir()) < 1 << 20
+
+
+def _nothing_is_there(session):
+    for table in (Incident, Host, Capture):
+        assert session.scalar(select(func.count()).select_from(table)) == 0
+    work = config().home / "work"
+    assert not work.exists() or list(work.iterdir()) == []
+
+
+def test_an_import_that_is_cut_in_the_middle_leaves_no_row_and_can_be_done_again(as_, session, monkeypatch):
+    """Its bytes are in the store by then, and no row names them: the next check of the store finds them."""
+    client, whole = as_("investigator"), Rows._evidence
+
+    def dies(self, incident):
+        whole(self, incident)
+        raise ConnectionError("the server went away")
+
+    monkeypatch.setattr(Rows, "_evidence", dies)
+    with pytest.raises(ConnectionError):
+        client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())})
+    monkeypatch.setattr(Rows, "_evidence", whole)
+    _nothing_is_there(session)
+    assert [one.sha256 for one in artifact_store().walk()] == [SHA]
+    monkeypatch.setattr(check, "YOUNG", timedelta(seconds=-1))
+    told = check.check(session, artifact_store())["orphans"]
+    assert [one["sha256"] for one in told["named"]] == [SHA]
+    assert client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).status_code == 201
+
+
+def test_two_who_bring_one_file_at_once_get_one_incident(db, people):
+    data, at_once = bundle(), Barrier(2)
+
+    def bring_it(name):
+        at_once.wait(timeout=60)
+        return brought(db, people[name].actor, data)
+
+    with ThreadPoolExecutor(2) as both:
+        made = list(both.map(bring_it, ("investigator", "oncall")))
+    assert made[0] == made[1]
+
+
 def test_a_refused_file_leaves_nothing_behind(as_, session):
     client = as_("investigator")
     data = bundle(put(["verdicts", 0, "pins"], []))
     answer = client.post(f"{API}/incidents/import", files={"file": ("x.zip", data)})
     assert (answer.status_code, answer.json()["key"]) == (422, "carried.no_evidence")
     assert BOOK in answer.json()["params"]["step"]
-    for table in (Incident, Host, Capture):
-        assert session.scalar(select(func.count()).select_from(table)) == 0
+    _nothing_is_there(session)
     assert list(artifact_store().walk()) == []
     assert client.post(f"{API}/incidents/import", files={"file": ("x.zip", bundle())}).status_code == 201
 

@@ -29,6 +29,8 @@ def test_export_and_import(cli: Cli, db: Database, tmp_path: Path) -> None:
         assert not any(b"shop-db7" in archive.read(name) for name in archive.namelist())
     brought = cli.json("incident", "import", str(file))
     assert brought["new"] and brought["number"] != made["number"] and brought["origin"]["compared"] is None
+    again = cli.json("incident", "new", "again", "--host", "shop-db7")
+    assert [one["enrolled"] for one in again["hosts"]] == [True], "not the imported one of the same name"
     assert compare_carried(UUID(brought["id"]))
     told = cli("incident", "import", str(file), "--wait")
     steps = len(made["steps"]) + len(made["hypotheses"])

@@ -44,6 +44,8 @@ def test_triggers_alerts_and_channels(cli: Cli, db: Database) -> None:
     assert "on its way" in cli("channel", "test", "pager")
     assert "pager" in cli("channel", "notices", "--state", "queued")
     cli("channel", "test", "nobody", status=REFUSED)
+    assert "0 are tried again; 1 are on their way" in cli("channel", "again", "pager")
+    assert cli.json("channel", "annotations", "--state", "dead") == []
 
     shown = cli(
         "trigger", "new", "hmac", "--kind", "pagerduty", "--proof", "hmac", CULPRIT_TRIGGER_SECRET="s" * 20

@@ -140,6 +140,12 @@ def test_a_threshold_that_was_not_reached_is_no_comparison():
     assert compared({**quiet, "value": None, "n": 0}, "zh") == "– > 75 %"
 
 
+def test_a_number_that_was_compared_with_nothing_stands_alone() -> None:
+    limit = {"value": 256.0, "unit": "mb", "op": None, "threshold": None, "baseline": None, "n": 0}
+    assert compared(limit, "en") == "256 MiB"
+    assert compared({**limit, "baseline": 512.0, "n": 3}, "en") == "256 MiB (baseline 512 MiB, n = 3)"
+
+
 def test_a_hypothesis_that_nothing_speaks_about_says_so():
     open_one = content(chain=[{**content()["chain"][0], "steps": []}], gates=[], fixes=[])
     assert "No answered step speaks for or against it." in html_page(open_one, SHA, 1)

@@ -180,6 +180,57 @@ def test_while_it_is_away_it_is_tried_again_and_then_dead(
         }
 
 
+def test_what_was_given_up_is_tried_again(db: Database, channel, story, there: Grafana, as_, client) -> None:
+    survey(database())
+    there.away = True
+    for _ in range(len(PAUSES_S) + 1):
+        deliver(db)
+    there.away = False
+    dead = as_("oncall").get(f"{API}/grafana-annotations?state=dead").json()["items"]
+    assert {one["about"] for one in dead} == {"capture", "incident", "cause", "fix"}
+    [incident] = [one for one in dead if one["about"] == "incident"]
+    assert incident["about_id"] == str(story["incident"]) and incident["channel"] == "graphs"
+    assert "<script>x</script>" in incident["text"] and "href" not in incident["text"]
+    assert incident["failure"]["key"] == "outgoing.status"
+    assert {one["text"] for one in as_("scoped").get(f"{API}/grafana-annotations").json()["items"]} == {""}
+
+    one = f"{API}/grafana-annotations/{incident['id']}/again"
+    assert as_("oncall").post(one).status_code == 403
+    assert as_("admin").post(one).json()["state"] == "queued"
+    assert as_("admin").post(one).status_code == 409
+    assert as_("admin").post(one.replace(incident["id"], channel["id"])).status_code == 404
+    assert deliver(db) == ["sent"] and len(tagged(there, "incident")) == 1
+
+    every = f"{API}/channels/{channel['id']}/again"
+    as_("admin").patch(f"{API}/channels/{channel['id']}", json={"enabled": False})
+    assert as_("admin").post(every).json()["key"] == "channel.disabled"
+    as_("admin").patch(f"{API}/channels/{channel['id']}", json={"enabled": True})
+    assert as_("oncall").post(every).status_code == 403
+    answer = as_("admin").post(every).json()
+    assert (answer["queued"], answer["dead"]) == (3, 0)
+    assert deliver(db) == ["sent"] * 3 and len(there.kept) == 4
+    told = as_("admin").get(f"{API}/audit").json()["items"]
+    assert [one["detail"]["tried"] for one in told if one["action"] == "channel.again"] == [3]
+
+
+def test_what_was_to_disappear_and_did_not_disappears(
+    db: Database, channel, story, there: Grafana, as_
+) -> None:
+    survey(database())
+    deliver(db)
+    with unit_of_work(db.sessions) as session:
+        session.get_one(Hypothesis, story["cause"]).state = "refuted"
+    survey(database())
+    there.away = True
+    for _ in range(len(PAUSES_S) + 1):
+        deliver(db)
+    there.away = False
+    [dead] = as_("admin").get(f"{API}/grafana-annotations?state=dead").json()["items"]
+    assert (dead["about"], dead["removed"]) == ("cause", True) and tagged(there, "cause")
+    as_("admin").post(f"{API}/grafana-annotations/{dead['id']}/again")
+    assert deliver(db) == ["gone"] and not tagged(there, "cause")
+
+
 def test_a_wrong_token_is_dead_at_once(db: Database, as_, story, there: Grafana, channel) -> None:
     as_("admin").delete(f"{API}/channels/{channel['id']}")
     body = {"name": "wrong", "kind": "grafana", "url": there.url, "secret": "x" * 20}

@@ -13,7 +13,7 @@ BOOT = 500 * 10**9
 
 
 def overflowing(db) -> object:
-    texts = [f"TcpExt: ListenOverflows\nTcpExt: {50 * at}\n" for at in range(10)]
+    texts = [f"TcpExt: ListenOverflows ListenDrops\nTcpExt: {50 * at} {60 * at}\n" for at in range(10)]
     parts = {"netstat_ext": {"samples": runs.sampled("/proc/net/netstat", texts, BOOT)}}
     waiting = runs.waiting_run(db, artifact_store(), parts, clock=runs.clock_now(BOOT))
     ingest_run(waiting.run_id)
@@ -30,6 +30,15 @@ def test_findings_of_a_run_and_of_its_host(db, as_, config):
     told = viewer.get(f"{API}/runs/{waiting.run_id}/findings").json()
     [finding] = [one for one in told["findings"] if one["rule"] == RULE]
     assert finding["numbers"][0]["citations"][0]["lines"]
+    [beside] = finding["numbers"][1:]
+    assert (beside["measure"], beside["op"], beside["threshold"]) == (
+        "tcp.listen_drops_per_s.mean",
+        None,
+        None,
+    )
+    assert beside["citations"][0]["lines"]
+    evidence = told["ranking"]["causes"][0]["evidence"]
+    assert [one["op"] for one in evidence] == [">", None]
     assert told["ranking"]["causes"][0]["id"] == "listen-queue-overflow"
     assert told["elapsed_ms"] > 0
     of_host = viewer.get(f"{API}/hosts/{waiting.host_id}/findings").json()
@@ -40,6 +49,7 @@ def test_the_catalogues_are_told(as_):
     rules = {one["id"]: one for one in as_("viewer").get(f"{API}/rules").json()}
     causes = {one["id"]: one for one in as_("viewer").get(f"{API}/causes").json()}
     assert rules[RULE]["limits"][0]["name"] == "warn"
+    assert all(one["title"]["en"] and one["title"]["zh"] for one in rules[RULE]["beside"])
     assert RULE in causes["listen-queue-overflow"]["rules"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from culprit.imports import uploads
+from culprit.imports import upload_claims
 from culprit.imports.service import EXAMPLE
 from culprit.kit.clock import now
 from culprit.kit.gate import Gate
@@ -92,7 +92,9 @@ def test_the_address_hands_out_its_script(client, address) -> None:
     made, path = address(seconds=2)
     answer = client.get(path)
     assert answer.status_code == 200 and answer.text.startswith("#!/bin/sh")
-    assert f"url='{made['url']}'" in answer.text and answer.headers["cache-control"] == "no-store"
+    assert f"url='{made['url']}'" in answer.text
+    for each in (answer, client.put(path, content=b""), client.get("/up/none")):
+        assert (each.headers["cache-control"], each.headers["referrer-policy"]) == ("no-store", "no-referrer")
     assert client.get(path).status_code == 200, "looking at it uses nothing up"
 
 
@@ -101,8 +103,8 @@ def test_the_address_hands_out_its_script(client, address) -> None:
     [
         ({"expires_at": now() - timedelta(seconds=1)}, 409, "has expired"),
         ({"revoked_at": now()}, 409, "was revoked"),
-        ({"claimed_at": now()}, 409, "at this moment"),
-        ({"attempts": uploads.MOST_ATTEMPTS}, 409, "too often"),
+        ({"claimed_until": now() + timedelta(days=1)}, 409, "at this moment"),
+        ({"attempts": upload_claims.MOST_ATTEMPTS}, 409, "too often"),
     ],
 )
 def test_an_address_that_takes_nothing_says_why(client, session, db, address, values, status, words) -> None:
@@ -114,10 +116,84 @@ def test_an_address_that_takes_nothing_says_why(client, session, db, address, va
     assert session.scalar(select(func.count()).select_from(Capture)) == 0
 
 
-def test_who_began_and_vanished_does_not_hold_it_for_ever(client, db, address) -> None:
+def test_who_began_and_vanished_does_not_hold_it_for_ever(client, as_, db, address) -> None:
     made, path = address()
-    change(db, made["id"], claimed_at=now() - timedelta(seconds=uploads.RECEIVE_S + 1))
+    long_ago = now() - timedelta(seconds=upload_claims.LEASE_S + 1)
+    change(db, made["id"], claimed_at=long_ago, claimed_until=now() - timedelta(seconds=1))
+    assert state(as_("investigator"), made["id"])["state"] == "open"
+    with unit_of_work(db.sessions) as session:
+        assert upload_claims.free_lapsed(session) == 1
+        assert upload_claims.free_lapsed(session) == 0
+    assert state(as_("investigator"), made["id"])["failure"]["key"] == "upload.receiver_lost"
     assert client.put(path, content=BUNDLE).status_code == 201
+
+
+def test_bytes_that_come_renew_the_claim(client, db, address, monkeypatch) -> None:
+    monkeypatch.setattr(upload_claims, "RENEW_EVERY_S", -1)
+    made, path = address()
+
+    def pieces() -> Iterator[bytes]:
+        change(db, made["id"], claimed_until=now() + timedelta(seconds=5))
+        yield BUNDLE[:1000]
+        yield BUNDLE[1000:]
+
+    renewed = []
+    renew = upload_claims.renew
+
+    def noted(session: Any, ours: upload_claims.Claim) -> None:
+        renew(session, ours)
+        renewed.append(session.get_one(UploadAddress, ours.id).claimed_until)
+
+    monkeypatch.setattr(upload_claims, "renew", noted)
+    assert client.put(path, content=pieces()).status_code == 201
+    assert len(renewed) >= 2 and min(renewed) > now() + timedelta(seconds=upload_claims.LEASE_S / 2)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "words"),
+    [
+        ({"revoked_at": now()}, "was revoked"),
+        ({"claimed_at": now()}, "given up"),
+        ({"used_at": now()}, "was used"),
+    ],
+)
+def test_an_address_that_was_taken_away_meanwhile(client, session, db, address, meanwhile, words) -> None:
+    made, path = address()
+
+    def pieces() -> Iterator[bytes]:
+        yield BUNDLE
+        change(db, made["id"], **meanwhile)
+
+    answer = client.put(path, content=pieces())
+    assert (answer.status_code, words in answer.text) == (409, True), answer.text
+    assert session.scalar(select(func.count()).select_from(Capture)) == 0
+
+
+def test_nothing_that_comes_for_too_long_is_cut_off(client, as_, app, address, config, monkeypatch) -> None:
+    monkeypatch.setattr(upload_claims, "QUIET_S", 0.01)
+    made, path = address()
+    sent = asyncio.run(_request(app, path, [{"type": "http.request", "body": BUNDLE[:9], "more_body": True}]))
+    assert sent[0]["status"] == 422 and b"9 bytes" in sent[1]["body"]
+    assert state(as_("investigator"), made["id"])["failure"]["key"] == "upload.cut"
+    assert list((config.home / "work").glob("upload-*")) == []
+
+
+def test_a_server_that_is_told_to_stop_gives_the_address_back(client, as_, app, address, config) -> None:
+    made, path = address()
+
+    async def stopped() -> None:
+        under_way = asyncio.Event()
+        begun = [{"type": "http.request", "body": BUNDLE[:9], "more_body": True}]
+        task = asyncio.create_task(_request(app, path, begun, under_way))
+        await under_way.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stopped())
+    told = state(as_("investigator"), made["id"])
+    assert (told["state"], told["failure"]["key"]) == ("open", "upload.receiver_lost")
+    assert list((config.home / "work").glob("upload-*")) == []
 
 
 @pytest.mark.parametrize("stated", [True, False])
@@ -153,7 +229,8 @@ def test_what_is_no_bundle_leaves_the_address_open(client, as_, session, address
 
 def test_a_line_that_breaks_leaves_the_address_open(client, as_, app, address, config) -> None:
     made, path = address()
-    sent = asyncio.run(_broken(app, path))
+    heard = [{"type": "http.request", "body": BUNDLE[:1000], "more_body": True}, {"type": "http.disconnect"}]
+    sent = asyncio.run(_request(app, path, heard))
     assert sent[0]["status"] == 422
     told = state(as_("investigator"), made["id"])
     assert (told["state"], told["failure"]["key"]) == ("open", "upload.cut")
@@ -161,15 +238,20 @@ def test_a_line_that_breaks_leaves_the_address_open(client, as_, app, address, c
     assert client.put(path, content=BUNDLE).status_code == 201
 
 
-async def _broken(app, path: str) -> list[dict[str, Any]]:
-    """One request whose client goes away within its body."""
-    heard = iter(
-        [{"type": "http.request", "body": BUNDLE[:1000], "more_body": True}, {"type": "http.disconnect"}]
-    )
+async def _request(
+    app, path: str, heard: list[dict[str, Any]], under_way: asyncio.Event | None = None
+) -> list[dict[str, Any]]:
+    """One request of which no more comes than was `heard`; `under_way` is set once all of that was read."""
+    coming = iter(heard)
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        return next(heard, {"type": "http.disconnect"})
+        message = next(coming, None)
+        if message is not None:
+            return message
+        if under_way is not None:
+            under_way.set()
+        return await asyncio.Future()
 
     async def send(message: Any) -> None:
         sent.append(dict(message))

@@ -1,12 +1,6 @@
 """The artifact store, on a real directory and on a real S3 endpoint."""
 
 import hashlib
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,35 +17,15 @@ from culprit.infra.artifacts import (
 )
 from culprit.infra.s3 import Bucket
 from culprit.kit.clock import now
+from culprit.tests.support.bucket import s3
 
 GIB = 1 << 30
 
 
 @pytest.fixture(scope="module")
 def s3_endpoint():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-c", f"from moto.server import main; main(['-p', '{port}'])"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    for _ in range(600):
-        try:
-            request = urllib.request.Request(f"{url}/evidence", method="PUT")
-            urllib.request.urlopen(request, timeout=5).close()
-            break
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise
-        except OSError:
-            assert server.poll() is None, "the S3 stand-in did not start"
-            time.sleep(0.1)
-    yield url
-    server.kill()
-    server.wait()
+    with s3("evidence") as url:
+        yield url
 
 
 @pytest.fixture(params=["directory", "bucket"])

@@ -52,6 +52,12 @@ def evidence(value: float, run: object = "") -> dict:
     }  # fmt: skip
 
 
+def beside(run: object) -> dict:
+    """A number that was compared with nothing."""
+    own = {"finding": "F-MEM-OOM-CGROUP", "metric": "cgroup.memory_limit_mb", "value": 256.0, "unit": "mb"}
+    return evidence(0.0, run) | own | {"op": None, "threshold": None, "baseline": None}
+
+
 def answered(db: Database, state: str = "done", causes: bool = True) -> UUID:
     """The diagnosis that was started last has its answer."""
     with unit_of_work(db.sessions) as session:
@@ -64,7 +70,7 @@ def answered(db: Database, state: str = "done", causes: bool = True) -> UUID:
                 "id": first,
                 "scope": {},
                 "confidence": "likely",
-                "evidence": [evidence(97.0, run)],
+                "evidence": [evidence(97.0, run), beside(run)],
                 "explains": [],
             }
         ]
@@ -129,6 +135,8 @@ def test_the_answer_goes_into_the_incident_and_to_every_channel_once(
     assert told["headline"] == f"feed-1: {cause.title.en}"
     assert json.loads(server.posted[1][1])["headline"] == f"feed-1：{cause.title.zh}"
     assert told["figures"][0]["value"] == 97.0 and told["figures"][0]["threshold"] == 85.0
+    assert (told["figures"][1]["op"], told["figures"][1]["threshold"]) == (None, None)
+    assert told["figures"][1]["title"]["en"] == "Memory limit of the group"
     assert told["peers"] == ["feed-2"] and told["alert"] == "p99 is 2.3 s" and told["alerts"] == 1
     assert told["links"]["incident"].startswith("http://testserver/incidents/")
     assert "<svg" in told["picture"]["svg"] and told["picture"]["png_base64"].startswith("iVBOR")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 import zlib
@@ -100,6 +101,10 @@ def test_a_message_comes_back_as_it_was_stored() -> None:
     )
 
 
+def titled(rule: str, measure: str) -> dict[str, str]:
+    return {"en": f"{rule} {measure}", "zh": f"{measure} 忙"}
+
+
 def test_three_numbers_none_twice_with_unit_and_threshold() -> None:
     def told(metric: str, value: float, rule: str = "F-X") -> dict:
         return {"finding": rule, "metric": metric, "value": value, "unit": "pct", "op": ">", "threshold": 90,
@@ -111,9 +116,25 @@ def test_three_numbers_none_twice_with_unit_and_threshold() -> None:
                          {"rule": "F-Y", "subject": {}, "numbers": [{**told("c", 12345.0), "measure": "c"}]}],
         "context": [{"rule": "F-Z", "subject": {}, "numbers": [{**told("d", 1.0), "measure": "d"}]}],
     }  # fmt: skip
-    found = figures(result, {"F-X": {"en": "busy", "zh": "忙"}})
+    found = figures(result, titled)
     assert [one.measure for one in found] == ["a", "b", "c"]
     assert figure(found[0]) == "99 % > 90 %" and figure(found[2]) == "12,345 % > 90 %"
-    assert found[0].about == "cpu=0" and found[0].title["zh"] == "忙"
+    assert found[0].about == "cpu=0" and found[0].title["zh"] == "a 忙"
     assert figure(Figure({}, 0.5, "ms", "<=", 1.0)) == "0.5 ms ≤ 1 ms"
     assert sparkline([0, 1, None, 7]) == "▁▂ █" and sparkline([None]) == ""
+
+
+def test_a_number_that_was_compared_with_nothing_is_told_without_a_threshold() -> None:
+    beside = {
+        "finding": "F-X",
+        "metric": "limit",
+        "value": 256.0,
+        "unit": "mb",
+        "op": None,
+        "threshold": None,
+    }
+    [found] = figures({"causes": [{"evidence": [beside]}]}, titled)
+    assert (found.op, found.threshold, found.title["en"]) == (None, None, "F-X limit")
+    assert figure(found) == "256 MiB"
+    stored = Message("named", "h", figures=(found,)).as_json()
+    assert Message.of(json.loads(json.dumps(stored))).figures == (found,)

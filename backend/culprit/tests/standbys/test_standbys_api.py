@@ -9,7 +9,18 @@ import pytest
 from culprit.infra.db import Database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import AuditEntry, Capture, Event, Run, RunCollector, Standby, UserAccount
+from culprit.models import (
+    AuditEntry,
+    Capture,
+    Event,
+    Incident,
+    IncidentHost,
+    IncidentRun,
+    Run,
+    RunCollector,
+    Standby,
+    UserAccount,
+)
 from culprit.standbys import leases
 from culprit.tests.support.runs import make_host
 from culprit.workflows import keep_watch
@@ -17,7 +28,7 @@ from culprit.workflows.fire_armed import fire, settled
 from culprit.workflows.orders import Refused, capture_order
 from culprit.workflows.sweep import expire_standbys
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from collectors.standby import Condition, Ring
 
@@ -119,6 +130,60 @@ def test_a_capture_starts_and_brings_home_what_was_kept(as_, db: Database, confi
     assert settled(claim)
     read = as_("viewer").get(f"{API}/{made['id']}").json()
     assert read["fires"] == 1 and read["captures"][0]["number"] == capture.number
+
+
+def open_incident(client: TestClient, *hosts) -> dict:
+    body = {"title": "slow", "hosts": [{"host_id": str(one)} for one in hosts]}
+    answer = client.post("/api/v1/incidents", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def journal_of(client: TestClient, incident: dict) -> list[tuple[str, str | None]]:
+    found = client.get(f"/api/v1/incidents/{incident['id']}/journal").json()
+    return [(one["kind"], (one["by"] or {}).get("name")) for one in found]
+
+
+def test_what_was_armed_for_an_incident_is_evidence_there(as_, db: Database, config) -> None:
+    oncall, host_id, other = as_("oncall"), make_host(db), make_host(db, "other")
+    incident = open_incident(oncall, host_id)
+    before = incident["version"]
+    assert arm(oncall, other, 422, incident_id=incident["id"])["key"] == "incident.no_host"
+    assert arm(oncall, other, 404, incident_id=str(other))["key"] == "incident.not_found"
+    assert oncall.get(API).json()["items"] == [], "what was refused waits for nothing"
+    made = arm(oncall, host_id, incident_id=incident["id"], fires_max=2)
+    assert made["incident"] == {"id": incident["id"], "number": incident["number"]}
+    assert not fire(watched(db, made), CONDITION, None)
+    [capture] = captures_of(db, made)
+    with db.sessions() as session:
+        [link] = session.scalars(select(IncidentRun).where(IncidentRun.incident_id == incident["id"]))
+        assert session.get_one(Run, link.run_id).capture_id == capture.id
+        assert (link.role, str(capture.incident_id)) == ("evidence", incident["id"])
+    assert journal_of(oncall, incident)[-2:] == [("armed", "oncall"), ("armed_fired", None)]
+    note = {"version": before, "note": "still here"}
+    answer = oncall.post(f"/api/v1/incidents/{incident['id']}/notes", json=note)
+    assert answer.status_code in {200, 201}, "neither takes anybody's words away"
+
+
+@pytest.mark.parametrize("meanwhile", ["resolved", "without the host"])
+def test_an_incident_that_is_over_takes_no_more_evidence(as_, db: Database, config, meanwhile: str) -> None:
+    oncall, host_id = as_("oncall"), make_host(db)
+    incident = open_incident(oncall, host_id)
+    made = arm(oncall, host_id, incident_id=incident["id"])
+    with unit_of_work(db.sessions) as session:
+        if meanwhile == "resolved":
+            session.execute(update(Incident).values(state="resolved"))
+        else:
+            session.execute(delete(IncidentHost))
+    assert fire(watched(db, made), CONDITION, None)
+    [capture] = captures_of(db, made)
+    assert capture.incident_id is None
+    with db.sessions() as session:
+        assert session.scalar(select(func.count()).select_from(IncidentRun)) == 0
+    if meanwhile == "resolved":
+        assert arm(oncall, host_id, 409, incident_id=incident["id"])["key"] in {
+            "standby.armed_there", "standby.incident_resolved",
+        }  # fmt: skip
 
 
 def test_between_two_captures_is_a_pause(as_, db: Database, config) -> None:

@@ -142,6 +142,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             <ErrorLine error={send.error} />
           </div>
         )}
+        {send.isPending && whole && file && (
+          <p className={classes.sending} role="status">
+            {t("import.sendingIncident", { size: bytes(file.size) })}
+          </p>
+        )}
         <div className={classes.buttons}>
           <Button variant="default" onClick={onClose}>
             {t("action.cancel")}

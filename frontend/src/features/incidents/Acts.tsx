@@ -1,6 +1,7 @@
 import type { Incident } from "../../client/incidents";
 import { AsideDialog } from "./Aside";
 import { EditDialog } from "./EditDialog";
+import { ExportDialog } from "./ExportDialog";
 import { AppliedDialog, FixDialog } from "./FixDialog";
 import { HostsDialog } from "./HostsDialog";
 import { HypothesisDialog } from "./HypothesisDialog";
@@ -31,6 +32,7 @@ const DIALOGS = {
   hosts: HostsDialog,
   edit: EditDialog,
   hypothesis: HypothesisDialog,
+  export: ExportDialog,
 } as const;
 
 /** The open dialog of an incident; it stands in the address. */

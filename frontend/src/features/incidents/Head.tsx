@@ -1,11 +1,13 @@
 import { ActionIcon, Button, Menu } from "@mantine/core";
-import { EllipsisVertical } from "lucide-react";
+import { EllipsisVertical, Hourglass } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { INCIDENT_STATES, type Incident, type Person } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
 import { ButtonLink, Link } from "../../components/Link";
 import { Mark, Tag } from "../../components/Mark";
 import { cx } from "../../core/cx";
+import { useOpenDialog } from "../../lib/dialogs";
+import { useMay } from "../../lib/queries";
 import { PlayTag } from "./Aside";
 import { Autopilot } from "./Autopilot";
 import classes from "./Incidents.module.css";
@@ -88,6 +90,25 @@ function People({ people }: { people: readonly Person[] }) {
   );
 }
 
+/** A capture that starts by itself on its hosts as soon as something begins, as evidence here. */
+function Arm({ incident }: { incident: Incident }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const openDialog = useOpenDialog();
+  const hosts = incident.hosts.map((one) => one.id);
+  if (!may("armed.manage") || !incident.may.edit || incident.state === "resolved" || hosts.length === 0)
+    return null;
+  return (
+    <Button
+      variant="default"
+      leftSection={<Hourglass size={14} />}
+      onClick={() => openDialog("arm", hosts, "", [], "", incident.id)}
+    >
+      {t("standbys.armForIncident")}
+    </Button>
+  );
+}
+
 /** Where an incident goes from where it is: one state on, as one button; the others in the menu. */
 export function Actions({ incident, view }: { incident: Incident; view: IncidentView }) {
   const { t } = useTranslation();
@@ -99,6 +120,7 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
     <>
       <People people={incident.people} />
       <Autopilot incident={incident} />
+      <Arm incident={incident} />
       <ButtonLink
         variant="default"
         to="/incidents/$incidentId/reports"
@@ -138,14 +160,7 @@ export function Actions({ incident, view }: { incident: Incident; view: Incident
             </Menu.Item>
           )}
           {incident.may.bundle && (
-            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/export?comments=true`} download>
-              {t("incidents.export.whole")}
-            </Menu.Item>
-          )}
-          {incident.may.bundle && (
-            <Menu.Item component="a" href={`/api/v1/incidents/${incident.id}/export?redacted=true`} download>
-              {t("incidents.export.redacted")}
-            </Menu.Item>
+            <Menu.Item onClick={() => view.set({ act: "export" })}>{t("incidents.export.title")}</Menu.Item>
           )}
           <Menu.Item onClick={() => view.set({ pane: "journal" }, { push: true })}>
             {t("incidents.pane.journal")}

@@ -1,10 +1,9 @@
 import { useTranslation } from "react-i18next";
-import type { Origin as From, Incident, OriginDifference } from "../../client/incidents";
+import type { Origin as From, Incident } from "../../client/incidents";
 import { Ago } from "../../components/Ago";
 import { Mark, Tag } from "../../components/Mark";
+import { type Alike, alike } from "./alike";
 import classes from "./Origin.module.css";
-
-const SHOWN = 20;
 
 /** Where an imported incident is from, and whether its rules say here what they said there. */
 export function Origin({ incident, origin }: { incident: Incident; origin: From }) {
@@ -32,13 +31,16 @@ export function Origin({ incident, origin }: { incident: Incident; origin: From 
       {compared && compared.unequal > 0 && (
         <details className={classes.different}>
           <summary>{t("incidents.origin.different", { count: compared.unequal })}</summary>
-          <ul className={classes.list}>
-            {compared.different.slice(0, SHOWN).map((one) => (
-              <Different key={`${one.kind} ${one.about} ${one.on}`} incident={incident} one={one} />
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+          <ul className={classes.list} tabIndex={0}>
+            {alike(compared.different).map((one) => (
+              <Different key={JSON.stringify(one)} incident={incident} one={one} />
             ))}
           </ul>
-          {compared.unequal > SHOWN && (
-            <p className="dim">{t("incidents.origin.more", { count: compared.unequal - SHOWN })}</p>
+          {compared.unequal > compared.different.length && (
+            <p className="dim">
+              {t("incidents.origin.more", { count: compared.unequal - compared.different.length })}
+            </p>
           )}
         </details>
       )}
@@ -46,19 +48,24 @@ export function Origin({ incident, origin }: { incident: Incident; origin: From 
   );
 }
 
-function Different({ incident, one }: { incident: Incident; one: OriginDifference }) {
+function Different({ incident, one }: { incident: Incident; one: Alike }) {
   const { t } = useTranslation();
-  const run = incident.runs.find((each) => each.run_id === one.on);
-  const host = incident.hosts.find((each) => each.id === (run?.host_id ?? one.on));
-  const said = (value: string | null) =>
-    value === null
-      ? t("incidents.origin.nothing")
-      : one.kind === "step"
-        ? t(`playbooks.verdict.${value as "supports"}`)
-        : value;
+  const runs = incident.runs
+    .filter((each) => one.on.includes(each.run_id))
+    .sort((a, b) => a.number - b.number);
+  const ids = [...one.on, ...runs.map((each) => each.host_id)];
+  const hosts = incident.hosts.filter((each) => ids.includes(each.id)).map((each) => each.name);
+  const said = (value: string | null) => {
+    if (value === null) return t("incidents.origin.nothing");
+    if (one.kind === "step") return t(`playbooks.verdict.${value as "supports"}`);
+    if (one.kind === "hypothesis") return t(`playbooks.standing.${value as "open"}`);
+    const [state = "", subjects] = value.split(" ");
+    return `${t(`incidents.origin.rule.${state as "fired"}`)}${subjects === "1" ? "" : ` ×${subjects}`}`;
+  };
   return (
     <li>
-      <code>{one.about}</code> {host?.name} {run && <span className="num dim">#{run.number}</span>}
+      <code>{one.about}</code> {hosts.join(", ")}{" "}
+      {runs.length > 0 && <span className="num dim">{runs.map((each) => `#${each.number}`).join(" ")}</span>}
       <br />
       {t("incidents.origin.there")}: {said(one.there)}; {t("incidents.origin.here")}: {said(one.here)}{" "}
       <span className="dim">({t(`incidents.origin.why.${one.why}`)})</span>

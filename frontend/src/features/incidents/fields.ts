@@ -17,6 +17,7 @@ export const ACTS = [
   "hosts",
   "edit",
   "hypothesis",
+  "export",
 ] as const;
 
 /** The view of an incident: the step and the host that are looked at, what stands beside the chain, and an open dialog. */

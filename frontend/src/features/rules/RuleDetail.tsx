@@ -50,6 +50,12 @@ export function RuleDetail({ rule, changed }: { rule: Rule; changed: readonly Th
       />
       <p className={classes.note}>{t(`findings.gradeMeaning.${rule.grade}`)}</p>
       <Limits rule={rule} changed={changed} />
+      {rule.beside.length > 0 && (
+        <p className={classes.related}>
+          <span className="dim">{t("rules.tellsBeside")}</span>{" "}
+          {rule.beside.map((one) => names.measure(one.measure, rule.id)).join(" · ")}
+        </p>
+      )}
       {rule.traps && (
         <p className={classes.trap}>
           <strong>{t("rules.traps")}</strong> {pick(rule.traps)}

@@ -1,4 +1,12 @@
-import { Button, Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
+import {
+  Button,
+  Checkbox,
+  MultiSelect,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  TextInput,
+} from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { ConditionKind, Standby } from "../../client/standbys";
@@ -11,7 +19,7 @@ import { STANDBYS, useConditionKinds } from "../../renderers/standbys/data";
 import classes from "../../renderers/standbys/standbys.module.css";
 import {
   type ArmDraft,
-  bodyOf,
+  bodiesOf,
   type ConditionDraft,
   emptyCondition,
   emptyDraft,
@@ -20,42 +28,72 @@ import {
 } from "./armDraft";
 import { ConditionFields } from "./ConditionFields";
 
-/** What shall wait on a host: for something to begin, or to keep the last minutes for the next capture. */
+/**
+ * What shall wait on a host: for something to begin, or to keep the last minutes for the next capture. For an incident it
+ * waits on each of its hosts that is chosen, and what it captures is evidence there.
+ */
 export function ArmDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const [asked] = useDialogState();
-  const [draft, setDraft] = useState<ArmDraft>(() => emptyDraft(asked.on[0] ?? null));
+  const [draft, setDraft] = useState<ArmDraft>(() => emptyDraft(asked.on));
   const [once] = useState(() => crypto.randomUUID());
+  const incident = asked.about;
   const hosts = useHosts({ state: "active" });
   const kinds = useConditionKinds().data ?? [];
+  const named = (hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }));
   const change = (some: Partial<ArmDraft>) => setDraft((before) => ({ ...before, ...some }));
-  const body = bodyOf(draft, kinds);
-  const save = useAction(() => post<Standby>("/standbys", body ?? {}, once), [STANDBYS], onClose);
+  // An incident may be about hosts that cannot be reached: those of another Culprit, and those that were taken off.
+  const chosen = draft.hosts.filter((host) => named.some((one) => one.value === host));
+  const bodies = bodiesOf({ ...draft, hosts: chosen }, kinds, incident);
+  const save = useAction(
+    async () => {
+      // One after another: where a host refuses, those before it wait already, and are not armed again.
+      for (const one of bodies ?? []) await post<Standby>("/standbys", one, `${once}-${one.host_id}`);
+    },
+    [STANDBYS],
+    onClose,
+  );
   return (
-    <Dialog onClose={onClose} title={t("standbys.new")} size="60rem">
+    <Dialog onClose={onClose} title={t(incident ? "standbys.armForIncident" : "standbys.new")} size="60rem">
       <form
         className={classes.stack}
         onSubmit={(event) => {
           event.preventDefault();
-          if (body) save.mutate(undefined);
+          if (bodies) save.mutate(undefined);
         }}
       >
-        <SegmentedControl
-          value={draft.kind}
-          onChange={(kind) => change({ kind: kind as ArmDraft["kind"] })}
-          data={(["armed", "ring"] as const).map((value) => ({ value, label: t(`standbys.kind.${value}`) }))}
-          aria-label={t("standbys.what")}
-        />
-        <p className={classes.hint}>{t(`standbys.text.${draft.kind}`)}</p>
-        <div className={classes.row}>
-          <Select
-            label={t("standbys.host")}
-            searchable
-            limit={50}
-            data={(hosts.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
-            value={draft.host}
-            onChange={(host) => change({ host })}
+        {!incident && (
+          <SegmentedControl
+            value={draft.kind}
+            onChange={(kind) => change({ kind: kind as ArmDraft["kind"] })}
+            data={(["armed", "ring"] as const).map((value) => ({
+              value,
+              label: t(`standbys.kind.${value}`),
+            }))}
+            aria-label={t("standbys.what")}
           />
+        )}
+        <p className={classes.hint}>
+          {t(`standbys.text.${draft.kind}`)} {incident && t("standbys.forIncidentText")}
+        </p>
+        <div className={classes.row}>
+          {incident ? (
+            <MultiSelect
+              label={t("standbys.hosts")}
+              data={named.filter((one) => asked.on.includes(one.value))}
+              value={chosen}
+              onChange={(picked) => change({ hosts: picked })}
+            />
+          ) : (
+            <Select
+              label={t("standbys.host")}
+              searchable
+              limit={50}
+              data={named}
+              value={chosen[0] ?? null}
+              onChange={(host) => change({ hosts: host ? [host] : [] })}
+            />
+          )}
           <NumberInput
             label={t("standbys.hours")}
             min={0.25}
@@ -91,7 +129,7 @@ export function ArmDialog({ onClose }: { onClose: () => void }) {
         <p className={classes.hint}>{t(`standbys.price.${draft.kind}`)}</p>
         <ErrorLine error={save.error} />
         <div className={classes.buttons}>
-          <Button type="submit" disabled={!body} loading={save.isPending}>
+          <Button type="submit" disabled={!bodies} loading={save.isPending}>
             {t(`standbys.do.${draft.kind}`)}
           </Button>
           <Button variant="default" onClick={onClose}>

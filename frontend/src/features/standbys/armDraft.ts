@@ -15,7 +15,7 @@ export interface ConditionDraft {
 
 export interface ArmDraft {
   kind: "ring" | "armed";
-  host: string | null;
+  hosts: string[];
   hours: number | string;
   minutes: number | string;
   stacks: boolean;
@@ -37,9 +37,9 @@ export const emptyCondition = (id: number): ConditionDraft => ({
   of: 5,
 });
 
-export const emptyDraft = (host: string | null): ArmDraft => ({
+export const emptyDraft = (hosts: readonly string[]): ArmDraft => ({
   kind: "armed",
-  host,
+  hosts: [...hosts],
   hours: 4,
   minutes: 10,
   stacks: false,
@@ -69,14 +69,24 @@ const hoursOf = (draft: ArmDraft) => {
   return hours > 0 && hours <= MAX_HOURS ? hours : undefined;
 };
 
-/** What is sent; undefined while it is not whole. */
-export function bodyOf(
+type Body = Record<string, unknown>;
+
+/** What is sent for each host, for an incident or for none; undefined while it is not whole. */
+export function bodiesOf(
   draft: ArmDraft,
   kinds: readonly ConditionKind[],
-): Record<string, unknown> | undefined {
+  incident = "",
+): Body[] | undefined {
+  const body = bodyOf(draft, kinds);
+  if (!body || draft.hosts.length === 0) return undefined;
+  const about = incident && draft.kind === "armed" ? { incident_id: incident } : {};
+  return draft.hosts.map((host) => ({ ...body, host_id: host, ...about }));
+}
+
+function bodyOf(draft: ArmDraft, kinds: readonly ConditionKind[]): Body | undefined {
   const hours = hoursOf(draft);
-  if (!draft.host || hours === undefined) return undefined;
-  const common = { kind: draft.kind, host_id: draft.host, hours, reason: draft.reason.trim() };
+  if (hours === undefined) return undefined;
+  const common = { kind: draft.kind, hours, reason: draft.reason.trim() };
   if (draft.kind === "ring") {
     const minutes = Number(draft.minutes);
     const ring = { ...common, seconds: Math.round(minutes * 60), ...(draft.stacks ? { stacks: true } : {}) };

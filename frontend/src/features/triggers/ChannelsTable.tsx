@@ -7,7 +7,7 @@ import { Grid } from "../../components/Grid";
 import { Mark } from "../../components/Mark";
 import { ErrorLine } from "../../components/States";
 import { patch, post, remove, useAction, useMay } from "../../lib/queries";
-import { CHANNELS, NOTICES } from "./data";
+import { ANNOTATIONS, CHANNELS, NOTICES } from "./data";
 
 /** One row for each place that is told: where it leads, and whether messages arrive there. */
 export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
@@ -21,6 +21,10 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
   const turn = useAction(
     ({ id, enabled }: { id: string; enabled: boolean }) => patch<Channel>(`/channels/${id}`, { enabled }),
     [CHANNELS],
+  );
+  const again = useAction(
+    (id: string) => post<Channel>(`/channels/${id}/again`, {}),
+    [CHANNELS, NOTICES, ANNOTATIONS],
   );
   const drop = useAction((id: string) => remove(`/channels/${id}`), [CHANNELS, NOTICES]);
   return (
@@ -74,6 +78,16 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
               <td className="right">
                 {manages && (
                   <>
+                    {one.dead > 0 && one.enabled && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        loading={again.isPending && again.variables === one.id}
+                        onClick={() => again.mutate(one.id)}
+                      >
+                        {t("channels.again")}
+                      </Button>
+                    )}{" "}
                     {one.kind !== "grafana" && (
                       <Button
                         size="compact-xs"
@@ -95,7 +109,7 @@ export function ChannelsTable({ channels }: { channels: readonly Channel[] }) {
           ))}
         </tbody>
       </Grid>
-      <ErrorLine error={test.error ?? turn.error ?? drop.error} />
+      <ErrorLine error={test.error ?? turn.error ?? again.error ?? drop.error} />
     </>
   );
 }

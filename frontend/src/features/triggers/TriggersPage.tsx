@@ -9,6 +9,7 @@ import { choiceField, flagField, textField, useUrlState } from "../../lib/urlSta
 import { StandbysPanel } from "../../renderers/standbys/StandbysPanel";
 import { AlertsPanel } from "./AlertsPanel";
 import { Allowances } from "./Allowances";
+import { AnnotationsPanel } from "./AnnotationsPanel";
 import { ChannelDialog } from "./ChannelDialog";
 import { ChannelsTable } from "./ChannelsTable";
 import { useChannels, useTriggers } from "./data";
@@ -66,7 +67,12 @@ export function TriggersPage() {
       {view.part === "armed" && <StandbysPanel />}
       {view.part === "alerts" && <AlertsPanel />}
       {view.part === "channels" && <ChannelsPart adding={view.add} onClose={close} />}
-      {view.part === "notices" && <NoticesPanel />}
+      {view.part === "notices" && (
+        <>
+          <NoticesPanel />
+          <AnnotationsPanel />
+        </>
+      )}
     </Page>
   );
 }

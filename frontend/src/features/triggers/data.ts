@@ -5,6 +5,7 @@ import { all } from "../../lib/queries";
 export const TRIGGERS = ["triggers"] as const;
 export const ALERTS = ["alerts"] as const;
 export const CHANNELS = ["channels"] as const;
+export const ANNOTATIONS = ["grafana-annotations"] as const;
 export const NOTICES = ["notices"] as const;
 export const ALLOWANCES = ["tier-allowances"] as const;
 

@@ -1,6 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { type Look, Verdict } from "../../components/Verdict";
-import { type Figure, timesBeyond } from "../../core/figures";
+import { type Figure, timesBeyond, wasCompared } from "../../core/figures";
 import { number, quantity } from "../../core/format";
 import type { SubjectMap } from "../../core/subject";
 import { useNames } from "../../lib/useNames";
@@ -33,14 +33,15 @@ export function Figures({ figures, look, label, within = {} }: Props) {
 function Row({ figure, look, within }: { figure: Figure; look: Look; within: SubjectMap }) {
   const { t } = useTranslation();
   const names = useNames();
-  const { value, unit, op, threshold, baseline, places, subject, n } = figure;
+  const { value, unit, baseline, places, subject, n } = figure;
+  const compared = wasCompared(figure) ? figure : undefined;
   const title = names.measure(figure.measure, figure.rule);
   const about = names.subject(subject, figure.called, within);
   const cited = places.filter((one) => one.profile || one.artifact);
-  const times = timesBeyond(value, threshold, op);
+  const times = compared && timesBeyond(value, compared.threshold, compared.op);
   return (
     <li className={classes.figure}>
-      <Verdict look={look} />
+      <Verdict look={compared ? look : "context"} />
       <span className={classes.what}>
         <span title={figure.measure}>{title}</span>
         {about.map((one) => (
@@ -57,11 +58,17 @@ function Row({ figure, look, within }: { figure: Figure; look: Look; within: Sub
       >
         {quantity(value, unit)}
       </Cited>
-      <Gauge figure={figure} quiet={look === "refutes"} />
+      {compared ? (
+        <Gauge figure={compared} quiet={look === "refutes"} />
+      ) : (
+        <span className={classes.noGauge} aria-hidden />
+      )}
       <span className={classes.against}>
-        <span title={t("findings.threshold")}>
-          {SIGNS[op] ?? op} {quantity(threshold, unit)}
-        </span>
+        {compared && (
+          <span title={t("findings.threshold")}>
+            {SIGNS[compared.op] ?? compared.op} {quantity(compared.threshold, unit)}
+          </span>
+        )}
         {times !== undefined && look !== "refutes" && times >= 1.1 && (
           <span className={classes.times}>{t("findings.times", { times: number(times) })}</span>
         )}

@@ -1,5 +1,5 @@
 import { cx } from "../../core/cx";
-import { type Figure, scaleOf } from "../../core/figures";
+import { type Compared, scaleOf } from "../../core/figures";
 import classes from "./Findings.module.css";
 
 const SHARES = new Set(["pct", "percent", "%", "ratio"]);
@@ -8,7 +8,7 @@ const SHARES = new Set(["pct", "percent", "%", "ratio"]);
  * A number on a line with its threshold (a full tick) and what it was before (a hollow one). The figures stand
  * beside it in words; this is for the eye. Logarithmic, marked so, where they are far apart.
  */
-export function Gauge({ figure, quiet = false }: { figure: Figure; quiet?: boolean }) {
+export function Gauge({ figure, quiet = false }: { figure: Compared; quiet?: boolean }) {
   const { value, threshold, baseline, unit, op } = figure;
   const seen = [value, threshold, ...(baseline === null ? [] : [baseline])];
   const scale = scaleOf(seen, SHARES.has(unit) && unit !== "ratio");

@@ -158,6 +158,13 @@ function Watched({ one }: { one: Standby }) {
       {one.wanted && (
         <div className="dim">{t("standbys.captures", { plan: names.plan(one.wanted.plan) })}</div>
       )}
+      {one.incident && (
+        <div className="dim">
+          <Link to="/incidents/$incidentId" params={{ incidentId: one.incident.id }}>
+            {t("standbys.forIncident", { number: one.incident.number })}
+          </Link>
+        </div>
+      )}
     </>
   );
 }

@@ -65,6 +65,7 @@ RULES: tuple[Rule, ...] = (
         levels=(("info", Limit("info", 30.0, "of the lines of one file")),),
         grade=Grade.DIRECT,
         also=(Condition(calls.REPEATED_COUNT, ">=", Limit("lines", 50.0, "different lines, in one window")),),
+        beside=(calls.TWIN_LINES, calls.WRITTEN, calls.WRITES),
         causes=("duplicate-logging",),
         refutes=("duplicate-logging",),
         traps=Text(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Condition, Grade, Limit, Rule
+from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures import cpu_profile as profile
+
+_BUSY = (Over("cpu.total_busy_pct", "mean"), Over("sched.runq_per_cpu", "held"))
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -29,6 +31,7 @@ RULES: tuple[Rule, ...] = (
         ),
         also=(Condition(profile.SERVING_CPU, ">", Limit("cpu_pct", 10.0, "below, it burns nobody's CPU")),),
         grade=Grade.MECHANISM,
+        beside=_BUSY,
         causes=("cpu-hot-function",),
         refutes=("cpu-hot-function",),
         traps=Text(
@@ -91,6 +94,7 @@ RULES: tuple[Rule, ...] = (
             ("critical", Limit("critical", 8.0, "own: a whole pool")),
         ),
         grade=Grade.MECHANISM,
+        beside=_BUSY,
         causes=("lock-contention",),
         refutes=("lock-contention",),
         refuted_by=("F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING"),
@@ -114,6 +118,7 @@ RULES: tuple[Rule, ...] = (
             ("critical", Limit("critical", 16.0, "own: a whole pool")),
         ),
         grade=Grade.DIRECT,
+        beside=_BUSY,
         causes=("lock-contention",),
         refutes=("lock-contention",),
         refuted_by=("F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING"),

@@ -65,6 +65,11 @@ RULES: tuple[Rule, ...] = (
         op=">",
         levels=(("warn", Limit("warn", 10.0, "Netdata")), ("critical", Limit("critical", 30.0, "own"))),
         grade=Grade.DIRECT,
+        beside=(
+            Over("cpu.busy_pct", "mean"),
+            Over("cpu.total_steal_pct", "mean"),
+            Over("sched.runq_per_cpu", "held"),
+        ),
         causes=("hypervisor-steal",),
         refutes=("hypervisor-steal",),
         traps=Text(

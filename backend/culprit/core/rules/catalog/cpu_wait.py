@@ -232,6 +232,7 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         grade=Grade.MECHANISM,
+        beside=(wait.WAITING, Over("cpu.total_busy_pct", "mean"), Over("sched.runq_per_cpu", "held")),
         causes=("kernel-thread-busy",),
         refutes=("kernel-thread-busy",),
         traps=Text(
@@ -253,6 +254,7 @@ RULES: tuple[Rule, ...] = (
             ("warn", Limit("warn", 50.0, "own: half a CPU; the archiver of the lab makes them use 55 to 65")),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(wait.DELAY, wait.WAITING, Over("cpu.total_busy_pct", "mean")),
         causes=("kernel-thread-busy",),
         traps=Text(
             "Where nobody waits for a CPU it costs power only: compression, checksums and page merging are work.",

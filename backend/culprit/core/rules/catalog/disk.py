@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
 from culprit.core.rules.measures import disk as of
+from culprit.core.rules.measures import disk_told as told
 
 _WAITING = (
     Rule(
@@ -149,6 +150,12 @@ _WAITING = (
             ),
         ),
         grade=Grade.MECHANISM,
+        beside=(
+            of.BUSIEST,
+            Over("sched.blocked", "held"),
+            Over("load.avg1", "last"),
+            Over("cpu.total_iowait_pct", "mean"),
+        ),
         causes=("dstate-pileup",),
         refutes=("dstate-pileup",),
         traps=Text(
@@ -190,6 +197,11 @@ _WAITING = (
         op=">",
         levels=(("warn", Limit("share", 5.0, "own")),),
         grade=Grade.CORRELATIONAL,
+        beside=(
+            Over("mem.available_pct", "min"),
+            Over("mem.pgscan_direct_per_s", "mean"),
+            Over("mem.refault_per_s", "mean"),
+        ),
         causes=("major-fault-thrashing",),
         traps=Text("Backups and other streaming readers reclaim as well.", "备份等流式读取也会触发回收。"),
         source="on-CPU stacks",
@@ -241,6 +253,12 @@ _HEALTH = (
         op=">",
         levels=(("critical", Limit("ill", 0.0, "its own word")),),
         grade=Grade.DIRECT,
+        beside=(
+            told.COUNTED_ERRORS,
+            told.ERROR_LINES,
+            Over("disk.r_await_ms", "max"),
+            Over("disk.r_iops", "mean"),
+        ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
         source="SMART, mdstat, state of the device; ioerr_cnt counts refused commands too, and is no evidence",
@@ -255,6 +273,12 @@ _HEALTH = (
         op=">",
         levels=(("critical", Limit("errors", 0.0, "a disk that is well has none")),),
         grade=Grade.DIRECT,
+        beside=(
+            told.ERROR_LINES,
+            told.REFUSED_COMMANDS,
+            Over("disk.r_await_ms", "max"),
+            Over("disk.r_iops", "mean"),
+        ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
         traps=Text(
@@ -270,6 +294,7 @@ _HEALTH = (
         op=">",
         levels=(("critical", Limit("errors", 0.0, "one that is well has none")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.FS_ERROR_LINES, Over("disk.r_await_ms", "max"), Over("disk.w_await_ms", "max")),
         causes=("failing-disk",),
         source="ext4, XFS and btrfs; may be left from an earlier crash",
     ),

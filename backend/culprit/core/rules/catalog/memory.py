@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
 from culprit.core.rules.measures import memory as of
+from culprit.core.rules.measures.memory_growth import BY_NOW, GROWTH, LASTS, STEPS
 
 _REREAD = (
     Rule(
@@ -88,6 +89,7 @@ _REREAD = (
         op=">",
         levels=(("warn", Limit("warn", 500.0, "node_exporter mixin: 500/s")),),
         grade=Grade.CORRELATIONAL,
+        beside=(Over("mem.available_pct", "min"), Over("mem.refault_per_s", "mean")),
         causes=("major-fault-thrashing",),
         traps=Text(
             "Starting programs and first scans of mapped files fault as well; with read-ahead few faults read much.",
@@ -105,6 +107,7 @@ _REREAD = (
         op=">",
         levels=(("warn", Limit("warn", 500.0, "a case study: 1100/s ill, 200/s well, at 1000 requests/s")),),
         grade=Grade.CORRELATIONAL,
+        beside=(Over("mem.pgmajfault_per_s", "mean"), Over("mem.available_pct", "min")),
         causes=("major-fault-thrashing",),
         source="majflt of /proc/PID/stat, or perf stat -e major-faults",
     ),
@@ -133,6 +136,11 @@ _SHORT = (
         op=">=",
         levels=(("warn", Limit("warn", 5.0, "PCP pmie: 5 pages/s in 30 % of 10 samples; here in 60 %")),),
         grade=Grade.CORRELATIONAL,
+        beside=(
+            Over("mem.pswpin_per_s", "held"),
+            Over("mem.available_pct", "min"),
+            Over("mem.swap_used_kb", "last"),
+        ),
         causes=("swap-thrashing",),
         refutes=("swap-thrashing",),
         traps=Text("zswap and zram swap out early, by design.", "zswap 与 zram 会按设计提前换出。"),
@@ -185,6 +193,11 @@ _SHORT = (
             ("critical", Limit("critical", 40.0, "own; there are no official thresholds")),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(
+            Over("mem.available_pct", "min"),
+            Over("mem.pgmajfault_per_s", "mean"),
+            Over("mem.refault_per_s", "mean"),
+        ),
         causes=("major-fault-thrashing",),
         traps=Text("Absent before 4.20 and with psi=0.", "4.20 之前或 psi=0 时没有。"),
         source="/proc/pressure/memory",
@@ -204,6 +217,7 @@ _SHORT = (
         ),
         also=(Condition(of.GROUP_FAULTS, ">", Limit("faults", 10.0, "it reads from the disk what it had")),),
         grade=Grade.CORRELATIONAL,
+        beside=(of.USAGE, of.REFAULTS),
         causes=("major-fault-thrashing",),
         source="memory.pressure full avg10",
     ),
@@ -226,10 +240,11 @@ _SHORT = (
             "{comm} ({pid}) grows by {value} MiB of anonymous memory a second, at every look.",
             "{comm}（{pid}）的匿名内存每秒增长 {value} MiB，每次读取都在增长。",
         ),
-        measure=of.GROWTH,
+        measure=GROWTH,
         op=">",
         levels=(("warn", Limit("warn", 0.5, "2 GB an hour")),),
         grade=Grade.CORRELATIONAL,
+        beside=(BY_NOW, LASTS, STEPS),
         causes=("memory-leak",),
         refutes=("memory-leak",),
         traps=Text(

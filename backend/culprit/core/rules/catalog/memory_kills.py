@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Rule
-from culprit.core.rules.measures import memory as of
+from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.measures import heaps
+from culprit.core.rules.measures import memory_kills as of
+from culprit.core.rules.measures.memory import USAGE
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -20,6 +22,7 @@ RULES: tuple[Rule, ...] = (
             ("critical", Limit("kills", 0.0, "a kill is never normal; the kernel counts and logs each")),
         ),
         grade=Grade.DIRECT,
+        beside=(of.GROUP_LIMIT, of.VICTIM, of.GROUP_PEAK, Over("mem.available_pct", "min")),
         causes=("memcg-oom-kill",),
         refutes=("memcg-oom-kill",),
         traps=Text(
@@ -39,6 +42,12 @@ RULES: tuple[Rule, ...] = (
         op="==",
         levels=(("critical", Limit("told", 1.0, "State.OOMKilled of docker and podman, reason of CRI")),),
         grade=Grade.CORRELATIONAL,
+        beside=(
+            of.CONTAINER_LIMIT,
+            of.CONTAINER_EXIT,
+            of.CONTAINER_RESTARTS,
+            Over("mem.available_pct", "min"),
+        ),
         causes=("memcg-oom-kill",),
         traps=Text(
             "Engines keep the flag of a container that ended long ago, and miss kills of child processes.",
@@ -86,6 +95,7 @@ RULES: tuple[Rule, ...] = (
         op=">",
         levels=(("critical", Limit("kills", 0.0, "CONSTRAINT_NONE in the kernel's log")),),
         grade=Grade.DIRECT,
+        beside=(of.HOST_VICTIM, Over("mem.available_pct", "min"), Over("mem.total_kb", "last")),
         causes=("memory-leak",),
         traps=Text(
             "Who is killed is the largest, not necessarily the one that grew.",
@@ -100,12 +110,13 @@ RULES: tuple[Rule, ...] = (
             "A JVM was killed holding {anon_mb} MiB, {value} % of its limit of {limit_mb} MiB: the heap knows none.",
             "被终止的 JVM 占用 {anon_mb} MiB，为限额 {limit_mb} MiB 的 {value}%：堆未受限额约束。",
         ),
-        measure=of.JVM_AT_LIMIT,
+        measure=heaps.JVM_AT_LIMIT,
         op=">=",
         levels=(
             ("critical", Limit("share", 50.0, "more than half: nobody else in the group holds as much")),
         ),
         grade=Grade.MECHANISM,
+        beside=(of.GROUP_LIMIT, of.VICTIM, of.OOM_KILLS, of.LIMIT_HITS),
         causes=("jvm-heap-over-limit",),
         refuted_by=("F-JVM-HEAP-FITS",),
         traps=Text(
@@ -121,7 +132,7 @@ RULES: tuple[Rule, ...] = (
             "-XX:MaxHeapSize is {max_heap_mb} MiB, {value} % of the limit of {limit_mb} MiB.",
             "-XX:MaxHeapSize 为 {max_heap_mb} MiB，是限额 {limit_mb} MiB 的 {value}%。",
         ),
-        measure=of.HEAP_OF_LIMIT,
+        measure=heaps.HEAP_OF_LIMIT,
         op=">",
         levels=(
             ("warn", Limit("warn", 75.0, "metaspace, code cache, threads and buffers need the rest")),
@@ -131,11 +142,12 @@ RULES: tuple[Rule, ...] = (
             AnyOf(
                 (
                     Condition(of.OOM_KILLS, ">", Limit("kills", 0.0, "it has hurt")),
-                    Condition(of.USAGE, ">", Limit("usage", 90.0, "Netdata: cgroup memory 90 %")),
+                    Condition(USAGE, ">", Limit("usage", 90.0, "Netdata: cgroup memory 90 %")),
                 )
             ),
         ),
         grade=Grade.DIRECT,
+        beside=(heaps.MAX_HEAP, heaps.HEAP_LIMIT, heaps.HEAP_USED),
         causes=("jvm-heap-over-limit",),
         refutes=("jvm-heap-over-limit",),
         traps=Text(
@@ -148,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         id="F-JVM-HEAP-FITS",
         title=Text("The heap fits into the memory limit", "最大堆在限额之内"),
         says=Text("-XX:MaxHeapSize is {value} % of the limit.", "-XX:MaxHeapSize 为限额的 {value}%。"),
-        measure=of.HEAP_OF_LIMIT,
+        measure=heaps.HEAP_OF_LIMIT,
         op="<=",
         levels=(("info", Limit("share", 75.0, "heap at most 75 % of the limit")),),
         grade=Grade.CONTEXT,

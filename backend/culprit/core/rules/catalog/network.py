@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Text
 from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.measures import network_told as told
 from culprit.core.rules.measures.network import (
     AQM_DROP_PCT,
     DEFAULT_DROP_PCT,
@@ -18,6 +19,9 @@ from culprit.core.rules.measures.network import (
 from culprit.core.rules.measures.network_loss import CONNTRACK_LOG
 
 _FILL = Over("conntrack.fill_pct", "max")
+_SENT_AGAIN = Over("tcp.retrans_pct", "mean")
+_ACCEPTED = Over("tcp.passive_opens_per_s", "mean")
+_HANDSHAKES = Over("tcp.syn_retrans_per_s", "mean")
 
 _QUEUES: tuple[Rule, ...] = (
     Rule(
@@ -38,6 +42,7 @@ _QUEUES: tuple[Rule, ...] = (
         ),
         also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
         grade=Grade.DIRECT,
+        beside=(told.QUEUE_SENT, _SENT_AGAIN, told.QUEUE_WAITING),
         causes=("qdisc-drop",),
         refutes=("qdisc-drop",),
         traps=Text(
@@ -58,6 +63,7 @@ _QUEUES: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 1.0, "below, dropping is how it signals")),),
         also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.QUEUE_SENT, _SENT_AGAIN, told.QUEUE_WAITING),
         causes=("qdisc-drop",),
         traps=Text("fq_codel and cake drop by design.", "fq_codel 与 cake 的丢包是设计行为。"),
         source="RFC 7567; tc-stats: dropped",
@@ -73,6 +79,7 @@ _QUEUES: tuple[Rule, ...] = (
         op=">=",
         levels=(("critical", Limit("critical", 1.0, "nobody needs it in production")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.NETEM_LOSS, told.NETEM_DELAY, QUEUE_DROPS, _SENT_AGAIN),
         causes=("qdisc-drop",),
         traps=Text("It may be a chaos test that is meant.", "可能是有意的混沌测试。"),
         source="tc-netem(8); what it drops is judged by F-NET-QDISC-DROP",
@@ -94,6 +101,7 @@ _FIREWALL: tuple[Rule, ...] = (
             ("critical", Limit("critical", 2.0, "every fiftieth packet: most short requests are hit")),
         ),
         grade=Grade.DIRECT,
+        beside=(told.SERVICE_DROPS, _SENT_AGAIN, _HANDSHAKES),
         causes=("firewall-drop",),
         refutes=("firewall-drop",),
         traps=Text(
@@ -113,6 +121,7 @@ _FIREWALL: tuple[Rule, ...] = (
         op=">",
         levels=(("critical", Limit("critical", 0.0, "nothing in production drops by chance")),),
         grade=Grade.DIRECT,
+        beside=(told.DROP_CHANCE, SERVICE_DROP_PCT, _SENT_AGAIN),
         causes=("firewall-drop",),
         traps=Text(
             "Load balancers use chance to choose a target, never to drop.",
@@ -131,6 +140,7 @@ _FIREWALL: tuple[Rule, ...] = (
         op=">",
         levels=(("warn", Limit("warn", 1.0, "noise of scanners is less on a host that serves")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.DEFAULT_DROPS, _SENT_AGAIN, _HANDSHAKES),
         causes=("firewall-drop",),
         traps=Text(
             "A default-deny policy and bans drop by design.", "默认拒绝策略与封禁规则的丢包属于设计行为。"
@@ -163,6 +173,7 @@ _FIREWALL: tuple[Rule, ...] = (
         op=">",
         levels=(("warn", Limit("warn", 80.0, "what exceeds the limit never shows as a connection")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.UNCOUNTED_RATE, Over("tcp.passive_opens_per_s", "max"), _HANDSHAKES),
         causes=("firewall-drop",),
         traps=Text(
             "A limit that was just not reached looks the same: let the rule count, and look again.",
@@ -185,6 +196,7 @@ _CONNTRACK: tuple[Rule, ...] = (
             ("critical", Limit("critical", 95.0, "the next burst is refused")),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(Over("conntrack.count", "max"), Over("conntrack.drops_per_s", "mean"), _ACCEPTED),
         causes=("conntrack-table-full",),
         refutes=("conntrack-table-full",),
         traps=Text(
@@ -205,6 +217,7 @@ _CONNTRACK: tuple[Rule, ...] = (
         levels=(("critical", Limit("critical", 0.0, "a counter that should stand still")),),
         also=(Condition(_FILL, ">", Limit("fill", 90.0, "else a helper dropped, not the table")),),
         grade=Grade.DIRECT,
+        beside=(Over("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
         traps=Text(
             "Helpers drop into the same counter, whence the look at how full it is.",
@@ -224,6 +237,7 @@ _CONNTRACK: tuple[Rule, ...] = (
         levels=(("critical", Limit("critical", 1.0, "the kernel says exactly this")),),
         also=(Condition(_FILL, ">", Limit("fill", 90.0, "the log is everybody's, and may be of yesterday")),),
         grade=Grade.DIRECT,
+        beside=(Over("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
         traps=Text("All network namespaces write into one log.", "所有网络命名空间共用一份内核日志。"),
         source="nf_conntrack: table full, dropping packet",

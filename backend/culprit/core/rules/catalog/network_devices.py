@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collectors.contract import Sentence, Text
 from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
+from culprit.core.rules.measures import network_told as told
 from culprit.core.rules.measures.network import (
     FLAPS,
     HALF_DUPLEX,
@@ -13,6 +14,8 @@ from culprit.core.rules.measures.network import (
     MTU_GAP,
     TOO_LONG,
 )
+
+_SENT_AGAIN = Over("tcp.retrans_pct", "mean")
 
 _MTU: tuple[Rule, ...] = (
     Rule(
@@ -26,6 +29,7 @@ _MTU: tuple[Rule, ...] = (
         op="<",
         levels=(("critical", Limit("critical", 1280.0, "RFC 8200 section 5")),),
         grade=Grade.DIRECT,
+        beside=(TOO_LONG, told.PEER_MTU, _SENT_AGAIN, told.DEVICE_PACKETS),
         causes=("mtu-too-small",),
         refutes=("mtu-too-small",),
         traps=Text(
@@ -44,6 +48,7 @@ _MTU: tuple[Rule, ...] = (
         op=">",
         levels=(("critical", Limit("critical", 0.5, "a healthy device below 1500 refuses none")),),
         grade=Grade.MECHANISM,
+        beside=(MTU, told.PEER_MTU, _SENT_AGAIN, told.DEVICE_PACKETS),
         causes=("mtu-too-small",),
         traps=Text("Frames of unknown protocols count as dropped too.", "未知协议的帧也计入丢弃。"),
         source="rx_dropped and rx_length_errors of devices whose MTU is below 1500",
@@ -59,6 +64,7 @@ _MTU: tuple[Rule, ...] = (
         op=">",
         levels=(("warn", Limit("warn", 0.0, "both ends must agree")),),
         grade=Grade.CORRELATIONAL,
+        beside=(MTU, told.PEER_MTU, TOO_LONG, _SENT_AGAIN),
         causes=("mtu-too-small",),
         source="ip link, both ends of a veth",
     ),
@@ -100,6 +106,7 @@ _LINKS: tuple[Rule, ...] = (
             ("critical", Limit("critical", 10.0, "1 %")),
         ),
         grade=Grade.DIRECT,
+        beside=(told.DAMAGED, told.DEVICE_PACKETS, _SENT_AGAIN, told.SPEED),
         causes=("nic-link-degraded",),
         refutes=("nic-link-degraded",),
         source="ip -s -s link: crc, frame, length, carrier",
@@ -112,6 +119,7 @@ _LINKS: tuple[Rule, ...] = (
         op=">=",
         levels=(("critical", Limit("critical", 2.0, "down and up once within one capture")),),
         grade=Grade.DIRECT,
+        beside=(told.DEVICE_PACKETS, _SENT_AGAIN, told.SPEED, told.REFUSED),
         causes=("nic-link-degraded",),
         source="carrier_changes",
     ),
@@ -125,6 +133,7 @@ _LINKS: tuple[Rule, ...] = (
         op=">=",
         levels=(("warn", Limit("warn", 1.0, "a failed negotiation")),),
         grade=Grade.DIRECT,
+        beside=(told.SPEED, LINK_ERRORS, told.DEVICE_PACKETS),
         causes=("nic-link-degraded",),
         source="/sys/class/net/*/duplex",
     ),

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(Over("tcp.active_opens_per_s", "mean"), Over("tcp.passive_opens_per_s", "mean")),
         causes=("packet-loss-upstream",),
         refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW", "F-DEP-HANDSHAKES-IGNORED"),
         traps=Text(

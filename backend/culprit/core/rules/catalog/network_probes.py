@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Grade, Limit, Rule
+from culprit.core.rules.contract import Grade, Limit, Over, Rule
 from culprit.core.rules.measures import probes
 
 RULES: tuple[Rule, ...] = (
@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = (
         op="<",
         levels=(("warn", Limit("warn", 536.0, "RFC 9293 3.7.1: what every IPv4 host takes unasked")),),
         grade=Grade.CORRELATIONAL,
+        beside=(Over("tcp.retrans_pct", "mean"), Over("tcp.out_segs_per_s", "mean")),
         causes=("mtu-too-small",),
         traps=Text(
             "Small devices with little memory announce 536 or less on purpose.",

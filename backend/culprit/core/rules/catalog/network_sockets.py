@@ -5,6 +5,7 @@ from __future__ import annotations
 from collectors.contract import Text
 from culprit.core.rules.catalog.network_loss import OWN
 from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
+from culprit.core.rules.measures import sockets_told as told
 from culprit.core.rules.measures.network_sockets import (
     CALLS_OUT_PCT,
     CONNECT_US,
@@ -20,6 +21,7 @@ from culprit.core.rules.measures.network_sockets import (
     TIME_WAIT_PCT,
 )
 
+_ACCEPTED, _OPENED = Over("tcp.passive_opens_per_s", "mean"), Over("tcp.active_opens_per_s", "mean")
 _GONE = ("F-NET-PORT-NONE-LEFT", "F-NET-CONNECT-FAILS", "F-NET-EADDRNOTAVAIL")
 
 _LISTENERS: tuple[Rule, ...] = (
@@ -40,6 +42,12 @@ _LISTENERS: tuple[Rule, ...] = (
             ),
         ),
         grade=Grade.DIRECT,
+        beside=(
+            told.FULLEST_WAITING,
+            told.FULLEST_BACKLOG,
+            _ACCEPTED,
+            Over("tcp.listen_drops_per_s", "mean"),
+        ),
         causes=("listen-queue-overflow",),
         refutes=("listen-queue-overflow",),
         refuted_by=("F-NET-QUEUE-STANDS",),
@@ -60,6 +68,7 @@ _LISTENERS: tuple[Rule, ...] = (
         op=">=",
         levels=(("warn", Limit("warn", 70.0, "the next burst overflows it")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.WAITING, told.BACKLOG, _ACCEPTED),
         causes=("listen-queue-overflow",),
         refuted_by=("F-NET-QUEUE-STANDS",),
         traps=Text(
@@ -80,6 +89,7 @@ _LISTENERS: tuple[Rule, ...] = (
             ("warn", Limit("warn", 5.0, "a queue of bursts is empty at some of dozens of looks (RFC 8289)")),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(told.WAITING, told.BACKLOG, _ACCEPTED),
         causes=("worker-pool-exhausted",),
         traps=Text(
             "Why the program does not accept is for other rules: CPU, locks, other services.",
@@ -131,6 +141,7 @@ _PORTS: tuple[Rule, ...] = (
             ("critical", Limit("critical", 80.0, "the next burst takes the rest")),
         ),
         grade=Grade.CORRELATIONAL,
+        beside=(told.PORTS, told.IN_TIME_WAIT, told.ESTABLISHED, _OPENED),
         causes=("ephemeral-port-exhaustion",),
         refutes=("ephemeral-port-exhaustion", "timewait-port-search"),
         traps=Text(
@@ -149,6 +160,7 @@ _PORTS: tuple[Rule, ...] = (
         op="<=",
         levels=(("critical", Limit("critical", 0.0, "the next connect() fails")),),
         grade=Grade.DIRECT,
+        beside=(told.PORTS, told.IN_TIME_WAIT, told.ESTABLISHED, _OPENED),
         causes=("ephemeral-port-exhaustion",),
         source="ss -tan by source and destination, ip_local_port_range, ip_local_reserved_ports",
     ),
@@ -164,6 +176,7 @@ _PORTS: tuple[Rule, ...] = (
         levels=(("critical", Limit("critical", 50.0, "readings of two collectors do not start together")),),
         also=(Condition(PORT_USE_PCT, ">", Limit("use", 95.0, "else it fails for another reason")),),
         grade=Grade.MECHANISM,
+        beside=(CONNECT_US, _OPENED),
         causes=("ephemeral-port-exhaustion",),
         traps=Text(
             "connect() to local sockets and of UDP sends nothing either.",
@@ -185,6 +198,7 @@ _PORTS: tuple[Rule, ...] = (
             Condition(PORT_USE_PCT, ">", Limit("use", 80.0, "a wrong local address gives the same errno")),
         ),
         grade=Grade.DIRECT,
+        beside=(_OPENED, Over("tcp.attempt_fails_per_s", "mean")),
         causes=("ephemeral-port-exhaustion",),
         source="connect(2): EADDRNOTAVAIL",
     ),
@@ -199,6 +213,7 @@ _PORTS: tuple[Rule, ...] = (
         op=">",
         levels=(("warn", Limit("warn", 50.0, "every second port that connect() tries is taken")),),
         grade=Grade.CORRELATIONAL,
+        beside=(told.PORTS, told.IN_TIME_WAIT, _OPENED),
         causes=("timewait-port-search",),
         traps=Text("A great total over many destinations is fine.", "总数大但分散到多个目的地是正常的。"),
         source="ss -tan by destination; __inet_check_established of the kernel",
@@ -215,6 +230,7 @@ _PORTS: tuple[Rule, ...] = (
         ),
         also=(Condition(TIME_WAIT_PCT, ">", Limit("time_wait", 50.0, "what makes the search long")),),
         grade=Grade.MECHANISM,
+        beside=(_OPENED, Over("cpu.total_sys_pct", "mean")),
         causes=("timewait-port-search",),
         refuted_by=_GONE,
         source="perf record: __inet_hash_connect, inet_csk_get_port and what they call",
@@ -230,6 +246,7 @@ _PORTS: tuple[Rule, ...] = (
         levels=(("warn", Limit("warn", 200.0, "a non-blocking connect takes some 20 us")),),
         also=(Condition(TIME_WAIT_PCT, ">", Limit("time_wait", 50.0, "a slow peer is slow without it")),),
         grade=Grade.CORRELATIONAL,
+        beside=(_OPENED, Over("cpu.total_sys_pct", "mean")),
         causes=("timewait-port-search",),
         refuted_by=_GONE,
         traps=Text("A blocking connect() includes the round trip.", "阻塞的 connect() 包含网络往返时间。"),

@@ -74,6 +74,22 @@ def _repeated_count(view: View) -> Iterator[Measured]:
         yield Measured(repeated, (("file", row.text("twin")), ("pid", pid)), (row.cite,), int(repeated))
 
 
+def _twin_lines(view: View) -> Iterator[Measured]:
+    """Lines that went into the file that holds the copies, in the window."""
+    for row in view.rows("log_repeats"):
+        pid, lines = str(int(row.number("pid") or 0)), row.number("twin_lines")
+        if lines is not None:
+            yield Measured(lines, (("file", row.text("twin")), ("pid", pid)), (row.cite,), int(lines))
+
+
+def _of_writers(view: View, column: str) -> Iterator[Measured]:
+    """A rate of each process that writes, of all its files and connections together."""
+    for row in view.rows("proc_io"):
+        value = row.number(column)
+        if value is not None:
+            yield Measured(value, (("pid", str(int(row.number("pid") or 0))),), (row.cite,))
+
+
 def _repeated_payloads(view: View) -> Iterator[Measured]:
     for row in view.rows("strace_repeats"):
         share = row.number("share")
@@ -178,6 +194,12 @@ REPEATED_COUNT = Measure("log.repeated_count", "count", Text("Lines in both file
                          (("log_repeats",),), lambda view: list(_repeated_count(view)))  # fmt: skip
 REPEATED_PAYLOADS = Measure("fd.write_dup_ratio_pct", "pct", Text("Payloads written twice", "重复写入的内容"),
                             _STRACE, lambda view: list(_repeated_payloads(view)))  # fmt: skip
+TWIN_LINES = Measure("log.twin_lines", "count", Text("Lines in the second file", "第二个文件的行数"),
+                     (("log_repeats",),), lambda view: list(_twin_lines(view)))  # fmt: skip
+WRITTEN = Measure("proc.written_bytes_per_s", "bytes_per_s", Text("Written by the process", "进程写入速率"),
+                  (("proc_io",),), lambda view: list(_of_writers(view, "wchar_per_s")))  # fmt: skip
+WRITES = Measure("proc.writes_per_s", "per_s", Text("Writes of the process", "进程写次数"), (("proc_io",),),
+                 lambda view: list(_of_writers(view, "syscw_per_s")))  # fmt: skip
 FUTEX_WAIT = Measure("futex.wait_ms", "ms", Text("Longest futex wait", "最长 futex 等待"), _STRACE,
                      lambda view: list(_futex_waits(view)))  # fmt: skip
 FUTEX_WAKES = Measure("futex.wakes_count", "count", Text("Waits that another thread ended", "由其他线程唤醒的等待"),

@@ -1,169 +1,13 @@
-"""Numbers about memory that take more than one series: kills, refaults, heaps, leaks."""
+"""Numbers about memory that is short: how full groups are, what is read again, what comes back from swap."""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator
-
 from culprit.core.rules.contract import Measured, Over
 from culprit.core.rules.measures.derived import Detail, derived, series
-from culprit.core.rules.measures.places import (
-    asked_about,
-    group_of,
-    inside,
-    limited_groups,
-    process,
-    wanted_group,
-)
-from culprit.core.rules.view import Happening, View
+from culprit.core.rules.measures.places import asked_about, limited_groups, process
+from culprit.core.rules.view import View
 
-#: A kill counts as what the host is doing now for this long.
-RECENT_NS = 10 * 60 * 1_000_000_000
-_LIMITED_BY = re.compile(r" \[(/[^\]]*)\]$")
-_ANON = re.compile(r"anon-rss:(\d{1,15})kB")
-_JVM = "java"
-#: So many readings over so long, in each step at least this share of the mean growth. Measured over eight seconds on
-#: two CPUs with four programs for each: what leaks with every request of a steady load 0.99, in a JVM 0.66 to 0.93;
-#: imports, browsers and garbage-collected heaps 0 to 0.53.
-_STEADY_READINGS, _STEADY_S, _STEADY_SHARE = 4, 4.5, 0.6
 _PAGE_KB = 4.0
-
-
-def _now_ns(view: View) -> int | None:
-    """The end of the capture, by the clock of its own series."""
-    return max((int(lane.t_ns[-1]) for lane in view.of("mem.available_kb") if len(lane.t_ns)), default=None)
-
-
-def _recent(view: View, *kinds: str) -> Iterator[Happening]:
-    now = _now_ns(view)
-    for one in view.happened(*kinds):
-        if now is None or abs(now - one.t_ns) <= RECENT_NS:
-            yield one
-
-
-def killed_by_limit(view: View) -> Iterator[tuple[str, Happening]]:
-    """(control group, kill) of the last minutes, of groups that this capture saw or was about.
-
-    The kernel's log is shared by all containers of a machine: a kill of a group that is neither there now nor
-    asked about is somebody else's.
-    """
-    seen = {row.text("path") for row in view.rows("cgroup_mem")}
-    scope = wanted_group(view)
-    for one in _recent(view, "oom_kill_cgroup"):
-        named = _LIMITED_BY.search(one.detail)
-        path = named[1] if named else ""
-        if path and inside(path, scope) and (scope or not view.has("cgroup_mem") or path in seen):
-            yield path, one
-
-
-def _group_kills(view: View) -> list[Measured]:
-    """Kills for want of memory under a group's limit: those that the log tells, or more where the group counts more."""
-    told: defaultdict[str, list[Happening]] = defaultdict(list)
-    for path, one in killed_by_limit(view):
-        told[path].append(one)
-    rows = {row.text("path"): row for row in limited_groups(view)}
-    found = []
-    for path in sorted(rows.keys() | told.keys()):
-        kills, row = told.get(path, []), rows.get(path)
-        counted = (row.number("oom_kills") or 0.0) if row else 0.0
-        citations = (*((row.cite,) if row else ()), *(one.cite for one in kills[:4]))
-        comms = sorted({str(one.params.get("comm", "")) for one in kills})
-        limit_kb = row.number("limit_kb") if row else None
-        detail: Detail = {
-            "cgroup": path,
-            "comm": ", ".join(comms[:3]) or "?",
-            "limit_mb": round((limit_kb or 0) / 1024),
-        }
-        found.append(
-            Measured(max(counted, float(len(kills))), (("cgroup", path),), citations, len(kills), (), detail)
-        )
-    return found
-
-
-def _old_kills(view: View) -> list[Measured]:
-    """Kills since the group was made, with none in the capture."""
-    return [
-        Measured(row.number("oom_kills_ever") or 0.0, (("cgroup", row.text("path")),), (row.cite,))
-        for row in limited_groups(view)
-        if not row.number("oom_kills")
-    ]
-
-
-def _host_kills(view: View) -> list[Measured]:
-    return [
-        Measured(
-            1.0,
-            (("comm", str(one.params.get("comm", ""))),),
-            (one.cite,),
-            1,
-            (),
-            {"pid": str(one.params.get("pid", "")), "comm": str(one.params.get("comm", ""))},
-        )
-        for one in _recent(view, "oom_kill")
-    ]
-
-
-def _killed_containers(view: View) -> list[Measured]:
-    return [
-        Measured(
-            row.number("oom_killed") or 0.0,
-            (("container", row.text("name")),),
-            (row.cite,),
-            detail={
-                "exit_code": row.text("exit_code"),
-                "state": row.text("state"),
-                "container": row.text("name"),
-            },
-        )
-        for row in view.rows("containers")
-        if row.number("oom_killed") is not None
-    ]
-
-
-def _exit_codes(view: View) -> list[Measured]:
-    return [
-        Measured(row.number("exit_code") or 0.0, (("container", row.text("name")),), (row.cite,))
-        for row in view.rows("containers")
-        if row.number("exit_code") is not None and row.text("state") == "exited"
-    ]
-
-
-def _killed_jvms(view: View) -> list[Measured]:
-    """Anonymous memory of JVMs at the moment of their kill, as a share of the limit; the most of each group."""
-    limits = {row.text("path"): row for row in limited_groups(view)}
-    most: dict[str, Measured] = {}
-    for path, one in killed_by_limit(view):
-        row, anon = limits.get(path), _ANON.search(one.detail)
-        limit_kb = row.number("limit_kb") if row else None
-        if one.params.get("comm") != _JVM or row is None or not limit_kb or anon is None:
-            continue
-        detail: Detail = {
-            "anon_mb": round(int(anon[1]) / 1024),
-            "limit_mb": round(limit_kb / 1024),
-            "cgroup": path,
-        }
-        share = 100.0 * int(anon[1]) / limit_kb
-        if path not in most or share > most[path].value:
-            most[path] = Measured(share, (("cgroup", path),), (one.cite, row.cite), 1, (), detail)
-    return list(most.values())
-
-
-def _heaps(view: View) -> list[Measured]:
-    """The greatest heap of the running JVM as a share of its control group's limit."""
-    paths = group_of(view)
-    found = []
-    for row in view.rows("jvm_heap"):
-        share = row.number("max_heap_of_limit")
-        group = paths.get(row.text("pid")) or wanted_group(view)
-        pairs = {"pid": row.text("pid"), **({"cgroup": group} if group else {})}
-        detail: Detail = {
-            "max_heap_mb": round((row.number("max_heap") or 0) / (1 << 20)),
-            "limit_mb": round((row.number("memory_limit") or 0) / (1 << 20)),
-        }
-        if share is not None:
-            found.append(Measured(share, tuple(sorted(pairs.items())), (row.cite,), 1, (), detail))
-    return found
 
 
 def _of_groups(view: View, column: str) -> list[Measured]:
@@ -212,26 +56,6 @@ def _fault_waits(view: View) -> list[Measured]:
     return found
 
 
-def _growing(view: View) -> list[Measured]:
-    """Anonymous memory that grew from each reading to the next, and about as fast, MB per second.
-
-    A program that starts, a heap before its collection, a cache that fills grow in bursts, faster and slower.
-    """
-    found = []
-    for row in view.rows("proc_memory"):
-        growth, first = row.number("anon_growth_kb_per_s"), row.number("anon_first_kb")
-        if growth is None or first is None or not asked_about(view, row.text("pid")):
-            continue
-        slowest, readings = row.number("anon_slowest_kb_per_s"), row.number("readings") or 0
-        if readings < _STEADY_READINGS or (row.number("seen_s") or 0.0) < _STEADY_S:
-            continue
-        if not slowest or slowest < _STEADY_SHARE * growth:
-            continue
-        detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "rss_mb": round(first / 1024)}
-        found.append(Measured(growth / 1024, process(view, row), (row.cite,), int(readings), (), detail))
-    return found
-
-
 def _swapped(view: View) -> list[Measured]:
     found = []
     for row in view.rows("proc_memory"):
@@ -262,62 +86,6 @@ def _settles(view: View) -> list[Measured]:
     return [Measured(max(0.0, 100.0 * kept_kb / came_kb), (), cites, came[0].n)]
 
 
-OOM_KILLS = derived(
-    "cgroup.oom_kills_recent",
-    "count",
-    "Kills under the limit of the group",
-    "控制组限额内的 OOM 终止",
-    (("cgroup_mem", "kmsg"),),
-    _group_kills,
-)
-OOM_KILLS_BEFORE = derived(
-    "cgroup.oom_kills_before",
-    "count",
-    "Earlier kills in the group",
-    "控制组此前的 OOM 终止",
-    (("cgroup_mem",),),
-    _old_kills,
-)
-HOST_OOM_KILLS = derived(
-    "host.oom_kills_recent",
-    "count",
-    "Kills for want of memory on the host",
-    "主机级 OOM 终止",
-    (("kmsg",),),
-    _host_kills,
-)
-CONTAINER_OOM = derived(
-    "container.oom_killed",
-    "count",
-    "The engine says that it was OOM-killed",
-    "容器引擎报告 OOMKilled",
-    (("container_state",),),
-    _killed_containers,
-)
-CONTAINER_EXIT = derived(
-    "container.exit_code",
-    "count",
-    "Exit code of the container",
-    "容器退出码",
-    (("container_state",),),
-    _exit_codes,
-)
-JVM_AT_LIMIT = derived(
-    "jvm.killed_anon_of_limit_pct",
-    "pct",
-    "Memory of the killed JVM against the limit",
-    "被终止 JVM 的内存占限额",
-    (("kmsg",), ("cgroup_mem",)),
-    _killed_jvms,
-)
-HEAP_OF_LIMIT = derived(
-    "jvm.max_heap_of_limit_pct",
-    "pct",
-    "Greatest heap against the limit",
-    "最大堆占内存限额",
-    (("jvm_flags",),),
-    _heaps,
-)
 USAGE = derived(
     "cgroup.memory_usage_pct",
     "pct",
@@ -381,14 +149,6 @@ FAULT_WAITS = derived(
     "缺页时阻塞的线程",
     (("proc_threads",), ("proc_top",)),
     _fault_waits,
-)
-GROWTH = derived(
-    "proc.anon_growth_mb_per_s",
-    "mb_per_s",
-    "Growth of anonymous memory",
-    "匿名内存增长",
-    (("proc_mem",),),
-    _growing,
 )
 SWAP_SETTLES = derived(
     "mem.swap_settles_pct",

@@ -23,7 +23,7 @@ FULL_MTU = 1500
 UNCOUNTED_RULE = Sentence("doubt.uncounted_drop_rule")
 #: Speeds of links are in millions of bits, rates of devices in units of 2^20 bytes.
 MIB_BITS = 8 * 2**20
-_DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
+DROPS = frozenset({"DROP", "REJECT", "TARPIT"})
 _PORT = re.compile(r"(?:--dport|--dports|dport) \{? ?(\d{1,5})\b")
 _LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct count over")
 #: How much a rule lets pass: `limit rate over 58/second`, `--hashlimit-above 50/sec`.
@@ -108,7 +108,7 @@ def _share(view: View, row: Row) -> Measured:
     )
 
 
-def _hits_service(row: Row, ports: frozenset[int]) -> bool:
+def hits_service(row: Row, ports: frozenset[int]) -> bool:
     """Whether a rule throws away what others of its kind let pass: by chance, beyond a rate, or to a service of ours.
 
     A rule that drops all that came so far is a default, and one that names senders or broken states was meant.
@@ -119,12 +119,17 @@ def _hits_service(row: Row, ports: frozenset[int]) -> bool:
     return not _AIMED.search(matches) and any(int(port) in ports for port in _PORT.findall(matches))
 
 
+def listened_ports(view: View) -> frozenset[int]:
+    """The ports that programs of this host listen on."""
+    return frozenset(int(cell(row, "port")) for row in view.rows("listeners"))
+
+
 def _drop_rules(view: View, serving: bool) -> Sequence[Measured]:
-    ports = frozenset(int(cell(row, "port")) for row in view.rows("listeners"))
+    ports = listened_ports(view)
     return worst(
         _share(view, row)
         for row in view.rows("firewall_rules")
-        if row.text("verdict") in _DROPS and _hits_service(row, ports) is serving
+        if row.text("verdict") in DROPS and hits_service(row, ports) is serving
     )
 
 
@@ -138,15 +143,21 @@ def _random_drops(view: View) -> Sequence[Measured]:
             detail={"rule": row.text("matches")[:120], "probability": cell(row, "random_probability")},
         )
         for row in view.rows("firewall_rules")
-        if row.text("verdict") in _DROPS and row.number("random_probability") is not None
+        if row.text("verdict") in DROPS and row.number("random_probability") is not None
     )
 
 
 def _uncounted(view: View) -> Iterator[Measured]:
     for row in view.rows("firewall_rules"):
-        if row.text("verdict") in _DROPS and row.number("packets_total") is None:
+        if row.text("verdict") in DROPS and row.number("packets_total") is None:
             about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
             yield Measured(1.0, about, (row.cite,), 1, detail={"rule": row.text("matches")[:120]})
+
+
+def rate_limit(row: Row) -> float | None:
+    """How much a rule lets pass a second; None where it says nothing of that."""
+    said = _RATE.search(row.text("matches"))
+    return int(said[1]) / _SECONDS[said[2]] if said and int(said[1]) else None
 
 
 def _uncounted_limit(view: View) -> Iterator[Measured]:
@@ -155,20 +166,20 @@ def _uncounted_limit(view: View) -> Iterator[Measured]:
     most = max((float(np.nanmax(lane.values)) for lane in opened), default=0.0)
     cites = tuple(lane.cite for lane in opened)
     for row in view.rows("firewall_rules"):
-        if row.text("verdict") not in _DROPS or row.number("packets_total") is not None:
+        if row.text("verdict") not in DROPS or row.number("packets_total") is not None:
             continue
-        said = _RATE.search(row.text("matches"))
+        limit = rate_limit(row)
         by_chance = row.number("random_probability") is not None
-        if not by_chance and (said is None or int(said[1]) == 0):
+        if not by_chance and limit is None:
             continue
-        limit = int(said[1]) / _SECONDS[said[2]] if said else 0.0
-        near = 100.0 if by_chance else 100.0 * most / limit
+        near = 100.0 if by_chance or limit is None else 100.0 * most / limit
         about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
         detail: Detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
         yield Measured(near, about, (row.cite, *cites[:1]), 1, detail=detail)
 
 
-def _devices(view: View) -> Iterator[Row]:
+def devices(view: View) -> Iterator[Row]:
+    """Devices that carry packets of their own: neither the loopback nor what wraps packets in others."""
     for row in view.rows("links"):
         kind = row.text("kind")
         if kind != "loopback" and kind not in TUNNELS and not row.text("dev").startswith("lo"):
@@ -177,14 +188,14 @@ def _devices(view: View) -> Iterator[Row]:
 
 def _mtu(view: View) -> Iterator[Measured]:
     """Only of devices that carry anything."""
-    for row in _devices(view):
+    for row in devices(view):
         packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
         if row.number("mtu") is not None and packets > 0:
             yield Measured(cell(row, "mtu"), _about(row), (row.cite,), 1)
 
 
 def _mtu_gap(view: View) -> Iterator[Measured]:
-    for row in _devices(view):
+    for row in devices(view):
         mtu, peer = row.number("mtu"), row.number("peer_mtu")
         if mtu is not None and peer is not None:
             yield Measured(
@@ -194,22 +205,22 @@ def _mtu_gap(view: View) -> Iterator[Measured]:
 
 def _too_long(view: View) -> Iterator[Measured]:
     """What a device below the usual MTU refuses on arrival; nothing else makes it refuse good packets so early."""
-    for row in _devices(view):
+    for row in devices(view):
         mtu = row.number("mtu")
         if mtu is not None and mtu < FULL_MTU:
             refused = cell(row, "rx_dropped_per_s") + cell(row, "rx_length_errors_per_s")
             yield Measured(refused, _about(row), (row.cite,), int(refused), detail={"mtu": int(mtu)})
 
 
-_LINK_ERRORS = (
+LINK_ERROR_COLUMNS = (
     *("rx_crc_errors_per_s", "rx_frame_errors_per_s", "rx_length_errors_per_s"),
     *("tx_carrier_errors_per_s",),
 )
 
 
 def _link_errors(view: View) -> Iterator[Measured]:
-    for row in _devices(view):
-        kinds = {name: cell(row, name) for name in _LINK_ERRORS}
+    for row in devices(view):
+        kinds = {name: cell(row, name) for name in LINK_ERROR_COLUMNS}
         packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
         bad = sum(kinds.values())
         share = 1000.0 * bad / (bad + packets) if bad + packets > 0 else 0.0
@@ -218,13 +229,13 @@ def _link_errors(view: View) -> Iterator[Measured]:
 
 
 def _flaps(view: View) -> Iterator[Measured]:
-    for row in _devices(view):
+    for row in devices(view):
         if row.number("carrier_changes") is not None:
             yield Measured(cell(row, "carrier_changes"), _about(row), (row.cite,), 1)
 
 
 def _half_duplex(view: View) -> Iterator[Measured]:
-    for row in _devices(view):
+    for row in devices(view):
         if row.text("duplex") in {"half", "full"}:
             yield Measured(float(row.text("duplex") == "half"), _about(row), (row.cite,), 1)
 

@@ -25,7 +25,8 @@ NETFILTER = r"^nft_|^ipt_do_table|^nf_hook|^nf_conntrack|^br_nf_|^xt_|iptable_|i
 _FRAME_SAMPLES = 30
 
 
-def _listener(row: Row) -> Subject:
+def listener(row: Row) -> Subject:
+    """A listening socket: its port, and its process where that is known."""
     pid = row.number("pid")
     about = [("port", str(int(cell(row, "port"))))]
     return tuple(sorted([*about, ("pid", str(int(pid)))])) if pid else tuple(about)
@@ -42,7 +43,7 @@ def _fill(view: View) -> Sequence[Measured]:
     return [
         Measured(
             cell(row, "fill_pct"),
-            _listener(row),
+            listener(row),
             (row.cite,),
             int(cell(row, "looks")),
             detail={"process": row.text("process"), "waiting": int(cell(row, "queue_max"))},
@@ -56,7 +57,7 @@ def _standing(view: View) -> Sequence[Measured]:
     return [
         Measured(
             cell(row, "queue_min"),
-            _listener(row),
+            listener(row),
             (row.cite,),
             int(cell(row, "looks")),
             detail={"process": row.text("process"), "most": int(cell(row, "queue_max"))},
@@ -75,10 +76,10 @@ def _threads_of(view: View) -> Mapping[str, list[Row]]:
 def _processes(view: View) -> Iterator[tuple[Subject, Row]]:
     """The processes behind listeners, as far as their threads were watched."""
     rows = {row.text("pid"): row for row in view.rows("thread_groups")}
-    for listener in _looked_at(view):
-        row = rows.get(listener.text("pid"))
+    for socket in _looked_at(view):
+        row = rows.get(socket.text("pid"))
         if row is not None:
-            yield _listener(listener), row
+            yield listener(socket), row
 
 
 def _runnable(view: View) -> Iterator[Measured]:
@@ -108,7 +109,8 @@ def _calls_out(view: View) -> Iterator[Measured]:
         yield Measured(100.0 * open_ / threads, subject, ((top or row).cite,), int(open_))
 
 
-def _dst(row: Row) -> Subject:
+def destination(row: Row) -> Subject:
+    """Where connections go."""
     return (("dst", f"{row.text('peer')}:{row.text('port')}"),)
 
 
@@ -116,7 +118,7 @@ def _port_use(view: View) -> Sequence[Measured]:
     return worst(
         Measured(
             cell(row, "port_use_pct"),
-            _dst(row),
+            destination(row),
             (row.cite,),
             int(cell(row, "local_ports")),
             detail={
@@ -147,7 +149,7 @@ def _unanswered(view: View) -> Sequence[Measured]:
         "waiting": int(cell(top, "syn_sent")),
         "established": int(cell(top, "established")),
     }
-    return (Measured(again, _dst(top), (*cites, top.cite), int(cell(top, "syn_sent")), detail=detail),)
+    return (Measured(again, destination(top), (*cites, top.cite), int(cell(top, "syn_sent")), detail=detail),)
 
 
 def _range(view: View) -> float:
@@ -161,8 +163,11 @@ def _free(view: View) -> Sequence[Measured]:
     total = _range(view)
     most: dict[Subject, Row] = {}
     for row in view.rows("tcp_destinations") if total else ():
-        if cell(row, "local_ports") > cell(most.get(_dst(row), row), "local_ports") or _dst(row) not in most:
-            most[_dst(row)] = row
+        if (
+            cell(row, "local_ports") > cell(most.get(destination(row), row), "local_ports")
+            or destination(row) not in most
+        ):
+            most[destination(row)] = row
     return [
         Measured(
             max(0.0, total - cell(row, "local_ports")), about, (row.cite,), int(cell(row, "local_ports"))
@@ -174,7 +179,9 @@ def _free(view: View) -> Sequence[Measured]:
 def _time_wait(view: View) -> Sequence[Measured]:
     total = _range(view)
     return worst(
-        Measured(100.0 * cell(row, "time_wait") / total, _dst(row), (row.cite,), int(cell(row, "time_wait")))
+        Measured(
+            100.0 * cell(row, "time_wait") / total, destination(row), (row.cite,), int(cell(row, "time_wait"))
+        )
         for row in view.rows("tcp_destinations")
         if total
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from collectors.contract import Text
 from culprit.core.rules.contract import Measure, Measured
 from culprit.core.rules.view import Row, View
+
+_STRATUM = re.compile(r"\bstratum (\d{1,2})\b")
 
 
 def _row(view: View, name: str) -> Row | None:
@@ -46,6 +50,29 @@ def _machine_checks(view: View) -> Iterator[Measured]:
     yield Measured(len(found), (), tuple(one.cite for one in found[:4]), len(found))
 
 
+def _error_lines(view: View) -> Iterator[Measured]:
+    """All those lines: like ones within a minute are one event of many."""
+    found = view.happened("machine_check")
+    told = (one.params.get("count", 1) for one in found)
+    lines = sum(int(count) if isinstance(count, int | float) else 1 for count in told)
+    if found:
+        yield Measured(lines, (), tuple(one.cite for one in found[:4]), lines)
+
+
+def _since_boot(view: View, *counters: str) -> Iterator[Measured]:
+    """What memory controllers have counted since they were set up."""
+    for row in view.rows("hardware"):
+        controller, _, counter = row.text("name").partition("/")
+        if counter in counters and (count := row.number("number")) is not None:
+            yield Measured(count, (("controller", controller), ("counter", counter)), (row.cite,))
+
+
+def _uncorrected(view: View) -> Iterator[Measured]:
+    """Of each controller, of whichever counter the finding is."""
+    for one in _since_boot(view, "ue_count"):
+        yield replace(one, subject=one.subject[:1])
+
+
 def _lockups(view: View) -> Iterator[Measured]:
     """Lines of the kernel's log in which a CPU or the scheduler is told to stand still."""
     found = view.happened("soft_lockup", "hard_lockup", "rcu_stall")
@@ -59,6 +86,19 @@ def _offset(view: View) -> Iterator[Measured]:
         if offset is not None and row.text("synchronised") == "yes":
             source = row.text("source")
             yield Measured(abs(offset), (("source", source),), (row.cite,), detail={"source": source})
+
+
+def _of_clock(view: View, of: Callable[[Row], float | None]) -> Iterator[Measured]:
+    for row in view.rows("clock_sync"):
+        value = of(row)
+        if value is not None:
+            yield Measured(value, (("source", row.text("source")),), (row.cite,))
+
+
+def _stratum(row: Row) -> float | None:
+    """How many steps from a reference clock; 16 is none at all."""
+    told = _STRATUM.search(row.text("detail"))
+    return float(told[1]) if told else None
 
 
 def _unsynchronised(view: View) -> Iterator[Measured]:
@@ -110,4 +150,39 @@ CLOCK_UNSYNCHRONISED = Measure(
     title=Text("Nothing keeps the clock", "时钟无人校准"),
     needs=(("clock_sync",),),
     read=lambda view: list(_unsynchronised(view)),
+)
+ERROR_LINES = Measure(
+    id="platform.hardware_error_lines",
+    unit="count",
+    title=Text("Lines about hardware errors", "硬件错误日志行数"),
+    needs=(("kmsg",),),
+    read=lambda view: list(_error_lines(view)),
+)
+ERRORS_SINCE_BOOT = Measure(
+    id="platform.memory_errors_since_boot",
+    unit="count",
+    title=Text("Memory errors since boot", "启动以来的内存错误"),
+    needs=(("hardware",),),
+    read=lambda view: list(_since_boot(view, "ue_count", "ce_count")),
+)
+UNCORRECTED = Measure(
+    id="platform.uncorrected_errors_since_boot",
+    unit="count",
+    title=Text("Memory errors that could not be corrected", "无法纠正的内存错误"),
+    needs=(("hardware",),),
+    read=lambda view: list(_uncorrected(view)),
+)
+CLOCK_ERROR = Measure(
+    id="clock.error_ms",
+    unit="ms",
+    title=Text("Error that the time service allows for", "时间服务估计的误差"),
+    needs=(("clock_sync",),),
+    read=lambda view: list(_of_clock(view, lambda row: row.number("error"))),
+)
+CLOCK_STRATUM = Measure(
+    id="clock.stratum",
+    unit="count",
+    title=Text("Steps from a reference clock (stratum)", "时钟层级（stratum）"),
+    needs=(("clock_sync",),),
+    read=lambda view: list(_of_clock(view, _stratum)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.measures.memory import killed_by_limit
+from culprit.core.rules.measures.memory_kills import killed_by_limit
 from culprit.core.rules.measures.places import inside, limited_groups
 from culprit.core.rules.view import Happening, Row, View, reads
 from culprit.core.visuals.bodies.figure import Figure, Label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from culprit.core.rules.contract import Citation
-from culprit.core.rules.measures import disk, memory, sync_writes
+from culprit.core.rules.measures import disk, heaps, memory_growth, memory_kills, sync_writes
 from culprit.core.rules.measures.places import asked_about, inside
 from culprit.core.rules.registry import CAUSES
 from culprit.core.rules.view import Happening, Outcome, Row, View
@@ -33,29 +33,29 @@ def scope(path: str) -> dict[str, object]:
 
 def test_a_kill_of_another_containers_group_is_not_this_hosts() -> None:
     seen = view(events=[kill("/elsewhere")], cgroup_mem=[group("/app")])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [0.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [0.0]
 
 
 def test_a_kill_in_a_group_that_was_asked_about_counts_though_the_group_is_gone() -> None:
     seen = view(scope("/app"), [kill("/app/worker")], cgroup_mem=[])
-    [found] = memory.OOM_KILLS.read(seen)
+    [found] = memory_kills.OOM_KILLS.read(seen)
     assert (found.value, dict(found.subject)) == (1.0, {"cgroup": "/app/worker"})
 
 
 def test_a_kill_beside_the_group_that_was_asked_about_does_not_count() -> None:
     seen = view(scope("/app"), [kill("/application")], cgroup_mem=[group("/app"), group("/application", 2.0)])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [0.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [0.0]
 
 
 def test_the_larger_of_what_the_log_and_the_group_count() -> None:
     seen = view(events=[kill("/app")], cgroup_mem=[group("/app", 3.0)])
-    assert [one.value for one in memory.OOM_KILLS.read(seen)] == [3.0]
+    assert [one.value for one in memory_kills.OOM_KILLS.read(seen)] == [3.0]
 
 
 @pytest.mark.parametrize(("comm", "shares"), [("java", [95.0]), ("python", [])])
 def test_only_a_jvm_is_judged_by_its_heap(comm: str, shares: list[float]) -> None:
     seen = view(events=[kill("/app", comm)], cgroup_mem=[group("/app")])
-    assert [one.value for one in memory.JVM_AT_LIMIT.read(seen)] == shares
+    assert [one.value for one in heaps.JVM_AT_LIMIT.read(seen)] == shares
 
 
 def fd(pid: int, path: str, moved: float, comm: str = "app") -> dict[str, object]:
@@ -98,3 +98,21 @@ def test_consequences_are_not_named_beside_their_cause() -> None:
     assert "memcg-oom-kill" in CAUSES["jvm-heap-over-limit"].explains
     assert {"disk-saturation", "dstate-pileup"} <= set(CAUSES["major-fault-thrashing"].explains)
     assert {"disk-saturation", "dstate-pileup"} <= set(CAUSES["sync-write-amplification"].explains)
+
+
+def test_memory_lasts_until_the_tightest_limit_above_the_process() -> None:
+    grows = {
+        "pid": 7, "comm": "app", "readings": 5, "seen_s": 8.0, "anon_first_kb": 10_000, "anon_last_kb": 18_000,
+        "anon_growth_kb_per_s": 1000.0, "anon_slowest_kb_per_s": 900.0,
+    }  # fmt: skip
+    groups = [
+        {"path": "/app", "limit_kb": 400_000.0, "usage_kb": 100_000.0},
+        {"path": "/app/web", "limit_kb": 160_000.0, "usage_kb": 40_000.0},
+        {"path": "/other", "limit_kb": 1000.0, "usage_kb": 999.0},
+    ]
+    inside_ = {"thread_groups": [{"pid": 7, "comm": "app", "cgroup": "/app/web"}]}
+    [found] = memory_growth.LASTS.read(view(proc_memory=[grows], cgroup_mem=groups, **inside_))
+    assert found.value == pytest.approx(2.0), "120,000 KiB at 1,000 KiB a second are two minutes"
+    assert list(memory_growth.LASTS.read(view(proc_memory=[grows], cgroup_mem=groups))) == [], "whose limit?"
+    slower = grows | {"anon_slowest_kb_per_s": 500.0}
+    assert list(memory_growth.BY_NOW.read(view(proc_memory=[slower]))) == []

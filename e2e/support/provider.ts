@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import type { Page } from "@playwright/test";
+import { HOME, OUT, ROOT, URL } from "./platform";
+
+export const NAME = "The house";
+const CLIENT = "culprit";
+const SECRET = "s3cret:with colon+plus";
+
+/** A certified OpenID provider on this machine, registered as an admin does it; see tools/oidc. */
+export class IdentityProvider {
+  private constructor(
+    private readonly child: ChildProcess,
+    readonly issuer: string,
+    private readonly file: string,
+    private readonly rule: string,
+  ) {}
+
+  static async start(): Promise<IdentityProvider> {
+    const port = await freePort();
+    const file = `${OUT}/groups-${port}.json`;
+    writeFileSync(file, "{}");
+    const child = spawn(
+      process.execPath,
+      ["provider.mjs", String(port), `${URL}/api/v1/session/oidc/callback`, file],
+      { cwd: `${ROOT}/tools/oidc`, stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const issuer = `http://127.0.0.1:${port}`;
+    const [line] = await Promise.race([
+      once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), "line"),
+      once(child, "exit"),
+    ]);
+    if (line !== "ready") throw new Error("the OpenID provider did not start: npm --prefix tools/oidc ci");
+    const rule = await ask("POST", "/network-rules", {
+      cidr: "127.0.0.1/32",
+      port_from: port,
+      port_to: port,
+    });
+    const provider = new IdentityProvider(child, issuer, file, String(rule?.id));
+    await ask("PUT", "/oidc-provider", {
+      name: NAME,
+      issuer,
+      client_id: CLIENT,
+      client_secret: SECRET,
+      scopes: ["profile", "groups"],
+      roles: [
+        { group: "sre", role: "oncall" },
+        { group: "dev", role: "viewer" },
+      ],
+    });
+    return provider;
+  }
+
+  /** Who is in which groups there from now on. */
+  groups(of: Record<string, string[]>): void {
+    writeFileSync(this.file, JSON.stringify(of));
+  }
+
+  /** Through its own pages: a name and a password, and consent where it was not given before. */
+  async signIn(page: Page, who: string): Promise<void> {
+    await page.waitForURL((url) => url.origin === this.issuer);
+    await page.locator('input[name="login"]').fill(who);
+    await page.locator('input[name="password"]').fill("x");
+    await page.getByRole("button", { name: "Sign-in" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+  }
+
+  async end(): Promise<void> {
+    await ask("DELETE", "/oidc-provider");
+    await ask("DELETE", `/network-rules/${this.rule}`);
+    if (this.child.exitCode !== null) return;
+    const gone = once(this.child, "exit");
+    this.child.kill();
+    await gone;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+/** As the admin of the command line. */
+async function ask(method: string, path: string, body?: unknown): Promise<Record<string, unknown> | null> {
+  const { token } = JSON.parse(readFileSync(`${HOME}/cli.json`, "utf8")) as { token: string };
+  const answer = await fetch(`${URL}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
+  return answer.status === 204 ? null : ((await answer.json()) as Record<string, unknown>);
+}

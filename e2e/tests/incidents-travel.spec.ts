@@ -1,0 +1,180 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { accessible, fitsSideways, watchConsole } from "../support/check";
+import { change, culprit, OUT, thisHost } from "../support/platform";
+import { expect, test } from "../support/test";
+
+/**
+ * An incident leaves by the browser and comes back as another one: captured over SSH with a real profile, a frame of
+ * which is evidence. It says the same of the same bytes, and its pin leads to that frame.
+ */
+const STEP = "cpu-high-first-look/batch";
+const FILE = `${OUT}/incident.culprit.zip`;
+const EQUAL = /^(\d+) of \1 verdicts equal$/;
+
+interface Pin {
+  id: string;
+  kind: string;
+  view: string;
+  said: { frame: string; share: number };
+}
+
+interface Incident {
+  id: string;
+  number: number;
+  version: number;
+  pins: Pin[];
+  runs: { run_id: string; host_id: string; from: string; to: string }[];
+  steps: { key: string; verdict: string }[];
+}
+
+async function now(page: Page, id: string): Promise<Incident> {
+  return (await (await page.request.get(`/api/v1/incidents/${id}`)).json()) as Incident;
+}
+
+/** The parts of all runs by what they are called, with their SHA-256. */
+async function digests(page: Page, incident: Incident): Promise<string[]> {
+  const found: string[] = [];
+  for (const { run_id } of incident.runs) {
+    const answer = await page.request.get(`/api/v1/runs/${run_id}`);
+    const { artifacts } = (await answer.json()) as {
+      artifacts: { collector: string; part: string; sha256: string }[];
+    };
+    found.push(...artifacts.map((one) => `${one.collector} ${one.part} ${one.sha256}`));
+  }
+  return found.sort();
+}
+
+/** The profile of a run, as soon as it can be drawn. */
+async function drawn(page: Page, run: string): Promise<string> {
+  let id = "";
+  await expect
+    .poll(
+      async () => {
+        const answer = await page.request.get(`/api/v1/profiles?run=${run}`);
+        const [one] = ((await answer.json()) as { items: { id: string; state: string }[] }).items;
+        id = one?.id ?? "";
+        return one?.state;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe("ready");
+  return id;
+}
+
+/** Zooms into a frame and makes it evidence of the incident that was looked at last. */
+async function pinFrame(page: Page, number: number): Promise<void> {
+  const flame = page.getByTestId("flame");
+  await expect(flame.locator("g.frame").first()).toBeVisible({ timeout: 30_000 });
+  await flame.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("detail")).toContainText("total");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/root=\d+/);
+  await page.getByRole("button", { name: "Pin this frame" }).click();
+  await page.getByRole("button", { name: `Pin to #${number}` }).click();
+  await expect(page.getByRole("status").filter({ hasText: "Pinned" })).toBeVisible();
+}
+
+async function pinTime(page: Page, incident: Incident): Promise<void> {
+  const [run] = incident.runs;
+  if (!run) throw new Error("the incident has no run");
+  const [from, to] = [run.from, run.to].map((at) => Date.parse(at) * 1e6) as [number, number];
+  await change(page, `/incidents/${incident.id}/pins`, {
+    version: incident.version,
+    kind: "range",
+    ref: { run_id: run.run_id, host_id: run.host_id, metric: "cpu.total_busy_pct", from_ns: from, to_ns: to },
+    view: `/hosts/${run.host_id}?b=${from}~${to}`,
+  });
+}
+
+test("an incident is exported, and imported as one that says the same", async ({ page }) => {
+  test.setTimeout(180_000);
+  const clean = watchConsole(page);
+  const host = thisHost();
+  const said = culprit("capture", host.name, "--plan", "cpu", "--seconds", "4", "--wait", "--json");
+  const [run] = (JSON.parse(said) as { runs: { id: string }[] }).runs;
+  const opened = JSON.parse(
+    culprit(
+      ...["incident", "new", "travels", "--host", host.name, "--run", run?.id ?? ""],
+      ...["--playbook", "cpu-high-first-look", "--json"],
+    ),
+  ) as Incident;
+
+  await page.goto(`/incidents/${opened.id}`);
+  await expect(page.getByRole("heading", { name: /travels/ })).toBeVisible();
+  await page.goto(`/profiles/${await drawn(page, run?.id ?? "")}`);
+  await pinFrame(page, opened.number);
+  await pinTime(page, await now(page, opened.id));
+  const [frame] = (await now(page, opened.id)).pins as [Pin];
+  culprit(
+    "incident",
+    "verdict",
+    String(opened.number),
+    STEP,
+    "supports",
+    "--pin",
+    frame.id,
+    "--note",
+    "that frame",
+  );
+
+  // Rules are asked of a profile a moment after it is drawn; until then there is nothing to be equal to.
+  const path = `/api/v1/incidents/${opened.id}/export`;
+  await expect.poll(async () => (await page.request.get(path)).status(), { timeout: 30_000 }).toBe(200);
+  await page.goto(`/incidents/${opened.id}`);
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Export for another Culprit" }).click();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("dialog").getByRole("button", { name: "Export", exact: true }).click(),
+  ]);
+  expect(file.suggestedFilename()).toBe(`incident-${opened.number}.culprit.zip`);
+  await file.saveAs(FILE);
+  const before = await now(page, opened.id);
+
+  await page.goto("/captures?dialog=import");
+  const dialog = page.getByRole("dialog");
+  const bring = async (name: string) => {
+    await page.locator('input[type="file"]').setInputFiles(name);
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+  };
+  writeFileSync(`${OUT}/cut.culprit.zip`, readFileSync(FILE).subarray(0, 5000));
+  await bring(`${OUT}/cut.culprit.zip`);
+  await expect(dialog.getByRole("alert")).toContainText("damaged");
+  await bring(FILE);
+  await expect(page).toHaveURL(/\/incidents\/[0-9a-f-]{36}/);
+  await expect(page.getByText(`where it was #${opened.number}`)).toBeVisible();
+  await expect(page.getByText(EQUAL)).toBeVisible({ timeout: 45_000 });
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/imported.png` });
+
+  const id = /incidents\/([0-9a-f-]{36})/.exec(page.url())?.[1] ?? "";
+  const after = await now(page, id);
+  expect(id).not.toBe(opened.id);
+  expect(after.steps.map((one) => [one.key, one.verdict])).toEqual(
+    before.steps.map((one) => [one.key, one.verdict]),
+  );
+  expect(await digests(page, after)).toEqual(await digests(page, before));
+  expect(after.pins.map((one) => [one.kind, one.said.share])).toEqual(
+    before.pins.map((one) => [one.kind, one.said.share]),
+  );
+
+  await page.getByRole("tab", { name: /^Pinned/ }).click();
+  await page.locator(`a[href^="/profiles/"]`).first().click();
+  await expect(page).toHaveURL(/profiles\/.*root=\d+/);
+  expect(page.url()).not.toContain(frame.view.split("?")[0] as string);
+  await expect(page.getByTestId("flame").getByText(frame.said.frame, { exact: true }).first()).toBeVisible();
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`/incidents/${id}`);
+  await expect(page.getByText(EQUAL)).toBeVisible();
+  await fitsSideways(page);
+  const again = JSON.parse(culprit("incident", "import", FILE, "--wait", "--json")) as {
+    id: string;
+    new: boolean;
+  };
+  expect(again).toMatchObject({ id, new: false });
+  clean();
+});

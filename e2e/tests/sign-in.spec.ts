@@ -1,0 +1,83 @@
+import type { Page } from "@playwright/test";
+import { accessible, watchConsole } from "../support/check";
+import { OUT } from "../support/platform";
+import { IdentityProvider, NAME } from "../support/provider";
+import { expect, test } from "../support/test";
+
+test.use({ storageState: { cookies: [], origins: [] } });
+
+let provider: IdentityProvider;
+test.beforeAll(async () => {
+  provider = await IdentityProvider.start();
+});
+test.afterAll(async () => {
+  await provider?.end();
+});
+
+/** Its pages want a font from elsewhere, and are not ours to be watched. */
+const watched = async (page: Page): Promise<() => void> => {
+  await page.route(/^https:/, (route) => route.abort());
+  return watchConsole(page, /status of 401|ERR_FAILED|ERR_NETWORK_CHANGED/);
+};
+const leave = (page: Page) => page.getByRole("button", { name: `Sign in with ${NAME}` }).click();
+const main = (page: Page) => page.getByRole("navigation", { name: "Main" });
+const role = async (page: Page) =>
+  ((await (await page.request.get("/api/v1/me")).json()) as { name: string; role: string }).role;
+
+test("somebody signs in at the provider, with the role of their group, and out of both", async ({ page }) => {
+  const clean = await watched(page);
+  provider.groups({ lena: ["sre", "dev"] });
+  await page.goto("/fleet");
+  await expect(page).toHaveURL(/\/login/);
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/sign-in.png` });
+  await leave(page);
+  await provider.signIn(page, "lena");
+  await expect(page).toHaveURL(/\/fleet/);
+  await expect(main(page)).toBeVisible();
+  expect(await role(page)).toBe("oncall");
+  await page.goto("/settings");
+  await expect(page.getByText(/identity provider/i).first()).toBeVisible();
+  await expect(page.getByLabel("New password")).toHaveCount(0);
+
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.waitForURL((url) => url.origin === provider.issuer);
+  await page.getByRole("button", { name: "Yes, sign me out" }).click();
+  await expect(page).toHaveURL(/\/login/);
+  expect((await page.request.get("/api/v1/me")).status()).toBe(401);
+
+  provider.groups({ lena: ["dev"] });
+  await leave(page);
+  await provider.signIn(page, "lena");
+  await expect(main(page)).toBeVisible();
+  expect(await role(page), "a group that is gone takes its role along").toBe("viewer");
+  clean();
+});
+
+test("whose groups bring no role is told so, and is nobody here", async ({ page }) => {
+  const clean = await watched(page);
+  provider.groups({ mallory: ["guests"] });
+  await page.goto("/login");
+  await leave(page);
+  await provider.signIn(page, "mallory");
+  await expect(page).toHaveURL(/\/login/);
+  await expect(
+    page.getByText("None of your groups has a role here. Ask an admin which group you need."),
+  ).toBeVisible();
+  await accessible(page);
+  await page.screenshot({ path: `${OUT}/sign-in-refused.png` });
+  expect((await page.request.get("/api/v1/me")).status()).toBe(401);
+  clean();
+});
+
+test("who says no at the provider comes back to the login page", async ({ page }) => {
+  const clean = await watched(page);
+  await page.goto("/login");
+  await leave(page);
+  await page.waitForURL((url) => url.origin === provider.issuer);
+  await page.getByRole("link", { name: /Cancel/ }).click();
+  await expect(page).toHaveURL(/\/login/);
+  await expect(page.getByRole("alert").first()).toBeVisible();
+  clean();
+});

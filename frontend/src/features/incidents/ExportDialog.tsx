@@ -1,0 +1,83 @@
+import { Button, Checkbox, Radio } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../../components/Dialog";
+import { ErrorLine } from "../../components/States";
+import { download } from "../../lib/api";
+import type { ActProps } from "./Acts";
+import classes from "./Incidents.module.css";
+
+const HOW = ["whole", "redacted"] as const;
+
+/** One file that another Culprit imports. It is fetched and not linked to, so that a refusal has its sentence. */
+export function ExportDialog({ incident, onClose }: ActProps) {
+  const { t } = useTranslation();
+  const [how, setHow] = useState<(typeof HOW)[number]>("whole");
+  const [chosen, setChosen] = useState<boolean>();
+  // What colleagues wrote to each other is for colleagues, unless somebody says otherwise.
+  const comments = chosen ?? how === "whole";
+  const make = useMutation({
+    mutationFn: () =>
+      download(`/incidents/${incident.id}/export`, { redacted: how === "redacted", comments }),
+    onSuccess: (file) => {
+      save(file);
+      onClose();
+    },
+  });
+  return (
+    <Dialog onClose={onClose} title={t("incidents.export.title")} size="40rem">
+      <form
+        className={classes.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate();
+        }}
+      >
+        <Radio.Group
+          aria-label={t("incidents.export.title")}
+          value={how}
+          onChange={(value) => {
+            setHow(value as "whole");
+            make.reset();
+          }}
+        >
+          <div className={classes.form}>
+            {HOW.map((value) => (
+              <Radio
+                key={value}
+                value={value}
+                label={t(`incidents.export.${value}`)}
+                description={t(`incidents.export.${value}Text`)}
+              />
+            ))}
+          </div>
+        </Radio.Group>
+        <Checkbox
+          label={t("incidents.export.comments")}
+          checked={comments}
+          onChange={(event) => setChosen(event.currentTarget.checked)}
+        />
+        {make.isPending && <p role="status">{t("incidents.export.making")}</p>}
+        <ErrorLine error={make.error} />
+        <div className={classes.bottom}>
+          <Button variant="default" size="sm" onClick={onClose}>
+            {t("action.cancel")}
+          </Button>
+          <Button type="submit" size="sm" data-autofocus loading={make.isPending}>
+            {t("incidents.export.submit")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function save(file: File): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = file.name;
+  link.click();
+  // The browser has taken hold of the bytes by the next turn.
+  setTimeout(() => URL.revokeObjectURL(link.href));
+}
