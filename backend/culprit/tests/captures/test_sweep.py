@@ -9,6 +9,7 @@ from culprit.infra.progress import Publisher
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Run
 from culprit.workflows import sweep as sweeping
+from culprit.workflows.doorbells import FULL_QUEUE
 from redis import Redis
 from sqlalchemy import func, update
 
@@ -128,9 +129,9 @@ def test_a_wiped_broker_is_rung_again_and_a_full_one_is_not(db, redis, publisher
     sweeping.sweep(db, redis, publisher)
     assert redis.llen("ssh") == 1
     redis.flushall()
-    redis.rpush("ssh", *range(sweeping.FULL_QUEUE))
+    redis.rpush("ssh", *range(FULL_QUEUE))
     sweeping.sweep(db, redis, publisher)
-    assert redis.llen("ssh") == sweeping.FULL_QUEUE
+    assert redis.llen("ssh") == FULL_QUEUE
 
 
 def test_without_a_broker_nothing_breaks(db, publisher, lost_run, tmp_path):

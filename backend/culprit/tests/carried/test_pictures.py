@@ -19,9 +19,9 @@ from culprit.models import Fix, Profile, ProfileDiff, Run, Verification
 from culprit.tests.support.carried import brought, changed
 from culprit.tests.support.incidents import API, Desk
 from culprit.tests.support.runs import make_host, waiting_run
-from culprit.workflows import sweep
 from culprit.workflows.build_diff import build_diff
 from culprit.workflows.build_profile import build_profile
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import select
@@ -223,9 +223,9 @@ def test_what_is_still_being_read_does_not_leave_half_judged(desk, recorded, db,
             own.get_one(Profile, one).state = "ready"
         own.get_one(Run, run).ended_at = now()
     assert desk.client.get(f"{desk.url}/export").status_code == 409
-    monkeypatch.setattr(sweep, "EVALUATE_AFTER", timedelta(seconds=-60))
-    assert ("culprit.evaluate_run", run) in sweep.doorbells(session)
+    monkeypatch.setattr("culprit.workflows.doorbells.EVALUATE_AFTER", timedelta(seconds=-60))
+    assert ("culprit.evaluate_run", run) in doorbells(session)
     evaluate_run(run)
     session.rollback()
-    assert ("culprit.evaluate_run", run) not in sweep.doorbells(session)
+    assert ("culprit.evaluate_run", run) not in doorbells(session)
     assert desk.client.get(f"{desk.url}/export").status_code == 200

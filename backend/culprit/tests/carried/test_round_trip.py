@@ -15,7 +15,7 @@ from culprit.models import Artifact, Capture, Host, IncidentOrigin, Run
 from culprit.tests.conftest import environment, make_people
 from culprit.tests.support.carried import HOST, brought, captured, changed, read_all
 from culprit.tests.support.incidents import API
-from culprit.workflows.sweep import doorbells
+from culprit.workflows.doorbells import doorbells
 from sqlalchemy import func, select
 
 pytestmark = pytest.mark.long(60)

@@ -26,8 +26,8 @@ from culprit.models import (
 from culprit.tests.support.fleet import add_hosts
 from culprit.tests.support.grafana import TOKEN, Grafana, grafana
 from culprit.workflows.annotate import send_annotation, survey
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.send_notice import PAUSES_S
-from culprit.workflows.sweep import doorbells
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, update

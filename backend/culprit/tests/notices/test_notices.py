@@ -28,8 +28,8 @@ from culprit.tests.support.runs import make_host
 from culprit.tests.support.senders import API, sender
 from culprit.tests.support.web import reply, web
 from culprit.workflows import send_notice as sending
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.send_notice import PAUSES_S, send_notice
-from culprit.workflows.sweep import doorbells
 from culprit.workflows.tell_firing import tell_firing
 from sqlalchemy import func, select, update
 

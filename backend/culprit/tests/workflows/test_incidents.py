@@ -10,7 +10,7 @@ from culprit.models import Capture, Finding, Incident, Run, RunCollector
 from culprit.tests.support import runs
 from culprit.tests.support.incidents import API, BOOK, evaluated, opened
 from culprit.workflows.autopilot import advance_incident
-from culprit.workflows.sweep import doorbells
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.tell_incidents import tell_incidents
 from sqlalchemy import delete, select, update
 

@@ -18,7 +18,7 @@ from culprit.models import (
 )
 from culprit.tests.support.fixed import LOG
 from culprit.workflows import verify_before
-from culprit.workflows.sweep import doorbells
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 

@@ -18,7 +18,7 @@ from culprit.models import (
 )
 from culprit.tests.support.fixed import SECONDS
 from culprit.workflows import verify_fix, verify_state
-from culprit.workflows.sweep import doorbells
+from culprit.workflows.doorbells import doorbells
 from culprit.workflows.verify_fix import advance_verification
 from sqlalchemy import select
 

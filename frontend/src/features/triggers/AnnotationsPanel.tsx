@@ -1,15 +1,13 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { GrafanaAnnotation } from "../../client/triggers";
 import type { List } from "../../client/types";
-import { Ago } from "../../components/Ago";
 import { Grid } from "../../components/Grid";
 import { Link } from "../../components/Link";
 import { Panel } from "../../components/Page";
 import { ErrorLine } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
-import { get, post, useAction, useMay } from "../../lib/queries";
+import { get, post, useAction } from "../../lib/queries";
+import { Delivery, DeliveryHead } from "./Delivery";
 import { ANNOTATIONS, CHANNELS } from "./data";
 import classes from "./triggers.module.css";
 
@@ -18,8 +16,6 @@ const EVERY_MS = 5_000;
 /** What was to be drawn in a Grafana and never arrived there; nothing where everything did. */
 export function AnnotationsPanel() {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
   const dead = useQuery({
     queryKey: ANNOTATIONS,
     queryFn: () => get<List<GrafanaAnnotation>>("/grafana-annotations", { state: "dead", limit: 100 }),
@@ -40,10 +36,7 @@ export function AnnotationsPanel() {
           <tr>
             <th>{t("notices.about")}</th>
             <th>{t("notices.annotation")}</th>
-            <th>{t("notices.channel")}</th>
-            <th className="right">{t("notices.tries")}</th>
-            <th>{t("notices.at")}</th>
-            <th>{t("triggers.why")}</th>
+            <DeliveryHead />
           </tr>
         </thead>
         <tbody>
@@ -53,24 +46,7 @@ export function AnnotationsPanel() {
                 <About one={one} />
               </td>
               <td className={classes.why}>{one.text || <span className="dim">–</span>}</td>
-              <td>{one.channel}</td>
-              <td className="num right">{one.tries}</td>
-              <td className="num">
-                <Ago at={one.sent_at ?? one.created_at} />
-              </td>
-              <td className={classes.why}>
-                {one.failure && sentence(one.failure)}{" "}
-                {may("channel.manage") && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    loading={again.isPending && again.variables === one.id}
-                    onClick={() => again.mutate(one.id)}
-                  >
-                    {t("action.retry")}
-                  </Button>
-                )}
-              </td>
+              <Delivery one={one} again={again} />
             </tr>
           ))}
         </tbody>

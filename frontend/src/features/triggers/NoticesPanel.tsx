@@ -1,15 +1,13 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { Notice, NoticeState } from "../../client/triggers";
 import type { List } from "../../client/types";
-import { Ago } from "../../components/Ago";
 import { Grid } from "../../components/Grid";
 import { Mark, type Tone } from "../../components/Mark";
 import { Panel } from "../../components/Page";
 import { Empty, ErrorLine, Loaded } from "../../components/States";
-import { useSentence } from "../../lib/i18n";
-import { get, post, useAction, useMay } from "../../lib/queries";
+import { get, post, useAction } from "../../lib/queries";
+import { Delivery, DeliveryHead } from "./Delivery";
 import { CHANNELS, NOTICES } from "./data";
 import classes from "./triggers.module.css";
 
@@ -19,8 +17,6 @@ const EVERY_MS = 5_000;
 /** What was told, to whom, and what never arrived. */
 export function NoticesPanel() {
   const { t } = useTranslation();
-  const may = useMay();
-  const sentence = useSentence();
   const notices = useQuery({
     queryKey: NOTICES,
     queryFn: () => get<List<Notice>>("/notices", { limit: 100 }),
@@ -39,10 +35,7 @@ export function NoticesPanel() {
                   <th>#</th>
                   <th>{t("captures.state")}</th>
                   <th>{t("notices.message")}</th>
-                  <th>{t("notices.channel")}</th>
-                  <th className="right">{t("notices.tries")}</th>
-                  <th>{t("notices.at")}</th>
-                  <th>{t("triggers.why")}</th>
+                  <DeliveryHead />
                 </tr>
               </thead>
               <tbody>
@@ -68,24 +61,7 @@ export function NoticesPanel() {
                         </div>
                       </details>
                     </td>
-                    <td>{one.channel}</td>
-                    <td className="num right">{one.tries}</td>
-                    <td className="num">
-                      <Ago at={one.sent_at ?? one.created_at} />
-                    </td>
-                    <td className={classes.why}>
-                      {one.failure && sentence(one.failure)}{" "}
-                      {one.state === "dead" && may("channel.manage") && (
-                        <Button
-                          size="compact-xs"
-                          variant="default"
-                          loading={again.isPending && again.variables === one.id}
-                          onClick={() => again.mutate(one.id)}
-                        >
-                          {t("action.retry")}
-                        </Button>
-                      )}
-                    </td>
+                    <Delivery one={one} again={again} />
                   </tr>
                 ))}
               </tbody>
