@@ -14,14 +14,17 @@ from culprit.kit import logs
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """All that is logged; afterwards everything is as it was."""
-    written, root = io.StringIO(), logging.getLogger()
+    """All that is logged, also by servers that another test made quiet; afterwards everything is as it was."""
+    written, root, access = io.StringIO(), logging.getLogger(), logging.getLogger("uvicorn.access")
     before = (root.handlers, root.level, structlog.get_config())
+    quiet = access.level
     monkeypatch.setattr("sys.stderr", written)
     logs.configure("DEBUG")
+    access.setLevel(logging.NOTSET)
     yield written
     root.handlers, level, config = before[0], before[1], before[2]
     root.setLevel(level)
+    access.setLevel(quiet)
     structlog.configure(**config)
 
 
