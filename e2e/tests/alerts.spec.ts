@@ -7,7 +7,7 @@ import { expect, test } from "../support/test";
 
 interface Message {
   cause_id: string;
-  figures: unknown[];
+  figures: { threshold: number | null }[];
   picture: { svg: string; png_base64: string };
 }
 
@@ -96,7 +96,7 @@ test("an alert: its host is captured, and whoever is told hears the cause, its n
     expect(message.cause_id).toBe("listen-queue-overflow");
     // Those that were compared first; what only stands beside them has no threshold, and what is yes or no is none.
     expect(message.figures).toHaveLength(3);
-    expect(message.figures[0].threshold).not.toBeNull();
+    expect(message.figures[0]?.threshold).not.toBeNull();
     expect(Buffer.from(message.picture.png_base64, "base64").subarray(1, 4).toString()).toBe("PNG");
     expect(told.signatures[0]).toMatch(/^v1=[0-9a-f]{64}$/);
 

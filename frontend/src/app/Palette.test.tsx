@@ -21,4 +21,20 @@ describe("the palette", () => {
     await user.type(field, `${far.name}{Enter}`);
     await waitFor(() => expect(router.state.location.pathname).toBe(`/hosts/${far.id}`));
   });
+
+  it("puts a host that can be captured before one of the same name that came with an import", async () => {
+    const user = userEvent.setup();
+    const host = state.hosts.find((one) => one.state === "active");
+    if (!host) throw new Error("the mock has no host");
+    const brought = { ...host, id: crypto.randomUUID(), state: "imported" as const, address: "" };
+    state.hosts.unshift(brought);
+    const router = open("/settings");
+    await screen.findByRole("navigation", { name: "Main" });
+    await user.keyboard("{Control>}k{/Control}");
+    await user.type(await screen.findByRole("textbox", { name: "Search or jump to…" }), host.name);
+    expect(await screen.findByRole("button", { name: `${host.name} Imported` })).toBeVisible();
+    await user.keyboard("{Enter}");
+    await waitFor(() => expect(router.state.location.pathname).toBe(`/hosts/${host.id}`));
+    state.hosts.splice(state.hosts.indexOf(brought), 1);
+  });
 });

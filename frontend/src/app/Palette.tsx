@@ -82,7 +82,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const settled = q === query.trim() && !hosts.isPlaceholderData && !hosts.isFetching;
   const [entered, setEntered] = useState(false);
   const foundHosts = needle
-    ? (hosts.data?.items ?? []).filter((host) => settled || host.name.toLowerCase().includes(needle))
+    ? (hosts.data?.items ?? [])
+        .filter((host) => settled || host.name.toLowerCase().includes(needle))
+        // One that came with an import may have the name of one that can be captured.
+        .sort((a, b) => Number(b.state === "active") - Number(a.state === "active"))
     : [];
   useEffect(() => {
     if (!entered || !settled) return;
@@ -126,7 +129,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <Spotlight.Action
                 key={host.id}
                 label={host.name}
-                description={host.address}
+                description={host.state === "active" ? host.address : t(`hosts.state.${host.state}`)}
                 leftSection={<Server size={SIZE} />}
                 onClick={() => void navigate({ to: "/hosts/$hostId", params: { hostId: host.id } })}
               />
