@@ -38,16 +38,20 @@ describe("a chain", () => {
   });
 
   it("looks at the symptom again by the step of the playbook that was right, else by any that collects", () => {
-    const asks = (playbook: string, about: string, finding: string) => ({
+    const asks = (playbook: string, about: string, finding: string, verdict = "supports") => ({
       ...step(`${about}-${finding}`, about),
       key: `${playbook}/${about}`,
       playbook,
       finding,
+      verdict,
     });
     const all = [asks("a", "h1", "F-1"), asks("a", "symptom", "F-2"), asks("b", "symptom", "F-3")];
     expect(symptomStep(all, "b")).toBe("b/symptom");
     expect(symptomStep(all, "c")).toBe("a/symptom");
     expect(symptomStep([asks("a", "symptom", ""), asks("a", "h1", "F-1")], "a")).toBe("a/h1");
     expect(symptomStep([asks("a", "symptom", "")], "a")).toBeUndefined();
+    const untaken = { ...asks("b", "symptom", "F-4", "not_collected"), key: "b/probe" };
+    expect(symptomStep([untaken, ...all], "b")).toBe("b/symptom");
+    expect(symptomStep([untaken], "b")).toBe("b/probe");
   });
 });

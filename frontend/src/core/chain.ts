@@ -59,12 +59,17 @@ export const firstStep = (
   next: string | undefined,
 ): string | undefined => next ?? gaps[0] ?? steps.find((one) => one.on_path)?.key ?? steps[0]?.key;
 
-/** The step that tells whether it still hurts: of this playbook, else of any; without one, the first that collects. */
+/**
+ * The step that tells whether it still hurts: one about the symptom that was answered before, of this playbook if it
+ * can be. One that nobody could take the first time, as it asks for an address, cannot be taken again either.
+ */
 export function symptomStep(
-  steps: readonly (StepLike & { readonly finding: string })[],
+  steps: readonly (StepLike & { readonly finding: string; readonly verdict: string })[],
   playbook = "",
 ): string | undefined {
   const collects = steps.filter((one) => one.finding);
   const symptoms = collects.filter((one) => one.about === "symptom");
-  return (symptoms.find((one) => one.playbook === playbook) ?? symptoms[0] ?? collects[0])?.key;
+  const answered = symptoms.filter((one) => one.verdict !== "not_collected");
+  const own = (of: typeof symptoms) => of.find((one) => one.playbook === playbook) ?? of[0];
+  return (own(answered) ?? own(symptoms) ?? collects[0])?.key;
 }
