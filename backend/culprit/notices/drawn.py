@@ -22,6 +22,7 @@ from culprit.models import Channel, GrafanaAnnotation, Notice
 from culprit.notices import queries
 from culprit.notices.schemas import GrafanaAnnotationRead
 from culprit.notices.service import SEND as SEND_NOTICE
+from culprit.notices.service import begin_anew
 
 SEND = "culprit.send_annotation"
 #: What is sent at once of a channel that was away for long; the sweeper finds the rest.
@@ -61,10 +62,7 @@ def again(session: Session, actor: Actor, annotation_id: UUID) -> GrafanaAnnotat
     row = session.get(GrafanaAnnotation, annotation_id, with_for_update=True)
     if row is None:
         raise NotFound("annotation.not_sent_from_here")
-    if row.state != "dead":
-        raise Conflict("notice.not_dead", state=row.state)
-    row.state, row.tries, row.failure, row.not_before = "queued", 0, None, now()
-    announce(session, SEND, row.id)
+    begin_anew(session, row, SEND)
     audit.record(session, actor, "grafana_annotation.again", "grafana_annotation", row.id, key=row.key)
     return row
 

@@ -25,7 +25,7 @@ from culprit.infra.secrets import vault
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.kit.uuid7 import uuid7
-from culprit.models import Channel, Notice, UserAccount
+from culprit.models import Channel, GrafanaAnnotation, Notice, UserAccount
 from culprit.notices import bodies, leads, queries
 from culprit.notices.leads import Lead
 from culprit.notices.schemas import ChannelCreate, ChannelRead, ChannelUpdate, NoticeRead
@@ -172,12 +172,17 @@ def again(session: Session, actor: Actor, notice_id: UUID) -> Notice:
     row = queries.notice(session, actor, notice_id, lock=True)
     if row is None:
         raise NotFound("notice.not_found")
+    begin_anew(session, row, SEND)
+    audit.record(session, actor, "notice.again", "notice", row.id, number=row.number)
+    return row
+
+
+def begin_anew(session: Session, row: Notice | GrafanaAnnotation, task: str) -> None:
+    """Queues what was given up, with all its tries. Raises Conflict where it was not."""
     if row.state != "dead":
         raise Conflict("notice.not_dead", state=row.state)
     row.state, row.tries, row.failure, row.not_before = "queued", 0, None, now()
-    announce(session, SEND, row.id)
-    audit.record(session, actor, "notice.again", "notice", row.id, number=row.number)
-    return row
+    announce(session, task, row.id)
 
 
 def picture_token(notice_id: UUID) -> str:

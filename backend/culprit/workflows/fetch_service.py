@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
 from collectors.parse.prometheus_import import ASKED
 from collectors.parse.prometheus_range import lined
 from culprit.imports.sources import PROM_IMPORT
@@ -29,7 +26,7 @@ from culprit.models import Run, RunCollector
 from culprit.services import prometheus
 from culprit.services import queries as services
 from culprit.services.prometheus import Asked, Window
-from culprit.workflows.fetched_parts import keep_parts, readings_of
+from culprit.workflows.fetched_parts import keep_parts, readings_of, still_planned
 from culprit.workflows.store_parsed import add, plan_usual
 
 QUERY_S = 15.0
@@ -79,7 +76,7 @@ def window_of(t0_ns: int, t1_ns: int, now_s: float) -> Window:
 
 def _plan(db: Database, run_id: UUID) -> Order | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), _planned(session, run_id)
+        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_IMPORT)
         if run is None or run.host is None or planned is None:
             return None
         now_s = time.time()
@@ -94,13 +91,6 @@ def _plan(db: Database, run_id: UUID) -> Order | None:
             why = {"key": "service.token_unreadable", "params": {"name": service.name}}
             return Order(planned.id, None, window, why)
         return Order(planned.id, asked, window)
-
-
-def _planned(session: Session, run_id: UUID, *, lock: bool = False) -> RunCollector | None:
-    query = select(RunCollector).where(
-        RunCollector.run_id == run_id, RunCollector.collector == PROM_IMPORT, RunCollector.state == "queued"
-    )
-    return session.scalar(query.with_for_update() if lock else query)
 
 
 def _fetch(order: Order) -> Fetched:
@@ -136,7 +126,7 @@ def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetc
     """Write down what came back. None where somebody else was faster."""
     stored = {name: blobs.put([body], 2 * MAX_BYTES) for name, body in fetched.parts.items()}
     with unit_of_work(db.sessions) as session:
-        planned = _planned(session, run_id, lock=True)
+        planned = still_planned(session, run_id, PROM_IMPORT, lock=True)
         if planned is None:
             return None
         planned.state = "failed" if fetched.failure else "done"

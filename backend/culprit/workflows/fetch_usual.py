@@ -35,7 +35,7 @@ from culprit.services import prometheus
 from culprit.services import queries as services
 from culprit.services.prometheus import Asked, Window
 from culprit.workflows.fetch_service import window_of
-from culprit.workflows.fetched_parts import keep_parts, readings_of
+from culprit.workflows.fetched_parts import keep_parts, readings_of, still_planned
 from culprit.workflows.store_parsed import add
 
 QUERY_S = 10.0
@@ -88,7 +88,7 @@ def earlier(window: Window, back: int) -> Window:
 
 def _plan(db: Database, run_id: UUID) -> Order | None:
     with db.sessions() as session:
-        run, planned = session.get(Run, run_id), _planned(session, run_id)
+        run, planned = session.get(Run, run_id), still_planned(session, run_id, PROM_USUAL)
         if run is None or run.host is None or planned is None:
             return None
         now = session.scalar(
@@ -108,13 +108,6 @@ def _plan(db: Database, run_id: UUID) -> Order | None:
             why = {"key": "service.token_unreadable", "params": {"name": service.name}}
             return Order(planned.id, None, window, lanes, why)
         return Order(planned.id, asked, window, lanes)
-
-
-def _planned(session: Session, run_id: UUID, *, lock: bool = False) -> RunCollector | None:
-    query = select(RunCollector).where(
-        RunCollector.run_id == run_id, RunCollector.collector == PROM_USUAL, RunCollector.state == "queued"
-    )
-    return session.scalar(query.with_for_update() if lock else query)
 
 
 def _lanes(session: Session, run_collector_id: UUID) -> dict[str, list[str]]:
@@ -189,7 +182,7 @@ def _settle(db: Database, blobs: ArtifactStore, run_id: UUID, order: Order, fetc
         bodies[ASKED] = _told(order, fetched)
     stored = {name: blobs.put([body], 2 * MAX_TOTAL_BYTES) for name, body in bodies.items()}
     with unit_of_work(db.sessions) as session:
-        planned = _planned(session, run_id, lock=True)
+        planned = still_planned(session, run_id, PROM_USUAL, lock=True)
         if planned is None:
             return None
         planned.state = "done" if bodies else "failed"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from culprit.config import settings
@@ -15,6 +16,16 @@ from culprit.infra.db import Database
 from culprit.models import Artifact, Run, RunCollector
 from culprit.workflows.ingest_run import LIMITS, Work, gather, read_all
 from culprit.workflows.store_parsed import Reading
+
+
+def still_planned(
+    session: Session, run_id: UUID, collector: str, *, lock: bool = False
+) -> RunCollector | None:
+    """The collector of a run that is still to be fetched; None where somebody else has done it."""
+    query = select(RunCollector).where(
+        RunCollector.run_id == run_id, RunCollector.collector == collector, RunCollector.state == "queued"
+    )
+    return session.scalar(query.with_for_update() if lock else query)
 
 
 def keep_parts(
