@@ -1,14 +1,15 @@
-# syntax=docker/dockerfile:1
-# One image for api, workers, scheduler and migrations; which one a container is, its command says.
+# syntax=docker/dockerfile:1.24.0@sha256:87999aa3d42bdc6bea60565083ee17e86d1f3339802f543c0d03998580f9cb89
+# One image for API, workers, scheduler and migrations; the command of a container selects its role.
+# Base images are pinned by digest. To update one, replace tag and digest together.
 
-FROM node:24-bookworm-slim AS interface
+FROM node:24.19.0-bookworm-slim@sha256:3638d9a6fe4030bd716be989438248074489337ba3275657f93595428be4fc03 AS interface
 WORKDIR /src/frontend
 COPY frontend/package.json frontend/package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit
 COPY frontend/ ./
 RUN npx --no-install vite build --logLevel warn
 
-FROM python:3.11-slim-bookworm AS packages
+FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS packages
 ENV UV_COMPILE_BYTECODE=1 \
     UV_LINK_MODE=copy \
     UV_PYTHON_DOWNLOADS=never \
@@ -23,7 +24,7 @@ COPY pyproject.toml uv.lock ./
 RUN --mount=type=cache,target=/root/.cache/uv \
     UV_PROJECT_ENVIRONMENT=/app/.venv uv sync --frozen --no-default-groups
 
-FROM python:3.11-slim-bookworm
+FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 # perf reads imported perf.data files. Debian keeps one version per release; pinning it would break rebuilds.
 # hadolint ignore=DL3008
 RUN apt-get update \

@@ -13,6 +13,20 @@ ENGINES = ("postgres", "redis", "s3")
 ONE_SHOT = ("migrate", "bucket")
 SECRET = re.compile(r"PASSWORD|SECRET|ACCESS_KEY|REDISCLI_AUTH|DATABASE_URL|REDIS_URL")
 REQUIRED = re.compile(r"\$\{[A-Z0-9_]+:\?[^}]+\}")
+PINNED = re.compile(r"[^:@\s]+:[^:@\s]+@sha256:[0-9a-f]{64}")
+BASE_IMAGE = re.compile(r"^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?", re.IGNORECASE | re.MULTILINE)
+FRONTEND_IMAGE = re.compile(r"^#\s*syntax=(\S+)", re.MULTILINE)
+
+
+def find_unpinned_images(dockerfile: str) -> list[str]:
+    """Return one sentence per image that the Dockerfile takes from a registry without tag and digest."""
+    stages = {name for _, name in BASE_IMAGE.findall(dockerfile) if name}
+    images = FRONTEND_IMAGE.findall(dockerfile) + [image for image, _ in BASE_IMAGE.findall(dockerfile)]
+    return [
+        f"image {image!r} is not pinned by tag and digest"
+        for image in images
+        if image not in stages and not PINNED.fullmatch(image)
+    ]
 
 
 def faults(path: Path) -> list[str]:
@@ -50,6 +64,8 @@ def service_faults(name: str, service: dict[str, Any]) -> list[str]:
     image = str(service.get("image", ""))
     if ":" not in image or image.endswith(":latest"):
         found.append(f"its image {image!r} has no version")
+    if "build" not in service and not PINNED.fullmatch(image):
+        found.append(f"image {image!r} is not pinned by tag and digest")
     for port in service.get("ports", []):
         if not str(port).startswith("127.0.0.1:"):
             found.append(f"port {port} is open to others")

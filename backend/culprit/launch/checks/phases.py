@@ -113,9 +113,11 @@ def containers(round_: Round) -> Outcome:
         str(ROOT / "docker-compose.yml"),
     ]
     total.add(round_.tool("containers-dclint", dclint, cwd=COMPOSE, env=install.node_environment()))
-    wrong = compose.faults(ROOT / "docker-compose.yml")
+    wrong = [f"docker-compose.yml: {fault}" for fault in compose.faults(ROOT / "docker-compose.yml")]
+    dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
+    wrong += [f"Dockerfile: {fault}" for fault in compose.find_unpinned_images(dockerfile)]
     log = round_.log("containers-rules")
-    log.write_text("".join(f"docker-compose.yml: {fault}\n" for fault in wrong), "utf-8")
+    log.write_text("".join(f"{fault}\n" for fault in wrong), "utf-8")
     total.add(Outcome(passed=int(not wrong), failed=int(bool(wrong)), logs=[Log(log)] if wrong else []))
     return total
 

@@ -33,6 +33,7 @@ BREAKS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "privileges": ("privileges", lambda s: s["api"].pop("security_opt")),
     "host": ("into the host", lambda s: s["worker-ssh"].update(network_mode="host")),
     "latest": ("no version", lambda s: s["postgres"].update(image="postgres:latest")),
+    "unpinned": ("not pinned", lambda s: s["postgres"].update(image="postgres:18.4-bookworm")),
     "open": ("open to others", lambda s: s["api"].update(ports=["8040:8040"])),
     "no check": ("health check", lambda s: s["redis"].pop("healthcheck")),
     "secret": (
@@ -52,6 +53,30 @@ def test_rules_catch(name: str, document: dict[str, Any], tmp_path: Path) -> Non
     break_it(document["services"])
     (tmp_path / "c.yml").write_text(yaml.safe_dump(document))
     assert any(words in fault for fault in compose.faults(tmp_path / "c.yml"))
+
+
+def test_dockerfile_images_are_pinned() -> None:
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    assert compose.find_unpinned_images(text) == []
+    assert compose.BASE_IMAGE.findall(text), "the Dockerfile takes no image: the check looks at nothing"
+
+
+@pytest.mark.parametrize(
+    ("line", "image"),
+    [
+        ("FROM debian", "debian"),
+        ("FROM --platform=linux/amd64 node:24 AS web", "node:24"),
+        ("FROM node@sha256:" + "0" * 64, "node@sha256:" + "0" * 64),
+        ("# syntax=docker/dockerfile:1", "docker/dockerfile:1"),
+    ],
+)
+def test_dockerfile_check_finds_unpinned_image(line: str, image: str) -> None:
+    assert compose.find_unpinned_images(line) == [f"image {image!r} is not pinned by tag and digest"]
+
+
+def test_dockerfile_check_accepts_stages() -> None:
+    pinned = "python:3.11@sha256:" + "0" * 64
+    assert compose.find_unpinned_images(f"FROM {pinned} AS base\nFROM base AS packages\n") == []
 
 
 def test_commands_exist(document: dict[str, Any]) -> None:
