@@ -1,7 +1,7 @@
 """Starts the processes that read hostile bytes, and kills them at their deadline.
 
-See `culprit.infra.confined` for the other side. Limits are for one child: address space and file sizes in bytes, processor and wall time in
-seconds.
+See `culprit.infra.confined` for the other side, and `culprit.infra.sandbox` for what they cannot do. Limits are for
+one child: address space and file sizes in bytes, processor and wall time in seconds.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def run_confined(
 def _take_over(directory: Path) -> None:
     """Own what a child under another account left."""
     for folder, _, names in os.walk(directory):
-        for path in (folder, *(os.path.join(folder, name) for name in names)):
+        for path in (Path(folder), *(Path(folder, name) for name in names)):
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
 
 

@@ -100,7 +100,7 @@ def _become(path: str, arguments: Sequence[str], descriptors: Sequence[int], has
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         if has_filter:
             seccomp.install_filter(can_execute=True)
-        os.execv(path, [path, *arguments])
+        os.execv(path, [path, *arguments])  # noqa: S606
     finally:
         os._exit(CANNOT_EXECUTE)
 

@@ -36,17 +36,17 @@ def _outcome(attempt: Callable[[], object]) -> str:
 def _attempts(request: Mapping[str, Any]) -> dict[str, Callable[[], object]]:
     home, parent, sibling = Path(request["home"]), int(request["parent"]), int(request["sibling"])
     return {
-        "read the key file": lambda: (home / "secret.key").read_bytes(),
+        "read the key file": (home / "secret.key").read_bytes,
         "read another artifact": lambda: Path(request["other"]).read_bytes(),
-        "list the home": lambda: os.listdir(home),
+        "list the home": lambda: list(Path(home).iterdir()),
         "read /etc/shadow": lambda: Path("/etc/shadow").read_bytes(),
         "read /etc/passwd": lambda: Path("/etc/passwd").read_bytes(),
-        "read /root/.ssh": lambda: os.listdir(request["ssh"]),
-        "list the checkout": lambda: os.listdir(request["checkout"]),
+        "read /root/.ssh": lambda: list(Path(request["ssh"]).iterdir()),
+        "list the checkout": lambda: list(Path(request["checkout"]).iterdir()),
         "read /proc/PPID/environ": lambda: Path(f"/proc/{parent}/environ").read_bytes(),
         "read /proc/PPID/mem": lambda: _read_memory(parent),
         "read /proc/SIBLING/environ": lambda: Path(f"/proc/{sibling}/environ").read_bytes(),
-        "list /proc/PPID/fd": lambda: os.listdir(f"/proc/{parent}/fd"),
+        "list /proc/PPID/fd": lambda: list(Path(f"/proc/{parent}/fd").iterdir()),
         "write the home": lambda: (home / "planted").write_bytes(b"x"),
         "write /tmp": lambda: Path(request["scratch"], "planted").write_bytes(b"x"),
         "write the input": lambda: Path(request["path"]).write_bytes(b"x"),
@@ -61,7 +61,7 @@ def _attempts(request: Mapping[str, Any]) -> dict[str, Callable[[], object]]:
         "connect to a Unix socket": lambda: _connect(socket.AF_UNIX, request["unix"]),
         "connect to an abstract socket": lambda: _connect(socket.AF_UNIX, "\0" + request["abstract"]),
         "trace a sibling": lambda: _trace(sibling),
-        "stop a sibling": lambda: os.kill(sibling, signal.SIGCONT),
+        "signal a sibling": lambda: os.kill(sibling, signal.SIGCONT),
         "signal the parent": lambda: os.kill(parent, 0),
         "leave the process group": os.setsid,
         "fork": _fork,
@@ -89,8 +89,7 @@ def _send(port: int) -> None:
 
 
 def _trace(pid: int) -> None:
-    _call("ptrace", 0x4206, pid, 0, 0)  # PTRACE_SEIZE
-    _call("ptrace", 17, pid, 0, 0)
+    _call("ptrace", 0x4206, pid, 0, 0)  # PTRACE_SEIZE; ends with this process
 
 
 def _fork() -> None:
