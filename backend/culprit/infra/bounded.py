@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 from culprit.infra import confined, held
 from culprit.infra.sandbox import get_sandbox
@@ -121,7 +122,7 @@ def _take_over(directory: Path) -> None:
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
 
 
-def open_output(path: Path) -> BinaryIO:
+def open_output(path: Path) -> io.BufferedReader:
     """Open a file that a sandboxed process left.
 
     Raises:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 _descriptors: dict[str, int] = {}
 
@@ -51,9 +51,9 @@ def open_early(paths: Iterable[str]) -> None:
             continue
 
 
-def open_input(path: Path) -> BinaryIO:
+def open_input(path: Path) -> io.BufferedReader:
     """Return the bytes of an input, seekable; outside of a sandbox, and for own files, simply the file."""
     descriptor = _descriptors.get(str(path))
     if descriptor is None:
         return path.open("rb")
-    return cast(BinaryIO, io.BufferedReader(_DescriptorReader(descriptor), 1 << 16))
+    return cast(io.BufferedReader, io.BufferedReader(_DescriptorReader(descriptor), 1 << 16))

@@ -76,7 +76,8 @@ def start_launcher(programs: Sequence[str], *, has_filter: bool) -> None:
 
 def _serve(control: socket.socket, programs: Sequence[str], has_filter: bool) -> None:
     for _ in range(MAX_STARTS):
-        request, descriptors = b"", []
+        request = b""
+        descriptors: list[int] = []
         while len(descriptors) != 2:
             request, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 2)
             if not request:
@@ -108,7 +109,7 @@ def _become(path: str, arguments: Sequence[str], descriptors: Sequence[int], has
 def _wait(control: socket.socket, pid: int) -> int:
     handle = os.pidfd_open(pid)
     try:
-        ready = select.select([handle, control], [], [])[0]
+        ready = select.select([handle, control.fileno()], [], [])[0]
         if handle not in ready:
             control.recv(MAX_REQUEST)
             signal.pidfd_send_signal(handle, signal.SIGKILL)
