@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from culprit.config import REPOSITORY, Settings
 from culprit.infra.db import Database
+from culprit.infra.sandbox import get_sandbox
 from culprit.kit.clock import now
 from culprit.models import Run, WorkerState
 
@@ -46,7 +47,8 @@ def readyz(request: Request) -> JSONResponse:
     served = checks["database"] == "ok" and checks["migrations"] == "ok"
     whole = all(value == "ok" for value in checks.values())
     state = "ready" if whole else "degraded" if served else "not_ready"
-    return JSONResponse({"state": state, "checks": checks}, 200 if served else 503)
+    answer = {"state": state, "checks": checks, "sandbox": get_sandbox().describe()}
+    return JSONResponse(answer, 200 if served else 503)
 
 
 def _database(database: Database) -> dict[str, str]:

@@ -30,6 +30,7 @@ from culprit.config import settings
 from culprit.imports import upload_claims
 from culprit.infra.broker import celery
 from culprit.infra.db import Database, database
+from culprit.infra.sandbox import get_sandbox
 from culprit.kit import logs
 from culprit.models import Run, Standby
 from culprit.standbys.leases import due as standbys_due
@@ -215,6 +216,9 @@ class SignOfLife(Repeated):
         self.known_as = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
         self._note(seen, self.detail)
+        sandbox = get_sandbox()
+        level = log.warning if sandbox.mode == "none" else log.info
+        level("sandbox_chosen", sandbox=sandbox.describe())
 
     def once(self) -> None:
         """Again."""

@@ -15,13 +15,13 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.carried import confined_read, queries
-from culprit.carried.form import DOCUMENT, Document
+from culprit.carried.form import DOCUMENT, MAX_DOCUMENT, Document
 from culprit.carried.rows import Rows
 from culprit.config import Settings
 from culprit.incidents import journal
 from culprit.incidents import queries as incidents
 from culprit.infra.artifacts import ArtifactStore, Stored, blocks
-from culprit.infra.bounded import Ended, Limits, run_confined, workspace
+from culprit.infra.bounded import Ended, Limits, is_output, open_output, run_confined, workspace
 from culprit.infra.broker import announce
 from culprit.kit.errors import CulpritError, Invalid, TooLarge, Unavailable
 from culprit.models import Incident
@@ -82,14 +82,15 @@ def _known(session: Session, actor: Actor, sha256: str) -> Incident | None:
 
 
 def _read(path: Path, directory: Path) -> tuple[Document, Json]:
-    ended = run_confined(MODULE, {"path": str(path)}, directory, LIMITS)
+    ended = run_confined(MODULE, {"path": str(path)}, directory, LIMITS, inputs=[str(path)])
     if ended.verdict != "ok":
         raise _died(ended)
-    with (directory / "result.json").open("rb") as stream:
+    with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
         raise Invalid(result["failure"]["key"], errors=(), **result["failure"]["params"])
-    return Document.model_validate_json((directory / DOCUMENT).read_bytes()), result["parts"]
+    with open_output(directory / DOCUMENT) as stream:
+        return Document.model_validate_json(stream.read(MAX_DOCUMENT)), result["parts"]
 
 
 def _died(ended: Ended) -> CulpritError:
@@ -107,7 +108,7 @@ def _adopt(store: ArtifactStore, parts: Json, directory: Path) -> None:
     """Bytes without a row are found by the next check of the store; a row without its bytes never is."""
     for sha256, part in parts.items():
         path = directory / f"part-{int(part['number'])}"
-        if path.is_symlink() or not path.is_file():
+        if not is_output(path):
             raise Invalid("carried.altered", name=sha256)
         store.adopt(path, sha256)
 

@@ -31,6 +31,7 @@ from culprit.carried.form import (
     Document,
     Manifest,
 )
+from culprit.infra.inputs import open_input
 
 PIECE = 1 << 18
 ZIP_MAGIC = b"PK\3\4"
@@ -44,7 +45,7 @@ Form = TypeVar("Form", bound=BaseModel)
 def main(request: Mapping[str, Any]) -> None:
     """`request`: {path}."""
     try:
-        result = read(Path(request["path"]), Path.cwd())
+        result = read(Path(request["path"]), Path())
     except ImportRefused as refused:
         result = {"failure": {"key": refused.sentence.key, "params": dict(refused.sentence.params)}}
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
@@ -54,10 +55,10 @@ def main(request: Mapping[str, Any]) -> None:
 def read(path: Path, directory: Path) -> Json:
     """{"parts": {SHA-256: {"number", "size", "stored_size"}}}; raises ImportRefused."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_input(path) as file, zipfile.ZipFile(file) as archive:
             return _read(archive, directory)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
-        with path.open("rb") as stream:
+        with open_input(path) as stream:
             begins = stream.read(len(ZIP_MAGIC))
         raise (refuse("damaged") if begins == ZIP_MAGIC else refuse("not_incident", why="zip")) from None
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from collectors import scope
 from collectors.registry import COLLECTORS
 from culprit.infra.artifacts import ArtifactStore, is_digest
+from culprit.infra.bounded import is_output
 from culprit.kit.errors import Invalid
 from culprit.models import Artifact, Run, RunCollector
 from culprit.models.run_collector import RUN_COLLECTOR_STATES
@@ -30,7 +31,7 @@ def file_bundle(session: Session, store: ArtifactStore, run: Run, bundle: Json, 
             session.flush()
             collectors[part["collector"]] = row
         place = directory / f"part-{int(part['number'])}"
-        if not is_digest(part["sha256"]) or place.is_symlink() or not place.is_file():
+        if not is_digest(part["sha256"]) or not is_output(place):
             raise Invalid("import.not_bundle", why="part")
         store.adopt(place, part["sha256"])
         text = part["part"] in TEXT_PARTS or part["part"].endswith((".txt", ".log"))

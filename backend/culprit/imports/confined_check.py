@@ -26,6 +26,7 @@ from collectors.parse.reports import REPORTS, Report
 from culprit.imports import perf_file
 from culprit.imports.bundle_parts import BundleReader
 from culprit.imports.sources import NAMES, PARSERS, PART, PERF_MAGIC, detect
+from culprit.infra.inputs import open_input
 from culprit.infra.parts import StoredPart
 
 CHECKED = 48 << 20
@@ -72,9 +73,9 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 def _check(path: Path, wanted: str) -> Json:
-    with path.open("rb") as stream:
+    with open_input(path) as stream:
         encoding = detect_encoding(stream.read(4))
-    with bounded_open(path, encoding) as source:
+    with bounded_open(open_input(path), encoding) as source:
         head = source.read(HEAD)
         kind = detect(head) if wanted == "auto" else wanted
         if not head:
@@ -82,7 +83,7 @@ def _check(path: Path, wanted: str) -> Json:
         if kind == "perf_data":
             return _perf_data(head, source, encoding)
         if kind == "bundle":
-            bundle = BundleReader(Path.cwd()).read(_Head(head, source))
+            bundle = BundleReader(Path()).read(_Head(head, source))
             return {"kind": kind, "encoding": encoding, "size": source.total, "bundle": bundle}
         if kind in {"folded", "perf_script"}:
             reader = folded.read if kind == "folded" else perf_script.read
@@ -96,7 +97,7 @@ def _check(path: Path, wanted: str) -> Json:
 
 def _report(path: Path, kind: Report, encoding: Encoding) -> Json:
     """A report is short enough to be read whole here, as it will be read later."""
-    with bounded_open(path, encoding) as source:
+    with bounded_open(open_input(path), encoding) as source:
         size = 0
         while piece := source.read():
             size += len(piece)

@@ -1,22 +1,23 @@
 """perf.data as text, by the server's own perf, inside a confined child only.
 
-perf is told to look nowhere but into the file: no symbol server, no cache of build-ids. It finds symbols of
-programs that are installed here, too, where their build-ids are those in the file.
+perf reads nothing but the file and system libraries: no symbol server, no cache of build-ids, no kernel symbols of
+this machine. The child's launcher starts it, in the same sandbox.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from collectors.contract import Sentence
 from collectors.parse.limits import PIECE, ImportRefused, Readable, WrongFormat
+from culprit.infra import launcher
 
 # Fields in the order in which readers know them, and the kind of sample that has each; perf refuses to print
 # one that is not there.
@@ -31,9 +32,23 @@ STDERR_TAIL = 300
 LIST_BYTES = 64 << 10
 
 
+def list_programs() -> list[str]:
+    """Return the path of perf for a sandbox, or nothing where it is not installed."""
+    path = shutil.which("perf")
+    # Some distributions install a shell script under this name, which looks for the real one.
+    candidates = (
+        [Path(path), *sorted(Path("/usr/lib").glob("linux-tools*/**/perf"), reverse=True)] if path else []
+    )
+    for candidate in candidates:
+        with contextlib.suppress(OSError), candidate.open("rb") as stream:
+            if stream.read(4) == b"\x7fELF":
+                return [str(candidate.resolve())]
+    return []
+
+
 def perf() -> str:
     """The path of perf; raises ImportRefused with the package that has it."""
-    found = shutil.which("perf")
+    found = launcher.find_program("perf")
     if found is None:
         raise ImportRefused(Sentence("import.no_perf", {"package": package()}))
     return found
@@ -57,19 +72,19 @@ def unpack(source: Readable, to: Path) -> Path:
 
 def events(path: Path) -> dict[bytes, set[str]]:
     """The events of a file with the kinds of data that their samples have; raises WrongFormat."""
-    done = subprocess.run(
-        [*_perf(path), "evlist", "-v", "-i", str(path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    output, errors = path.with_name("perf.events"), path.with_name("perf.stderr")
+    with output.open("wb") as stdout, errors.open("wb") as stderr:
+        arguments = [*_options(path), "evlist", "-v", "-i", str(path)]
+        code = launcher.start_program(perf(), arguments, stdout.fileno(), stderr.fileno()).wait()
+    with output.open("rb") as stream:
+        listed = stream.read(LIST_BYTES)
     found = {
         match[1]: set(match[2].decode("ascii").split("|"))
-        for match in _EVENT.finditer(done.stdout[:LIST_BYTES])
+        for match in _EVENT.finditer(listed)
         if not match[1].startswith(b"dummy")
     }
-    if done.returncode or not found:
-        raise _unreadable(done.stderr, done.returncode)
+    if code or not found:
+        raise _unreadable(errors.read_bytes(), code or 0)
     return found
 
 
@@ -84,24 +99,20 @@ def script(path: Path, fields: str) -> Iterator[BinaryIO]:
     """The output of `perf script --no-inline`; raises WrongFormat at its end where perf failed."""
     errors = path.with_name("perf.stderr")
     arguments = ["script", "--no-inline", "--ns", "--show-lost-events", "-F", fields, "-i", str(path)]
-    with errors.open("wb") as stderr:
-        child = subprocess.Popen(
-            [*_perf(path), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-        )
-        assert child.stdout is not None
+    reading, writing = os.pipe()
+    with errors.open("wb") as stderr, os.fdopen(reading, "rb") as text:
+        try:
+            child = launcher.start_program(perf(), [*_options(path), *arguments], writing, stderr.fileno())
+        finally:
+            os.close(writing)
         refused: ImportRefused | None = None
         try:
-            yield cast(BinaryIO, child.stdout)
+            yield text
         except ImportRefused as error:
             refused = error
         finally:
-            child.stdout.close()
-            if _more(child):
-                child.kill()
-            code = child.wait()
+            text.close()
+            code = _end(child)
     # What perf says of its own failure explains why nothing could be read of what it printed.
     if code > 0:
         raise _unreadable(errors.read_bytes(), code) from refused
@@ -109,10 +120,10 @@ def script(path: Path, fields: str) -> Iterator[BinaryIO]:
         raise refused
 
 
-def _perf(path: Path) -> list[str]:
+def _options(path: Path) -> list[str]:
     empty = path.with_name("no-cache")
     empty.mkdir(exist_ok=True)
-    return [perf(), "--no-pager", "--buildid-dir", str(empty)]
+    return ["--no-pager", "--buildid-dir", str(empty)]
 
 
 def _unreadable(said: bytes, code: int) -> WrongFormat:
@@ -120,10 +131,10 @@ def _unreadable(said: bytes, code: int) -> WrongFormat:
     return WrongFormat(Sentence("import.not_perf_data", {"said": words or f"exit code {code}"}))
 
 
-def _more(child: subprocess.Popen[bytes]) -> bool:
-    """Whether it is still at work although nobody reads any more; one that is only ending is let end."""
-    try:
-        child.wait(timeout=1)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+def _end(child: launcher.Program) -> int:
+    """Return its exit code; one that still works although its output is closed is killed after a second."""
+    code = child.wait(timeout_s=1)
+    if code is None:
+        child.kill()
+        code = child.wait()
+    return code if code is not None else 0

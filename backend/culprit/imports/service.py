@@ -16,12 +16,12 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.policy import policy
 from culprit.config import Settings
-from culprit.imports import confined_check, queries
+from culprit.imports import confined_check, perf_file, queries
 from culprit.imports.bundle_rows import file_bundle
 from culprit.imports.schemas import HostRef, ImportedRun, ImportRead, UserRef
 from culprit.imports.sources import NAMES, PART, Kind
 from culprit.infra.artifacts import ArtifactStore, ArtifactTooLarge, Stored, blocks
-from culprit.infra.bounded import Ended, Limits, run_confined, workspace
+from culprit.infra.bounded import Ended, Limits, open_output, run_confined, workspace
 from culprit.infra.broker import announce
 from culprit.kit.errors import CulpritError, Invalid, NotFound, TooLarge, Unavailable
 from culprit.models import Artifact, Capture, Host, Run, RunCollector
@@ -143,10 +143,12 @@ def _given_host(session: Session, actor: Actor, host_id: UUID | None) -> Host | 
 
 def _check(store: ArtifactStore, stored: Stored, kind: str, directory: Path) -> Checked:
     request = {"path": str(store.path(stored.sha256)), "kind": kind}
-    ended = run_confined(MODULE, request, directory, LIMITS)
+    ended = run_confined(
+        MODULE, request, directory, LIMITS, inputs=[request["path"]], programs=perf_file.list_programs()
+    )
     if ended.verdict != "ok":
         raise _died(ended)
-    with (directory / "result.json").open("rb") as stream:
+    with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
         failure = result["failure"]

@@ -1,24 +1,27 @@
 """Starts the processes that read hostile bytes, and kills them at their deadline.
 
-The server never parses in its own process what a host or a person sent. See `culprit.infra.confined` for the
-other side. Limits are for one child: address space and file sizes in bytes, processor and wall time in
-seconds.
+See `culprit.infra.confined` for the other side, and `culprit.infra.sandbox` for what they cannot do. Limits are for
+one child: address space and file sizes in bytes, processor and wall time in seconds.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from culprit.infra import confined, held
+from culprit.infra.sandbox import get_sandbox
 
 STDERR_TAIL = 4000
 #: How workspaces are called; one that nobody holds is of a process that died.
@@ -56,20 +59,46 @@ def workspace(parent: Path) -> Iterator[Path]:
         ours.remove()
 
 
-def run_confined(module: str, request: Mapping[str, Any], directory: Path, limits: Limits) -> Ended:
-    """Run `module.main(request)` in a confined child with `directory` as its working directory."""
+def run_confined(
+    module: str,
+    request: Mapping[str, Any],
+    directory: Path,
+    limits: Limits,
+    *,
+    inputs: Iterable[str] = (),
+    programs: Iterable[str] = (),
+) -> Ended:
+    """Run `module.main(request)` in a sandbox with `directory` as its working directory.
+
+    Args:
+        inputs: the only files that it can read besides code and `directory`; see `culprit.infra.inputs`.
+        programs: paths of the only programs that it can start; see `culprit.infra.launcher`.
+    """
     own = asdict(limits)
     own.pop("wall_s")
-    order = json.dumps({"limits": own, "parent": os.getpid(), "request": request}).encode()
+    sandbox = get_sandbox()
+    order = json.dumps(
+        {
+            "limits": own,
+            "parent": os.getpid(),
+            "mode": sandbox.mode,
+            "abi": sandbox.abi,
+            "has_filter": sandbox.has_filter,
+            "inputs": list(inputs),
+            "programs": list(programs),
+            "request": request,
+        }
+    ).encode()
     errors = directory / "stderr"
     with errors.open("wb") as stderr:
         child = subprocess.Popen(
-            [sys.executable, "-m", confined.__name__, module],
+            # The working directory is no place for modules: another child may have left some there.
+            [sys.executable, "-P", "-s", "-m", confined.__name__, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             cwd=directory,
-            env=_environment(directory),
+            env=_environment(),
             start_new_session=True,
         )
         try:
@@ -81,18 +110,50 @@ def run_confined(module: str, request: Mapping[str, Any], directory: Path, limit
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+    if sandbox.mode == "uid":
+        _take_over(directory)
     return Ended(_verdict(child.returncode, timed_out), child.returncode, _tail(errors))
 
 
-def _environment(directory: Path) -> dict[str, str]:
+def _take_over(directory: Path) -> None:
+    """Own what a child under another account left."""
+    for folder, _, names in os.walk(directory):
+        for path in (Path(folder), *(Path(folder, name) for name in names)):
+            os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
+
+
+def open_output(path: Path) -> io.BufferedReader:
+    """Open a file that a sandboxed process left.
+
+    Raises:
+        OSError: it is a link, or no regular file: it would be read with the rights of the server.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "a sandboxed process left no regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def is_output(path: Path) -> bool:
+    """Return whether a sandboxed process left this as a regular file that is nowhere else."""
+    try:
+        open_output(path).close()
+    except OSError:
+        return False
+    return True
+
+
+def _environment() -> dict[str, str]:
     """No secrets, no symbol servers, no threads that would each ask for address space."""
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin:/usr/sbin:/sbin"),
         "PYTHONPATH": os.pathsep.join((str(SOURCES), str(SOURCES.parent))),
         "PYTHONDONTWRITEBYTECODE": "1",
         "LANG": "C.UTF-8",
-        "HOME": str(directory),
-        "TMPDIR": str(directory),
+        "HOME": "/nonexistent",
+        "TMPDIR": ".",
         "DEBUGINFOD_URLS": "",
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
@@ -113,7 +174,10 @@ def _verdict(code: int, timed_out: bool) -> Verdict:
 
 
 def _tail(path: Path) -> str:
-    with path.open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - STDERR_TAIL))
-        return stream.read(STDERR_TAIL).decode("utf-8", "replace").replace("\0", "\ufffd")
+    try:
+        with open_output(path) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - STDERR_TAIL))
+            return stream.read(STDERR_TAIL).decode("utf-8", "replace").replace("\0", "\ufffd")
+    except OSError:
+        return ""

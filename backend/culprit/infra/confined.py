@@ -1,8 +1,10 @@
-"""The inside of a process that reads hostile bytes: `python -m culprit.infra.confined MODULE`.
+"""The inside of a process that reads hostile bytes: `python -P -s -m culprit.infra.confined MODULE`.
 
 It limits itself before anything else is imported, then imports MODULE and calls its `main(request)`. What it
-was asked comes as JSON on standard input; what it found it leaves in its working directory. It has no secrets
-in its environment, no network where the kernel allows to give it up, and dies with whoever started it.
+was asked comes as JSON on standard input; what it found it leaves in its working directory. Before MODULE is
+imported the process gives up its rights: it reads the code and the inputs that were named, writes its working
+directory, and has no network, no capability, no other process and no system call that a parser does not need.
+See `culprit.infra.sandbox` for what applies where. It dies with the process that started it.
 
 Exit codes: 0 done, 70 out of memory, 71 a file grew above its limit, 72 a bug (the traceback is on stderr).
 """
@@ -16,9 +18,15 @@ import json
 import os
 import resource
 import signal
+import stat
+import struct
 import sys
 import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+from culprit.infra import inputs, landlock, launcher, sandbox, seccomp
 
 OUT_OF_MEMORY = 70
 FILE_TOO_LARGE = 71
@@ -27,23 +35,33 @@ OPEN_FILES = 256
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITIES_VERSION = 0x20080522
+#: Root may keep its checkout where only another account can look, and Landlock limits what is read.
+_CAP_DAC_READ_SEARCH = 2
+_SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/os-release", "/usr/share/zoneinfo")
+_LOADERS = ("lib*/ld-linux*", "lib/*/ld-linux*", "lib/ld-musl*")
 
 
-def confine(limits: dict[str, int], parent: int) -> None:
-    """Apply `limits` (address_space, cpu_s, file_bytes) to this process and all its children."""
+def confine(limits: dict[str, int], parent: int, files: int = 0) -> None:
+    """Apply `limits` (address_space, cpu_s, file_bytes) to this process and all its children.
+
+    Args:
+        files: how many files are opened early, on top of OPEN_FILES.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(BUG)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if libc.unshare(_CLONE_NEWNET) != 0:
-        libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
     for kind, value in (
         (resource.RLIMIT_AS, limits["address_space"]),
         (resource.RLIMIT_CPU, limits["cpu_s"]),
         (resource.RLIMIT_FSIZE, limits["file_bytes"]),
-        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_NOFILE, OPEN_FILES + files),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
@@ -53,10 +71,69 @@ def confine(limits: dict[str, int], parent: int) -> None:
         resource.setrlimit(kind, (bound, bound + grace))
 
 
+def drop_rights(mode: sandbox.Mode, abi: int, has_filter: bool, programs: Sequence[str]) -> None:
+    """Give up all rights that a parser does not need, for good; `programs` can still be started.
+
+    Raises:
+        OSError: the kernel refuses one of the steps. The process must end then.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not has_filter and libc.unshare(_CLONE_NEWNET) != 0:
+        libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    if mode == "uid":
+        _become_nobody(sandbox.FIRST_UID + os.getpid())
+    if os.geteuid() == 0:
+        _drop_capabilities(libc, keep=1 << _CAP_DAC_READ_SEARCH if mode == "landlock" else 0)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    importlib.import_module("collectors")  # its parent directory can no longer be listed afterwards
+    if mode == "landlock":
+        landlock.restrict(abi, _list_rules(programs))
+    if programs:
+        launcher.start_launcher(programs, has_filter=has_filter)
+    if has_filter:
+        seccomp.install_filter(has_launcher=bool(programs))
+
+
+def _list_rules(programs: Sequence[str]) -> Iterator[tuple[Path, int]]:
+    for path in (*sandbox.list_code(), *map(Path, _SYSTEM_LIBRARIES), *map(Path, _SYSTEM_FILES)):
+        yield path, landlock.READ
+    yield Path(os.devnull), landlock.READ_FILE | landlock.WRITE_FILE
+    yield Path(), landlock.WRITE
+    if programs:
+        loaders = (path for pattern in _LOADERS for path in Path("/").glob(pattern))
+        for path in (*map(Path, programs), *loaders):
+            yield path, landlock.READ_FILE | landlock.EXECUTE
+
+
+def _become_nobody(uid: int) -> None:
+    """Become an account that nothing else uses, which owns the working directory."""
+    os.chown(".", uid, uid)
+    with os.scandir(".") as entries:
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                os.chown(entry.path, uid, uid, follow_symlinks=False)
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def _drop_capabilities(libc: ctypes.CDLL, keep: int) -> None:
+    for number in range(64):
+        if not keep >> number & 1:
+            libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    head = struct.pack("Ii", _CAPABILITIES_VERSION, 0)
+    sets = struct.pack("6I", keep, keep, 0, 0, 0, 0)
+    if libc.capset(head, sets) != 0:
+        raise OSError(ctypes.get_errno(), "cannot drop capabilities")
+
+
 def main() -> int:
     """Read the order, confine, import, work."""
     order: dict[str, Any] = json.load(sys.stdin)
-    confine(order["limits"], order["parent"])
+    confine(order["limits"], order["parent"], len(order["inputs"]))
+    inputs.open_early(order["inputs"])
+    drop_rights(order["mode"], order["abi"], order["has_filter"], order["programs"])
     try:
         importlib.import_module(sys.argv[1]).main(order["request"])
     except MemoryError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from collectors.parse.limits import DEFAULT, BoundedReader, Encoding, Limits
+from culprit.infra.inputs import open_input
 
 
 class Altered(Exception):
@@ -47,13 +48,13 @@ class StoredPart:
 
     def check(self) -> None:
         """Raises Altered where the file is not what its digest says."""
-        with self.path.open("rb") as stream:
+        with open_input(self.path) as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != self.sha256:
                 raise Altered(self.sha256)
 
     def reader(self) -> BoundedReader:
         """The unpacked bytes under limits; raises ImportRefused on the way."""
-        return BoundedReader(self.path.open("rb"), self.encoding, self.limits)
+        return BoundedReader(open_input(self.path), self.encoding, self.limits)
 
     def open(self) -> BinaryIO:
         """The unpacked bytes as a buffered stream; raises ImportRefused on the way."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from culprit.infra import outgoing
 from culprit.infra.addresses import Rule
-from culprit.infra.bounded import Limits, run_confined, workspace
+from culprit.infra.bounded import Limits, open_output, run_confined, workspace
 from culprit.infra.outgoing import Address, OutgoingError, Request, fetch
 from culprit.oncall.found import Found, Unreadable, in_utc
 
@@ -48,12 +48,13 @@ def read(data: bytes, zone: str, start: datetime, end: datetime, work: Path) -> 
         path = directory / "calendar.ics"
         path.write_bytes(data)
         request = {"path": str(path), "zone": zone, "start": start.isoformat(), "end": end.isoformat()}
-        ended = run_confined(CHILD, request, directory, LIMITS)
+        ended = run_confined(CHILD, request, directory, LIMITS, inputs=[str(path)])
         if ended.verdict in {"too_slow", "out_of_memory", "too_large"}:
             raise Unreadable("oncall.calendar_too_much")
         if ended.verdict != "ok":
             raise Unreadable("oncall.calendar_unreadable")
-        result = json.loads((directory / "result.json").read_text(encoding="utf-8"))
+        with open_output(directory / "result.json") as stream:
+            result = json.loads(stream.read(LIMITS.file_bytes))
     if "failure" in result:
         raise Unreadable(result["failure"]["key"], **result["failure"]["params"])
     found = []

@@ -18,6 +18,7 @@ import recurring_ical_events  # type: ignore[import-untyped]
 from icalendar import Calendar, Event
 
 from culprit.core.cron import first_valid
+from culprit.infra.inputs import open_input
 from culprit.oncall.found import MAX_TURNS, plain
 
 MAX_EVENTS = 5000
@@ -29,7 +30,8 @@ Json = dict[str, Any]
 
 def main(request: Mapping[str, Any]) -> None:
     """`request`: {path, start, end, zone}; times as in 2026-11-22T09:00:00+00:00."""
-    result = _read(Path(request["path"]).read_bytes(), request)
+    with open_input(Path(request["path"])) as stream:
+        result = _read(stream.read(), request)
     Path("result.partial").write_text(json.dumps(result), encoding="utf-8")
     Path("result.partial").replace("result.json")
 

@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 
 from collectors.registry import COLLECTORS
 from culprit.config import settings
+from culprit.imports import perf_file
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
-from culprit.infra.bounded import Ended, Limits, run_confined, workspace
+from culprit.infra.bounded import Ended, Limits, open_output, run_confined, workspace
 from culprit.infra.broker import announce
 from culprit.infra.db import database
 from culprit.kit.unit_of_work import unit_of_work
@@ -88,10 +89,12 @@ def _order(session: Session, store: ArtifactStore, profile_id: UUID) -> Json:
 
 def read(order: Mapping[str, Any], directory: Path, limits: Limits) -> list[Json]:
     """Have the child read; raises Failed."""
-    ended = run_confined(MODULE, order, directory, limits)
+    ended = run_confined(
+        MODULE, order, directory, limits, inputs=[order["part"]["path"]], programs=perf_file.list_programs()
+    )
     if ended.verdict != "ok":
         raise _died(ended, limits)
-    with (directory / "result.json").open("rb") as stream:
+    with open_output(directory / "result.json") as stream:
         result: Json = json.loads(stream.read(MAX_RESULT_BYTES))
     if "failure" in result:
         raise Failed(result["failure"]["key"], **result["failure"]["params"])
@@ -120,7 +123,7 @@ def _adopt(store: ArtifactStore, directory: Path, one: Json) -> Json:
     files = [("store_key", "samples"), *([("tree_key", "tree")] if one["tree"] else [])]
     for column, suffix in files:
         path = directory / f"{place}.{suffix}"
-        with path.open("rb") as stream:
+        with open_output(path) as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stored = store.adopt(path, digest)
         keys[column] = stored.sha256

@@ -22,7 +22,7 @@ from collectors.registry import COLLECTORS
 from culprit.config import settings
 from culprit.imports.sources import PARSERS
 from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactStore, artifact_store
-from culprit.infra.bounded import Ended, Limits, run_confined, workspace
+from culprit.infra.bounded import Ended, Limits, is_output, open_output, run_confined, workspace
 from culprit.infra.db import Database, database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Artifact, Removal, Run, RunCollector
@@ -174,9 +174,10 @@ def read_all(work: Work, directory: Path, limits: Limits) -> None:
             {"clock": work.clock, "facts": work.facts, "jobs": [job.order for job in batch]},
             directory,
             limits,
+            inputs=[part["path"] for job in batch for part in job.order["parts"].values()],
         )
         work.clock = _clock(directory) or work.clock
-        read = [job for job in batch if (directory / f"{job.place}.json").is_file()]
+        read = [job for job in batch if is_output(directory / f"{job.place}.json")]
         work.readings.extend(_collect(job, directory) for job in read)
         for job in read:
             waiting.remove(job)
@@ -192,7 +193,7 @@ def read_all(work: Work, directory: Path, limits: Limits) -> None:
 def _clock(directory: Path) -> Json | None:
     """The clock that perf has made narrower, where it has."""
     try:
-        with (directory / "clock.json").open("rb") as stream:
+        with open_output(directory / "clock.json") as stream:
             clock: Json = json.loads(stream.read(MAX_CLOCK_BYTES))
     except FileNotFoundError:
         return None
@@ -202,7 +203,8 @@ def _clock(directory: Path) -> Json | None:
 def _guilty(unread: list[Job], directory: Path) -> Job:
     """Whom the child was reading when it died; where it says nothing, the first that it should have read."""
     try:
-        place = int((directory / "current").read_bytes()[:20])
+        with open_output(directory / "current") as stream:
+            place = int(stream.read(20))
     except (OSError, ValueError):
         return unread[0]
     return next((job for job in unread if job.place == place), unread[0])
@@ -219,11 +221,11 @@ def _dead(job: Job, ended: Ended, limits: Limits) -> Reading:
 
 def _collect(job: Job, directory: Path) -> Reading:
     """What the child left about one collector. It is as hostile as what it was made of, but it is bounded."""
-    with (directory / f"{job.place}.json").open("rb") as stream:
+    with open_output(directory / f"{job.place}.json") as stream:
         data = stream.read(MAX_RESULT_BYTES + 1)
     if len(data) > MAX_RESULT_BYTES:
         return unreadable(job.run_collector_id, "ingest.too_large", limit_mb=MAX_RESULT_BYTES >> 20)
-    with (directory / f"{job.place}.blob").open("rb") as stream:
+    with open_output(directory / f"{job.place}.blob") as stream:
         blob = stream.read(LIMITS.file_bytes)
     version = COLLECTORS[job.collector].parser_version if job.collector in COLLECTORS else 1
     return Reading(job.run_collector_id, json.loads(data), job.artifacts, blob, version, None)

@@ -167,9 +167,7 @@ def bombs(monkeypatch, tmp_path):
     monkeypatch.setattr(
         bounded,
         "_environment",
-        lambda directory: (
-            environment(directory) | {"PYTHONPATH": f"{environment(directory)['PYTHONPATH']}:{tmp_path}"}
-        ),
+        lambda: environment() | {"PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
     )
 
 
