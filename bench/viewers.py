@@ -276,8 +276,9 @@ def api_pid(api: subprocess.Popen[bytes]) -> int:
 def print_table(chosen: argparse.Namespace, result: dict[str, Any]) -> None:
     """For docs/figures.md."""
     sys.stdout.write(
-        f"{result['cpus']} CPUs, load average {result['load']}; {chosen.viewers} viewers for {chosen.seconds:.0f} s, "
-        f"{chosen.think:.0f} s between two reads of each.\n\n| | one reader alone | {chosen.viewers} viewers |\n|---|---|---|\n"
+        f"{result['cpus']} CPUs, load average {result['load']}; {chosen.viewers} viewers for "
+        f"{chosen.seconds:.0f} s, {chosen.think:.0f} s between two reads of each.\n\n"
+        f"| | one reader alone | {chosen.viewers} viewers |\n|---|---|---|\n"
     )
     for name in ("reads", "refused", "streams", "events", "p50_ms", "p99_ms", "max_ms"):
         sys.stdout.write(f"| {name} | {result['idle'][name]} | {result['viewers'][name]} |\n")

@@ -220,7 +220,7 @@ class Server:
 
 def pause(seconds: float | None) -> None:
     """Wait about so long; other clients that were refused at the same time wait otherwise."""
-    time.sleep((seconds or 0.0) * random.uniform(0.5, 1.5))
+    time.sleep((seconds or 0.0) * random.uniform(0.5, 1.5))  # noqa: S311
 
 
 def is_overloaded(answer: httpx2.Response) -> bool:

@@ -261,7 +261,7 @@ def stop_autopilot(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRe
 
 
 @router.get("/incidents/{incident_id}/events", response_class=EventSourceResponse)
-def incident_events(  # noqa: PLR0917
+def incident_events(
     incident_id: UUID, request: Request, db: Db, actor: CurrentActor, opener: Opener, *, once: bool = False
 ) -> EventSourceResponse:
     """Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).

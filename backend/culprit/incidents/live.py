@@ -32,8 +32,8 @@ Events = dict[str, str]
 async def watch(
     sessions: sessionmaker[Session], redis_url: str, stream: LiveStream, incident_id: UUID
 ) -> AsyncIterator[ServerSentEvent]:
-    """Events until the reader goes or loses access: `version`, `presence` and `runs`, each when it changed. The database
-    is read in threads; without the broker it is asked every few seconds.
+    """Events until the reader goes or loses access: `version`, `presence` and `runs`, each when it changed. The
+    database is read in threads; without the broker it is asked every few seconds.
     """
     bell = _Bell(Reader(redis_url, incident_id))
     sent: Events = {}

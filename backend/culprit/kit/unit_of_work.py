@@ -1,7 +1,7 @@
 """One transaction around one piece of work, and what may only happen once it is committed.
 
-Nobody else commits, save for `release_connection` and `let_go`. A task message that is sent before the commit may be worked on before
-its row can be seen, and a message about a rolled-back row is a lie: hence `after_commit`.
+Nobody else commits, save for `release_connection` and `let_go`. A task message that is sent before the commit may be
+worked on before its row can be seen, and a message about a rolled-back row is a lie: hence `after_commit`.
 """
 
 from __future__ import annotations

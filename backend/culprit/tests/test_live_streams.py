@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -97,7 +98,9 @@ def remove_provider(scene: Scene, who: Login) -> None:
 def rest_token(scene: Scene, who: Login) -> None:
     with unit_of_work(scene.db.sessions) as session:
         session.add(
-            UserIdentity(user_id=who.user_id, issuer="i", subject=str(who.user_id), seen_at=now() - timedelta(days=31))
+            UserIdentity(
+                user_id=who.user_id, issuer="i", subject=str(who.user_id), seen_at=now() - timedelta(days=31)
+            )
         )
 
 
@@ -139,6 +142,8 @@ def test_streams_end_soon_after_access_is_lost(db, config, kind, capsys):
     with server() as served, closing(Scene(db, served, kind)) as scene:
         people = {}
         for number, (name, (proof, way)) in enumerate(WAYS.items()):
+            if name == "account deleted" and kind == "incidents":
+                continue  # the database keeps accounts that took part in an incident
             host, thing = scene.make_thing(f"host-{number}")
             who = make_login(db, f"reader-{number}", scope=FEED)
             reader = StreamReader(stream_url(served.url, kind, thing), getattr(who, proof))
@@ -198,7 +203,9 @@ def test_an_account_has_so_many_streams_over_all_servers(db, config):
         assert count_refused(readers, "live.account_full", 429) == 0
         more = [StreamReader(stream_url(base.url, "captures", thing), who.bearer) for base in (one, other)]
         assert count_refused(more, "live.account_full", 429) == 2
-        assert count_refused([StreamReader(stream_url(one.url, "captures", thing), neighbor.bearer)], "", 0) == 0
+        assert (
+            count_refused([StreamReader(stream_url(one.url, "captures", thing), neighbor.bearer)], "", 0) == 0
+        )
         other.process.kill()
         other.process.wait(10)
         time.sleep(16)  # what a killed server had open is counted no longer
@@ -223,7 +230,10 @@ def test_a_server_has_so_many_streams_and_gives_their_places_back(db, config):
                 scene.write(update(ApiToken).where(ApiToken.id == who.token_id).values(revoked_at=None))
         # One look needs no stream.
         for _ in range(5):
-            assert scene.http.get(f"/incidents/{thing}/events?once=true", headers=scene.admin.bearer).status_code == 200
+            assert (
+                scene.http.get(f"/incidents/{thing}/events?once=true", headers=scene.admin.bearer).status_code
+                == 200
+            )
 
 
 def test_without_the_broker_streams_are_limited_by_each_server(db, config, tmp_path):
@@ -253,7 +263,7 @@ def hold_without_reading(base: str, path: str, headers: dict[str, str]) -> socke
 def count_connections(served: Server) -> int:
     """TCP connections that the server process holds to its clients."""
     port = f"{urlsplit(served.url).port:04X}"
-    with open("/proc/net/tcp", encoding="ascii") as table:
+    with Path("/proc/net/tcp").open(encoding="ascii") as table:
         rows = [line.split() for line in list(table)[1:]]
     return sum(row[1].endswith(f":{port}") and row[3] != "0A" and row[9] != "0" for row in rows)
 

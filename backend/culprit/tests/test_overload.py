@@ -13,9 +13,9 @@ import pytest
 from culprit.infra.admission import RequestSlots
 from culprit.infra.db import RESERVED_CONNECTIONS, Database
 from culprit.kit.errors import Overloaded
+from culprit.tests.support import runs
 from culprit.tests.support.live import StreamReader, make_login, server
 from culprit.tests.test_live_streams import make_capture, stream_url
-from culprit.tests.support import runs
 
 pytestmark = pytest.mark.long(20)
 READERS, ROUNDS = 80, 4
@@ -64,7 +64,9 @@ def test_streams_hold_no_connection_and_no_thread(db, config):
         for reader in readers:
             assert reader.ready.wait(30) and reader.status == 200
         with ThreadPoolExecutor(8) as pool, httpx2.Client(headers=people[0].bearer, timeout=30) as client:
-            answers = list(pool.map(lambda _: client.get(f"{served.url}/api/v1/hosts").status_code, range(80)))
+            answers = list(
+                pool.map(lambda _: client.get(f"{served.url}/api/v1/hosts").status_code, range(80))
+            )
         assert answers.count(200) == 80
         assert all(reader.ended_at is None for reader in readers)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import httpx2
@@ -34,7 +35,7 @@ class Server:
     @property
     def rss_kb(self) -> int:
         """Resident memory."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+        with Path(f"/proc/{self.process.pid}/status").open(encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
