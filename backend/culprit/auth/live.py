@@ -49,14 +49,23 @@ Result = TypeVar("Result")
 
 
 class LiveStream:
-    """One open stream. `actor` is its reader as the account is now; `ended` says that it must not go on."""
+    """One open stream. `actor` is its reader as the account is now."""
 
     def __init__(self, streams: LiveStreams, actor: Actor) -> None:
         self.id = uuid7()
         self.actor = actor
-        self.ended = False
         self.checked_at = time.monotonic()
+        self._ended = False
         self._streams = streams
+
+    @property
+    def ended(self) -> bool:
+        """Whether it must not go on: its access is over, or was not checked for UNCHECKED_S."""
+        return self._ended or time.monotonic() - self.checked_at > UNCHECKED_S
+
+    def end(self) -> None:
+        """Let it end at its next turn."""
+        self._ended = True
 
     async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do `work` in a thread of the streams' own: few of them, so that streams never use up connections."""
@@ -108,7 +117,7 @@ class LiveStreams:
 
     def close_stream(self, stream: LiveStream) -> None:
         """Forget a stream that has ended. Valkey is told in a thread; where that fails, it forgets by itself."""
-        stream.ended = True
+        stream.end()
         with self._lock:
             if self._open.pop(stream.id, None) is None:
                 return
@@ -122,7 +131,7 @@ class LiveStreams:
         """End all streams: the server stops."""
         self._closed.set()
         for stream in list(self._open.values()):
-            stream.ended = True
+            stream.end()
         self.threads.shutdown(wait=False, cancel_futures=True)
         self._redis.close()
 
@@ -140,9 +149,6 @@ class LiveStreams:
                     check_access(session, streams)
             except SQLAlchemyError as error:
                 log.warning("live_access_unchecked", error=type(error).__name__)
-            for stream in streams:
-                if time.monotonic() - stream.checked_at > UNCHECKED_S:
-                    stream.ended = True
             if time.monotonic() - reported > COUNTED_S / 3:
                 reported = time.monotonic()
                 self._report(streams)
@@ -214,7 +220,7 @@ def check_access(session: Session, streams: Sequence[LiveStream]) -> None:
         actor, account = stream.actor, accounts.get(stream.actor.id)
         token_role = tokens.get(actor.token_id) if actor.token_id else "admin"
         if account is None or token_role is None or (actor.session_id and actor.session_id not in logins):
-            stream.ended = True
+            stream.end()
             continue
         role = lower(account.role, token_role)
         if (role, account.label_scope) != (actor.role, actor.label_scope):
