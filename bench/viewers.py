@@ -207,6 +207,8 @@ def main() -> None:
         valkey = stack.enter_context(Valkey(top / "valkey"))
         tokens, hosts, captures = seed(postgres.url)
         port = machine.free_port("127.0.0.1", 0)
+        if port is None:
+            raise platforms.Broken("no port of 127.0.0.1 is free")
         own = {
             "CULPRIT_HOME": str(top), "DATABASE_URL": postgres.url, "REDIS_URL": valkey.url,
             "CULPRIT_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
