@@ -56,6 +56,13 @@ class Settings(BaseSettings):
     session_hours: int = Field(default=24 * 7, ge=1, validation_alias="CULPRIT_SESSION_HOURS")
     # Whether a report needs a second person's approval before a link shows it to people without an account.
     report_approval: bool = Field(default=True, validation_alias="CULPRIT_REPORT_APPROVAL")
+    # Requests of one API process that use the database at the same time; the others wait in order. PostgreSQL must
+    # allow so many connections and 8 more for each API process, and 30 for workers and scheduler.
+    request_connections: int = Field(default=20, ge=2, le=200, validation_alias="CULPRIT_REQUEST_CONNECTIONS")
+    # Live streams that may be open at the same time: of one account, of one API process, of all API processes.
+    streams_per_account: int = Field(default=12, ge=1, validation_alias="CULPRIT_STREAMS_PER_ACCOUNT")
+    streams_per_process: int = Field(default=400, ge=1, validation_alias="CULPRIT_STREAMS_PER_PROCESS")
+    streams_total: int = Field(default=1000, ge=1, validation_alias="CULPRIT_STREAMS_TOTAL")
     log_level: str = Field(default="INFO", validation_alias="CULPRIT_LOG_LEVEL")
 
     @property

@@ -10,10 +10,12 @@ import structlog
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from sqlalchemy.exc import DBAPIError
+from starlette.types import Receive, Scope, Send
 
 from culprit import health, ui
 from culprit.annotations import endpoints as events
 from culprit.api import api_router
+from culprit.auth.live import LiveStreams
 from culprit.config import Settings, settings
 from culprit.hosts.demo import Busy
 from culprit.imports import upload_claims
@@ -22,6 +24,7 @@ from culprit.infra.db import Database
 from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
+from culprit.kit.stalled import cut_stalled
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
@@ -46,6 +49,14 @@ DESCRIPTION = (
 )
 
 
+class Application(FastAPI):
+    """FastAPI that cuts off clients that do not take their answer."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await super().__call__(scope, receive, cut_stalled(scope, send))
+
+
 def operation_id(route: APIRoute) -> str:
     """Names of generated client functions: the function and its router's first tag."""
     return f"{str(route.tags[0]).replace(' ', '_')}_{route.name}" if route.tags else route.name
@@ -65,10 +76,11 @@ def create_app(given: Settings | None = None) -> FastAPI:
             gc.freeze()
             clear_away(app.state.database, config)
         yield
+        app.state.live.close()
         app.state.busy.stop()
         app.state.database.close()
 
-    app = FastAPI(
+    app = Application(
         title="Culprit",
         version=VERSION,
         description=DESCRIPTION,
@@ -96,7 +108,8 @@ def create_app(given: Settings | None = None) -> FastAPI:
 def furnish(app: FastAPI, config: Settings) -> None:
     """Give the routes of an application what they work with: settings, a database, figures."""
     app.state.settings = config
-    app.state.database = Database(config.sqlalchemy_url)
+    app.state.database = Database(config.sqlalchemy_url, request_slots=config.request_connections)
+    app.state.live = LiveStreams(app.state.database, config)
     app.state.busy = Busy()
     app.state.signon = Memory()
     app.state.report_gate = reports.gate()

@@ -12,6 +12,7 @@ from sse_starlette import EventSourceResponse
 
 from culprit.auth.dependencies import CurrentActor
 from culprit.auth.idempotency import Once
+from culprit.auth.live import Opener
 from culprit.auth.policy import policy
 from culprit.captures import queries, service
 from culprit.captures.live import watch
@@ -22,6 +23,7 @@ from culprit.infra.db import Database, Db
 from culprit.infra.progress import Publisher
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.kit.errors import NotFound
+from culprit.kit.unit_of_work import let_go
 from culprit.models import Capture
 
 router = APIRouter(tags=["captures"])
@@ -111,14 +113,16 @@ def cancel_capture(capture_id: UUID, session: Db, actor: CurrentActor, news: New
 
 
 @router.get("/captures/{capture_id}/progress", response_class=EventSourceResponse)
-def capture_progress(
+def capture_progress(  # noqa: PLR0917
     capture_id: UUID,
     request: Request,
     session: Db,
     actor: CurrentActor,
+    opener: Opener,
     last_event_id: Annotated[str | None, Header(max_length=60)] = None,
 ) -> EventSourceResponse:
-    """Server-sent events: `run` with a run's summary, `capture` with its state; ends with the capture.
+    """Server-sent events: `run` with a run's summary, `capture` with its state; ends with the capture, or when its
+    reader loses access. 429 and 503 say that too many streams are open: read the capture every few seconds instead.
 
     With `Last-Event-ID` only what came after that event is sent; without, or where that is too long ago, all
     runs as they are now come first.
@@ -128,6 +132,8 @@ def capture_progress(
         raise NotFound("capture.not_found")
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
+    let_go(session)
+    stream = opener.open(actor)
     return EventSourceResponse(
-        watch(database.sessions, settings.redis_url, actor, capture_id, last_event_id), ping=15
+        watch(database.sessions, settings.redis_url, stream, capture_id, last_event_id), ping=15
     )

@@ -13,21 +13,29 @@ from sqlalchemy.orm import Session, sessionmaker
 from sse_starlette import ServerSentEvent
 
 from culprit.auth.actor import Actor
+from culprit.auth.live import TURN_MS, LiveStream
+from culprit.auth.policy import allowed
 from culprit.captures import queries
 from culprit.captures.schemas import CaptureRead, RunSummary
 from culprit.core.outcomes import CAPTURE_FINAL
 from culprit.infra.progress import Reader
 
-BLOCK_MS = 5_000
+#: Without news a capture is read again after so long: it may have been deleted, or moved out of the reader's scope.
+LOOK_S = 3.0
 POLL_S = 1.0
 BROKER_PAUSE_S = 10.0
 GATHER_S = 0.2
 
 
 async def watch(
-    sessions: sessionmaker[Session], redis_url: str, actor: Actor, capture_id: UUID, resume: str | None
+    sessions: sessionmaker[Session],
+    redis_url: str,
+    stream: LiveStream,
+    capture_id: UUID,
+    resume: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Events until the capture has ended. The database is read in threads, the stream is waited for here.
+    """Events until the capture has ended, or the access of the reader. The database is read in threads, the stream
+    is waited for here.
 
     Each turn reads the capture once and sends the runs that changed, however much news there was; so a slow
     watcher misses intermediate steps and never the last one.
@@ -37,9 +45,10 @@ async def watch(
     state = ""
     try:
         only = await place.begin(resume)
-        while True:
-            capture = await asyncio.to_thread(_read, sessions, actor, capture_id)
-            if capture is None:
+        while not stream.ended:
+            actor, looked_at = stream.actor, time.monotonic()
+            capture = await stream.run(_read, sessions, actor, capture_id)
+            if capture is None or stream.ended:
                 return
             for run in capture.runs:
                 body = _body(run)
@@ -52,12 +61,16 @@ async def watch(
             if state in CAPTURE_FINAL:
                 return
             only = None
-            await place.wait()
+            while not stream.ended and stream.actor is actor and time.monotonic() - looked_at < LOOK_S:
+                if await place.wait():
+                    break
     finally:
         await place.close()
 
 
 def _read(sessions: sessionmaker[Session], actor: Actor, capture_id: UUID) -> CaptureRead | None:
+    if not allowed(actor, "capture.read"):
+        return None
     with sessions() as session:
         capture = queries.capture(session, actor, capture_id)
         return queries.read_captures(session, actor, [capture])[0] if capture else None
@@ -87,17 +100,19 @@ class _Place:
             self._away()
         return None
 
-    async def wait(self) -> None:
-        """Waits for news, and a little longer, so that much news makes one look."""
+    async def wait(self) -> bool:
+        """Waits for news, and a little longer, so that much news makes one look. Whether it is time for a look."""
         if time.monotonic() < self._away_until:
             await asyncio.sleep(POLL_S)
-            return
+            return True
+        before = self.at
         try:
             if self.at is None:
                 self.at = await self._reader.tail()
-            await self._read(BLOCK_MS)
+            await self._read(TURN_MS)
         except (RedisError, OSError):
             self._away()
+        return self.at != before
 
     async def _read(self, block_ms: int | None) -> set[UUID]:
         entries = await self._reader.after(self.at or "0-0", block_ms)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from culprit.kit.errors import Overloaded
 from culprit.kit.sentences import say
 from culprit.kit.version import VERSION
 
@@ -30,6 +33,11 @@ API = "/api/v1"
 TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 #: For what takes a while: a file that is read there, or made there before it is sent.
 LONG = httpx2.Timeout(600.0, connect=10.0)
+
+PROBLEM = "application/problem+json"
+OVERLOADED = Overloaded.problem_type
+#: Pauses before a GET is repeated, each half as long to one and a half times as long.
+REPEAT_AFTER_S = (1.0, 2.0, 4.0)
 
 
 class Exit(IntEnum):
@@ -157,15 +165,29 @@ class Server:
     def stream(self, path: str, **params: Any) -> Iterator[Iterator[bytes]]:
         """The bytes of a GET, piece by piece; the first may have to be made."""
         wanted = {name: value for name, value in params.items() if value is not None}
-        with self._failures(), self.http.stream("GET", API + path, params=wanted, timeout=LONG) as answer:
-            if answer.status_code >= 400:
-                answer.read()
-                self._refuse(answer)
+        with self._failures(), self._open(path, wanted) as answer:
             yield answer.iter_bytes()
 
+    @contextmanager
+    def _open(self, path: str, params: Mapping[str, Any]) -> Iterator[httpx2.Response]:
+        for pause_s in (*REPEAT_AFTER_S, None):
+            with self.http.stream("GET", API + path, params=params, timeout=LONG) as answer:
+                if answer.status_code < 400:
+                    yield answer
+                    return
+                answer.read()
+                if pause_s is None or not is_overloaded(answer):
+                    self._refuse(answer)
+            pause(pause_s)
+
     def _send(self, method: str, path: str, *, missing_ok: bool = False, **more: Any) -> httpx2.Response:
-        with self._failures():
-            answer = self.http.request(method, API + path, **more)
+        """One request; a GET that meets an overloaded server is repeated a few times."""
+        for pause_s in (*REPEAT_AFTER_S, None):
+            with self._failures():
+                answer = self.http.request(method, API + path, **more)
+            if method != "GET" or pause_s is None or not is_overloaded(answer):
+                break
+            pause(pause_s)
         if answer.status_code >= 400 and not (missing_ok and answer.status_code == 404):
             self._refuse(answer)
         return answer
@@ -194,6 +216,21 @@ class Server:
         if answer.status_code >= 500:
             raise Stop(Exit.UNREACHABLE, message)
         raise Stop(Exit.REFUSED, message)
+
+
+def pause(seconds: float | None) -> None:
+    """Wait about so long; other clients that were refused at the same time wait otherwise."""
+    time.sleep((seconds or 0.0) * random.uniform(0.5, 1.5))  # noqa: S311
+
+
+def is_overloaded(answer: httpx2.Response) -> bool:
+    """Whether the server only had too much to do at that moment."""
+    if answer.status_code != 503 or not answer.headers.get("content-type", "").startswith(PROBLEM):
+        return False
+    try:
+        return bool(answer.json().get("type") == OVERLOADED)
+    except (ValueError, AttributeError):
+        return False
 
 
 def fetch_text(url: str) -> str:

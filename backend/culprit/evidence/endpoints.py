@@ -17,6 +17,7 @@ from culprit.infra.artifact_lines import MAX_COUNT
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.db import Db
 from culprit.kit.answers import fast_json
+from culprit.kit.unit_of_work import release_connection
 
 router = APIRouter(tags=["evidence"])
 
@@ -43,6 +44,7 @@ def get_events(run_id: UUID, db: Db, actor: CurrentActor) -> Response:
 def get_content(artifact_id: UUID, db: Db, actor: CurrentActor) -> FileResponse:
     """The bytes as they are stored."""
     artifact, name = service.artifact(db, actor, artifact_id)
+    release_connection(db)  # what S3 holds is fetched before it is sent
     shown = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
     return FileResponse(
         service.path(artifact_store(), artifact),
@@ -67,4 +69,5 @@ def get_lines(
 ) -> Response:
     """A window of its lines as text; each is cut at 4 KiB."""
     artifact, _ = service.artifact(db, actor, artifact_id)
+    release_connection(db)
     return fast_json(service.lines(artifact_store(), artifact, first, count))

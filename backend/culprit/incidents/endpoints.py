@@ -15,6 +15,7 @@ from sse_starlette import EventSourceResponse
 from culprit.auth.actor import Actor
 from culprit.auth.dependencies import CurrentActor
 from culprit.auth.idempotency import Once
+from culprit.auth.live import Opener
 from culprit.auth.policy import policy
 from culprit.captures.endpoints import Store
 from culprit.config import Settings
@@ -24,6 +25,7 @@ from culprit.incidents import (
     fixes,
     hypotheses,
     journal,
+    live,
     queries,
     read,
     service,
@@ -54,11 +56,11 @@ from culprit.incidents.given import (
     WrongAdd,
 )
 from culprit.incidents.given_pins import PinAdd
-from culprit.incidents.live import watch
 from culprit.incidents.schemas import IncidentRead, IncidentSummary, JournalRead, PinChecked
 from culprit.infra.db import Database, Db
 from culprit.kit.answers import fast_json
 from culprit.kit.cursor import Cursor, Limit, Page, page
+from culprit.kit.unit_of_work import let_go
 from culprit.models import Incident
 
 router = APIRouter(tags=["incidents"])
@@ -260,17 +262,22 @@ def stop_autopilot(incident_id: UUID, db: Db, actor: CurrentActor) -> IncidentRe
 
 @router.get("/incidents/{incident_id}/events", response_class=EventSourceResponse)
 def incident_events(
-    incident_id: UUID, request: Request, db: Db, actor: CurrentActor, *, once: bool = False
+    incident_id: UUID, request: Request, db: Db, actor: CurrentActor, opener: Opener, *, once: bool = False
 ) -> EventSourceResponse:
     """Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
 
-    With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+    Ends when its reader loses access. With `once` it tells how they stand and ends, for whoever cannot hold a stream
+    open. 429 and 503 say that too many streams are open: read the incident every few seconds instead.
     """
     journal.found(db, actor, incident_id)
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
+    let_go(db)
+    if once:
+        return EventSourceResponse(live.list_events(live.look(database.sessions, actor, incident_id) or {}))
+    stream = opener.open(actor)
     return EventSourceResponse(
-        watch(database.sessions, settings.redis_url, actor, incident_id, once=once), ping=15
+        live.watch(database.sessions, settings.redis_url, stream, incident_id), ping=15
     )
 
 

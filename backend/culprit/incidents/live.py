@@ -14,45 +14,57 @@ from sqlalchemy.orm import Session, sessionmaker
 from sse_starlette import ServerSentEvent
 
 from culprit.auth.actor import Actor
+from culprit.auth.live import TURN_MS, LiveStream
+from culprit.auth.policy import allowed
 from culprit.incidents import journal, queries
 from culprit.incidents.read import HERE
 from culprit.infra.progress import Reader
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 
-BLOCK_MS = 4_000
+#: Without news an incident is looked at after so long: runs change without news here, and scopes and hosts may too.
+LOOK_S = 3.0
 POLL_S = 2.0
 BROKER_PAUSE_S = 10.0
 Events = dict[str, str]
 
 
 async def watch(
-    sessions: sessionmaker[Session], redis_url: str, actor: Actor, incident_id: UUID, *, once: bool = False
+    sessions: sessionmaker[Session], redis_url: str, stream: LiveStream, incident_id: UUID
 ) -> AsyncIterator[ServerSentEvent]:
-    """Events until the watcher goes: `version`, `presence` and `runs`, each when it changed. The database is read in
-    threads; without the broker it is asked every few seconds. `once`: how it stands now, and no more.
+    """Events until the reader goes or loses access: `version`, `presence` and `runs`, each when it changed. The
+    database is read in threads; without the broker it is asked every few seconds.
     """
     bell = _Bell(Reader(redis_url, incident_id))
     sent: Events = {}
     try:
         await bell.begin()
-        while True:
-            told = await asyncio.to_thread(look, sessions, actor, incident_id)
-            if told is None:
+        while not stream.ended:
+            actor, looked_at = stream.actor, time.monotonic()
+            told = await stream.run(look, sessions, actor, incident_id)
+            if told is None or stream.ended:
                 return
             for event, body in told.items():
                 if sent.get(event) != body:
                     yield ServerSentEvent(data=body, event=event)
-            if once:
-                return
             sent = told
-            await bell.wait()
+            while not stream.ended and stream.actor is actor and time.monotonic() - looked_at < LOOK_S:
+                if await bell.wait():
+                    break
     finally:
         await bell.close()
 
 
+async def list_events(told: Events) -> AsyncIterator[ServerSentEvent]:
+    """The events of one look, for readers that hold no stream open."""
+    for event, body in told.items():
+        yield ServerSentEvent(data=body, event=event)
+
+
 def look(sessions: sessionmaker[Session], actor: Actor, incident_id: UUID) -> Events | None:
     """What there is to tell, and a note that this person looks on; None where it does not exist for them (any more)."""
+    if not allowed(actor, "incident.read"):
+        return None
     with unit_of_work(sessions) as session:
         incident = queries.incident(session, actor, incident_id)
         if incident is None:
@@ -91,20 +103,21 @@ class _Bell:
         except (RedisError, OSError):
             self._away_until = time.monotonic() + BROKER_PAUSE_S
 
-    async def wait(self) -> None:
-        """Until there is news, or it is time to look anyway: runs change without ringing here."""
+    async def wait(self) -> bool:
+        """Wait for news for one turn. Whether it is time for a look."""
         if time.monotonic() < self._away_until:
             await asyncio.sleep(POLL_S)
-            return
+            return True
         try:
             if self._at is None:
                 self._at = await self._reader.tail()
-            entries = await self._reader.after(self._at, BLOCK_MS)
+            entries = await self._reader.after(self._at, TURN_MS)
         except (RedisError, OSError):
             self._away_until = time.monotonic() + BROKER_PAUSE_S
-            return
+            return False
         if entries:
             self._at = entries[-1][0]
+        return bool(entries)
 
     async def close(self) -> None:
         """Gives the connection back."""

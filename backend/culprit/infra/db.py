@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import lru_cache
 from typing import Annotated
 
@@ -11,19 +11,36 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session, sessionmaker
 
 from culprit.config import settings
-from culprit.kit.unit_of_work import unit_of_work
+from culprit.infra.admission import RequestSlots, Slot
+from culprit.kit.unit_of_work import on_release, unit_of_work
+
+#: Connections of an API process beside those of requests with a slot: looks of live streams, the check of their access,
+#: second sessions of logins, /readyz, and requests that released their slot and read again.
+RESERVED_CONNECTIONS = 8
 
 
 class Database:
-    """An engine with its session factory. `close` gives the connections back."""
+    """An engine with its session factory. `close` gives the connections back.
 
-    def __init__(self, url: str, *, pool_size: int = 10, statement_timeout_s: float = 60.0) -> None:
+    With `request_slots` it serves requests: at most so many have a session at the same time, and the pool has a
+    connection for each of them, so that none waits for one in a thread.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        statement_timeout_s: float = 60.0,
+        request_slots: int | None = None,
+    ) -> None:
+        self.slots = RequestSlots(request_slots) if request_slots else None
         self.engine = create_engine(
             url,
-            pool_size=pool_size,
-            max_overflow=10,
+            pool_size=request_slots + RESERVED_CONNECTIONS if request_slots else pool_size,
+            max_overflow=0 if request_slots else 10,
             pool_pre_ping=True,
-            pool_timeout=10,
+            pool_timeout=5 if request_slots else 10,
             connect_args={
                 "connect_timeout": 10,
                 "application_name": "culprit",
@@ -48,10 +65,25 @@ def database() -> Database:
     return Database(settings().sqlalchemy_url)
 
 
-def get_session(request: Request) -> Iterator[Session]:
+async def hold_slot(request: Request) -> AsyncIterator[Slot | None]:
+    """Wait for the turn of this request to use the database. Raises Overloaded."""
+    db: Database = request.app.state.database
+    slot = await db.slots.acquire() if db.slots else None
+    try:
+        yield slot
+    finally:
+        if slot is not None:
+            slot.release()
+
+
+def get_session(
+    request: Request, slot: Annotated[Slot | None, Depends(hold_slot, scope="function")]
+) -> Iterator[Session]:
     """The unit of work of one request; it commits before the answer is sent (see `Db`)."""
     db: Database = request.app.state.database
     with unit_of_work(db.sessions) as session:
+        if slot is not None:
+            on_release(session, slot.release)
         yield session
 
 

@@ -10,6 +10,7 @@
     ├── TooLarge         413  above a limit
     ├── TooMany          429  too often; `retry_after_s` says when
     └── Unavailable      503  a part of the platform is away
+        └── Overloaded   503  all is there, and at work for others; `retry_after_s` says when to repeat
 
 An error is a sentence (key and parameters, see `culprit.kit.sentences`), so that every client can say it in
 its own language. What the world did wrong (a host without perf) is a stored outcome and no exception; our own
@@ -41,6 +42,7 @@ class CulpritError(Exception):
     """An answer with a status code. Raise a subclass."""
 
     status = 500
+    problem_type = "about:blank"
 
     def __init__(self, key: str, *, errors: Sequence[FieldError] = (), **params: Param) -> None:
         super().__init__(key)
@@ -113,3 +115,14 @@ class Unavailable(CulpritError):
     """503"""
 
     status = 503
+    retry_after_s = 5
+
+
+class Overloaded(Unavailable):
+    """503 that is over in a moment; clients repeat what only reads."""
+
+    problem_type = "urn:culprit:problem:overloaded"
+
+    def __init__(self, key: str, *, retry_after_s: int = 1, **params: Param) -> None:
+        super().__init__(key, errors=(), retry_after_s=retry_after_s, **params)
+        self.retry_after_s = retry_after_s

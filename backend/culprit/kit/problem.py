@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalErr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from culprit.kit.errors import CulpritError, FieldError, TooMany
+from culprit.kit.errors import CulpritError, FieldError, Overloaded, TooMany, Unavailable
 from culprit.kit.sentences import say
 
 MEDIA_TYPE = "application/problem+json"
@@ -29,10 +29,11 @@ def problem(
     *,
     errors: tuple[FieldError, ...] = (),
     headers: Mapping[str, str] | None = None,
+    problem_type: str = CulpritError.problem_type,
 ) -> JSONResponse:
     """One problem as an answer; `detail` is the English text, for people at a terminal."""
     body: dict[str, Any] = {
-        "type": "about:blank",
+        "type": problem_type,
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": say(key, params),
@@ -83,18 +84,25 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DataError, _not_storable)
     app.add_exception_handler(IntegrityError, _collision)
     app.add_exception_handler(OperationalError, _database_away)
-    app.add_exception_handler(PoolTimeout, _database_away)
+    app.add_exception_handler(PoolTimeout, _database_busy)
     app.add_exception_handler(DBAPIError, _database)
 
 
 def _ours(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CulpritError)
-    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else None
+    headers = None
+    if isinstance(error, TooMany | Unavailable):
+        headers = {"Retry-After": str(error.retry_after_s)}
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers = {"WWW-Authenticate": "Bearer"}
-    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers = {"Retry-After": "5"}
-    return problem(error.status, error.key, error.params, errors=error.errors, headers=headers)
+    return problem(
+        error.status,
+        error.key,
+        error.params,
+        errors=error.errors,
+        headers=headers,
+        problem_type=error.problem_type,
+    )
 
 
 def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -136,6 +144,12 @@ def _constraint(error: Exception) -> str:
 def _database_away(_: Request, error: Exception) -> JSONResponse:
     log.warning("database_away", error=type(error).__name__)
     return problem(503, "platform.database_away", headers={"Retry-After": "5"})
+
+
+def _database_busy(request: Request, _: Exception) -> JSONResponse:
+    """The database answers, and all connections of this process are in use."""
+    log.warning("database_pool_exhausted")
+    return _ours(request, Overloaded("platform.busy"))
 
 
 def _database(request: Request, error: Exception) -> JSONResponse:

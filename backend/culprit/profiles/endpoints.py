@@ -19,6 +19,7 @@ from culprit.infra.db import Db
 from culprit.kit.answers import fast_json
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.kit.errors import Gone, NotFound
+from culprit.kit.unit_of_work import release_connection
 from culprit.models import Profile
 from culprit.profiles import diffs, queries, sched, service
 from culprit.profiles.schemas import (
@@ -111,6 +112,7 @@ def get_tree(
 ) -> Response:
     """A flame graph, pruned below half a pixel of `width`."""
     profile = service.one(db, actor, profile_id)
+    release_connection(db)
     body = service.tree(
         artifact_store(),
         profile,
@@ -128,6 +130,7 @@ def get_table(
 ) -> Response:
     """The heaviest functions, by own and by total weight."""
     profile = service.one(db, actor, profile_id)
+    release_connection(db)
     return fast_json(service.table(artifact_store(), profile, params.chosen(), params.limit))
 
 
@@ -137,6 +140,7 @@ def search_profile(
 ) -> Response:
     """Frames whose name contains `q`, and the share of the samples that run through them."""
     profile = service.one(db, actor, profile_id)
+    release_connection(db)
     return fast_json(service.find(artifact_store(), profile, params.chosen(), params.q, regex=params.regex))
 
 
@@ -146,6 +150,7 @@ def get_heat(
 ) -> Response:
     """When samples fell, below the second."""
     profile = service.one(db, actor, profile_id)
+    release_connection(db)
     return fast_json(service.when(artifact_store(), profile, params.chosen(), params.bins, params.rows))
 
 
@@ -155,6 +160,7 @@ def get_facets(
 ) -> Response:
     """CPUs, processes and threads by weight."""
     profile = service.one(db, actor, profile_id)
+    release_connection(db)
     return fast_json(service.choices(artifact_store(), profile, params.chosen()))
 
 
@@ -169,6 +175,7 @@ def export_profile(
     if params.format == "raw":
         return _raw(db, actor, profile, stem)
     title = f"{label} ({profile.unit})"
+    release_connection(db)
     pieces = service.export(artifact_store(), profile, params.chosen(), params.format, title)
     return StreamingResponse(
         (piece.encode("utf-8", "replace") for piece in pieces),
@@ -184,6 +191,7 @@ def _raw(db: Db, actor: CurrentActor, profile: Profile, stem: str) -> Response:
         raise NotFound("artifact.not_found")
     if artifact.removed_at is not None:
         raise Gone("artifact.removed", at=artifact.removed_at.date().isoformat())
+    release_connection(db)
     try:
         path = artifact_store().path(artifact.sha256)
     except ArtifactMissing:
@@ -221,6 +229,7 @@ def get_diff_tree(
 ) -> Response:
     """Its tree, as wide as B; every node holds a, b and delta = B - A."""
     row = diffs.one(db, actor, diff_id)
+    release_connection(db)
     body = diffs.tree(artifact_store(), row, width=width, root=root, normalise=normalise)
     return Response(body, media_type="application/json")
 
@@ -229,6 +238,7 @@ def get_diff_tree(
 def get_sched(run_id: UUID, db: Db, actor: CurrentActor) -> Response:
     """Every task of a run: how long it ran, and how long it waited for a CPU."""
     run, profile = sched.of_run(db, actor, run_id)
+    release_connection(db)
     return fast_json(sched.summary(artifact_store(), run, profile))
 
 
@@ -244,4 +254,5 @@ def get_sched_lanes(
 ) -> Response:
     """Who ran on each CPU, at most about two segments per pixel."""
     _, profile = sched.of_run(db, actor, run_id)
+    release_connection(db)
     return fast_json(sched.drawn(artifact_store(), profile, from_ns=from_ns, to_ns=to_ns, width=width))

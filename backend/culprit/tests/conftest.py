@@ -207,6 +207,7 @@ def app(built: FastAPI, config: Settings) -> Iterator[FastAPI]:
     built.state = State()
     furnish(built, config)
     yield built
+    built.state.live.close()
     built.state.database.close()
 
 

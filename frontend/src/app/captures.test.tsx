@@ -238,13 +238,34 @@ describe("a capture that runs", () => {
     const stream = Stream.last as Stream;
     stream.readyState = 2;
     act(() => void stream.dispatchEvent(new Event("error")));
-    expect(await screen.findByText("asking every 2 s")).toBeVisible();
+    expect(await screen.findByText("live updates paused; refreshed every 2 s")).toBeVisible();
     const before = sent.filter((one) => one.path === `/captures/${capture.id}`).length;
     await waitFor(
       () =>
         expect(sent.filter((one) => one.path === `/captures/${capture.id}`).length).toBeGreaterThan(before),
       { timeout: 5000 },
     );
+  });
+
+  it("goes live again by itself some time after the stream was refused", async () => {
+    const capture = live();
+    open(`/captures/${capture.id}`);
+    await screen.findByRole("button", { name: "Cancel the capture" });
+    await waitFor(() => expect(Stream.last).toBeDefined());
+    const refused = Stream.last as Stream;
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      refused.readyState = 2;
+      act(() => void refused.dispatchEvent(new Event("error")));
+      expect(screen.getByText("live updates paused; refreshed every 2 s")).toBeVisible();
+      act(() => void vi.advanceTimersByTime(29_000));
+      expect(Stream.last).toBe(refused);
+      act(() => void vi.advanceTimersByTime(31_500));
+      expect(Stream.last).not.toBe(refused);
+      expect(screen.queryByText("live updates paused; refreshed every 2 s")).toBeNull();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("keeps trying by itself while the browser reconnects", async () => {
@@ -255,7 +276,7 @@ describe("a capture that runs", () => {
     const stream = Stream.last as Stream;
     stream.readyState = 0;
     act(() => void stream.dispatchEvent(new Event("error")));
-    expect(screen.queryByText("asking every 2 s")).toBeNull();
+    expect(screen.queryByText("live updates paused; refreshed every 2 s")).toBeNull();
   });
 
   it("cannot be cancelled by a viewer", async () => {

@@ -17,7 +17,8 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
+      retry: (count, error) =>
+        !(error instanceof ApiError && (error.status < 500 || error.overloaded)) && count < 2,
       refetchOnWindowFocus: false,
     },
   },

@@ -214,7 +214,8 @@ export interface paths {
         };
         /**
          * Capture Progress
-         * @description Server-sent events: `run` with a run's summary, `capture` with its state; ends with the capture.
+         * @description Server-sent events: `run` with a run's summary, `capture` with its state; ends with the capture, or when its
+         *     reader loses access. 429 and 503 say that too many streams are open: read the capture every few seconds instead.
          *
          *     With `Last-Event-ID` only what came after that event is sent; without, or where that is too long ago, all
          *     runs as they are now come first.
@@ -1241,7 +1242,8 @@ export interface paths {
          * Incident Events
          * @description Server-sent events, each when it changed: `version`, `presence` (who has it open), `runs` (their states).
          *
-         *     With `once` it tells how they stand and ends, for whoever cannot hold a stream open.
+         *     Ends when its reader loses access. With `once` it tells how they stand and ends, for whoever cannot hold a stream
+         *     open. 429 and 503 say that too many streams are open: read the incident every few seconds instead.
          */
         get: operations["incidents_incident_events"];
         put?: never;

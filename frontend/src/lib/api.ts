@@ -11,6 +11,8 @@ export class ApiError extends Error {
     readonly sentence: Sentence | null,
     readonly detail: string,
     readonly fields: Record<string, string> = {},
+    /** The server had too much to do at that moment; reads were repeated already. */
+    readonly overloaded = false,
   ) {
     super(detail || title || `HTTP ${status}`);
     this.name = "ApiError";
@@ -100,7 +102,38 @@ export async function getNew<T>(
 
 const NOT_MODIFIED = 304;
 
+/** Pauses before a read is repeated that met an overloaded server; each half as long to one and a half times as long. */
+const REPEAT_AFTER_MS = [1000, 2000, 4000];
+const OVERLOADED = "urn:culprit:problem:overloaded";
+
 async function ask(method: Method, path: AnyPath, options: Options): Promise<Answer> {
+  for (const pause of REPEAT_AFTER_MS) {
+    const answer = await askOnce(method, path, options);
+    if (method !== "GET" || !isOverloaded(answer.response.status, answer.error)) return answer;
+    await wait(pause * (0.5 + Math.random()), options.signal);
+  }
+  return askOnce(method, path, options);
+}
+
+const isOverloaded = (status: number, body: unknown): boolean =>
+  status === 503 && typeof body === "object" && body !== null && "type" in body && body.type === OVERLOADED;
+
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(new DOMException("The read was aborted.", "AbortError"));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+async function askOnce(method: Method, path: AnyPath, options: Options): Promise<Answer> {
   const headers: Record<string, string> = {
     ...options.headers,
     ...(options.once ? { "Idempotency-Key": options.once } : {}),
@@ -136,6 +169,7 @@ function toError(status: number, body: unknown): ApiError {
     key ? { key, params } : null,
     text(problem.detail),
     fieldErrors(problem.errors),
+    isOverloaded(status, body),
   );
 }
 

@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import type { Capture, RunState, RunSummary } from "../client/types";
 import { get } from "./api";
 import { isActive, keys } from "./queries";
+import { usePaused } from "./usePaused";
 
-export type Link = "live" | "polling" | "ended";
+export type Link = "live" | "paused" | "ended";
 
 /** A run as it arrived over the stream, put into its capture. */
 export function withRun(capture: Capture, run: RunSummary): Capture {
@@ -19,11 +20,11 @@ const POLL_MS = 2000;
 
 /**
  * A capture that may be going on. News comes as server-sent events, which the browser resumes by itself
- * after a cut; where that is refused, the capture is asked for every two seconds.
+ * after a cut; while those are paused, the capture is asked for every two seconds.
  */
 export function useCaptureStream(id: string) {
   const cache = useQueryClient();
-  const [broken, setBroken] = useState(false);
+  const [paused, pause] = usePaused();
   const received = useRef(new Map<string, number>());
   const query = useQuery({
     queryKey: keys.capture(id),
@@ -32,11 +33,11 @@ export function useCaptureStream(id: string) {
       for (const run of capture.runs) received.current.set(run.id, performance.now());
       return capture;
     },
-    refetchInterval: ({ state }) => (broken && state.data && isActive(state.data.state) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (paused && state.data && isActive(state.data.state) ? POLL_MS : false),
   });
   const active = query.data !== undefined && isActive(query.data.state);
   useEffect(() => {
-    if (!active || broken || typeof EventSource === "undefined") return;
+    if (!active || paused) return;
     const source = new EventSource(`/api/v1/captures/${id}/progress`);
     const change = (edit: (capture: Capture) => Capture) =>
       cache.setQueryData<Capture>(keys.capture(id), (before) => (before ? edit(before) : before));
@@ -58,11 +59,11 @@ export function useCaptureStream(id: string) {
     });
     source.addEventListener("error", () => {
       // While it is connecting again by itself nothing is to be done; a refusal ends the stream for good.
-      if (source.readyState === EventSource.CLOSED) setBroken(true);
+      if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();
-  }, [id, active, broken, cache]);
-  const link: Link = !active ? "ended" : broken ? "polling" : "live";
+  }, [id, active, paused, pause, cache]);
+  const link: Link = !active ? "ended" : paused ? "paused" : "live";
   const since = (runId: string, now = performance.now()) =>
     (now - (received.current.get(runId) ?? now)) / 1000;
   return { query, link, since };

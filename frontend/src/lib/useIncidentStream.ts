@@ -1,22 +1,23 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import type { Incident } from "../client/incidents";
 import type { Named } from "../client/types";
 import { incidentKeys, useIncident } from "./incidents";
+import { usePaused } from "./usePaused";
 
 const POLL_MS = 3000;
 
 /**
- * An incident as it changes under several hands. News comes as server-sent events; where those are refused or the
- * browser has none, it is asked for every three seconds.
+ * An incident as it changes under several hands. News comes as server-sent events; while those are paused, it is asked
+ * for every three seconds.
  */
 export function useIncidentStream(id: string) {
   const cache = useQueryClient();
-  const [broken, setBroken] = useState(typeof EventSource === "undefined");
-  const query = useIncident(id, broken ? POLL_MS : false);
+  const [paused, pause] = usePaused();
+  const query = useIncident(id, paused ? POLL_MS : false);
   const known = query.data !== undefined;
   useEffect(() => {
-    if (!known || broken) return;
+    if (!known || paused) return;
     const source = new EventSource(`/api/v1/incidents/${id}/events`);
     const refresh = () => void cache.invalidateQueries({ queryKey: incidentKeys.one(id) });
     source.addEventListener("version", (event) => {
@@ -37,14 +38,14 @@ export function useIncidentStream(id: string) {
     });
     source.addEventListener("error", () => {
       // While it connects again by itself nothing is to be done; a refusal ends the stream for good.
-      if (source.readyState === EventSource.CLOSED) setBroken(true);
+      if (source.readyState === EventSource.CLOSED) pause();
     });
     return () => source.close();
-  }, [id, known, broken, cache]);
+  }, [id, known, paused, pause, cache]);
   return {
     query,
-    link: broken ? ("polling" as const) : ("live" as const),
-    pollMs: broken ? POLL_MS : (false as const),
+    link: paused ? ("paused" as const) : ("live" as const),
+    pollMs: paused ? POLL_MS : (false as const),
   };
 }
 

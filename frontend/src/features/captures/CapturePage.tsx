@@ -38,7 +38,7 @@ export function CapturePage() {
 
 interface Props {
   capture: Capture;
-  link: "live" | "polling" | "ended";
+  link: "live" | "paused" | "ended";
   since: (runId: string, now?: number) => number;
 }
 
@@ -95,7 +95,7 @@ function Watched({ capture, link, since }: Props) {
           <span className="dim">{t("captures.cpu")}</span>{" "}
           <span className="num">{milliseconds(sum((r) => r.host_cpu_ms))}</span>
         </span>
-        {link === "polling" && <Mark tone="warn">{t("captures.polling")}</Mark>}
+        {link === "paused" && <Mark tone="warn">{t("captures.paused")}</Mark>}
         <span className={classes.actions}>
           <ErrorLine error={cancel.error} />
           {active && may("capture.cancel") && (

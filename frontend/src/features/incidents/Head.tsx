@@ -34,7 +34,7 @@ export function Severity({ level }: { level: Incident["severity"] }) {
   );
 }
 
-export function Facts({ incident, link }: { incident: Incident; link: "live" | "polling" }) {
+export function Facts({ incident, link }: { incident: Incident; link: "live" | "paused" }) {
   const { t } = useTranslation();
   return (
     <>
@@ -47,7 +47,7 @@ export function Facts({ incident, link }: { incident: Incident; link: "live" | "
       {incident.playbooks.map((one) => (
         <PlaybookTag key={one.id} playbook={one} />
       ))}
-      {link === "polling" && <Mark tone="warn">{t("incidents.polling")}</Mark>}
+      {link === "paused" && <Mark tone="warn">{t("incidents.paused")}</Mark>}
     </>
   );
 }

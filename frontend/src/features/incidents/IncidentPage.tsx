@@ -54,7 +54,7 @@ export function IncidentPage() {
 
 interface Props {
   incident: Incident;
-  link: "live" | "polling";
+  link: "live" | "paused";
   pollMs: number | false;
 }
 

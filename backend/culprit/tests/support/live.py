@@ -1,0 +1,138 @@
+"""A real server process, accounts with sessions, and readers of live streams, for tests."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import httpx2
+from culprit.auth.tokens import API_PREFIX, new_token, token_hash
+from culprit.infra.db import Database
+from culprit.kit.clock import now
+from culprit.kit.unit_of_work import unit_of_work
+from culprit.models import ApiToken, LoginSession, UserAccount
+from culprit.tests.support.command_line import PYTHON
+from culprit.tests.support.web import free_port
+
+
+@dataclass
+class Server:
+    """A running API process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    @property
+    def rss_kb(self) -> int:
+        """Resident memory."""
+        with Path(f"/proc/{self.process.pid}/status").open(encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+@contextmanager
+def server(*options: str, **environment: str) -> Iterator[Server]:
+    """uvicorn on the database of the test, without a limit on its graceful end."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "culprit.main:app", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--log-level", "warning", *options], env={**os.environ, **PYTHON, **environment}
+    )
+    try:
+        end = time.monotonic() + 180
+        while time.monotonic() < end:
+            assert process.poll() is None
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        else:
+            raise AssertionError("the server did not start")
+        yield Server(f"http://127.0.0.1:{port}", process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+
+
+@dataclass
+class Login:
+    """An account with a browser session and an API token."""
+
+    user_id: UUID
+    session_id: UUID
+    token_id: UUID
+    cookie: dict[str, str]
+    bearer: dict[str, str]
+
+
+def make_login(
+    db: Database, name: str, role: str = "viewer", scope: Mapping[str, list[str]] | None = None
+) -> Login:
+    """A new account that is logged in."""
+    cookie, csrf, token = new_token(), new_token(), new_token(API_PREFIX)
+    with unit_of_work(db.sessions) as session:
+        user = UserAccount(name=name, role=role, label_scope=dict(scope or {}))
+        session.add(user)
+        session.flush()
+        login = LoginSession(
+            user_id=user.id, token_hash=token_hash(cookie), csrf_token=csrf, created_at=now(),
+            expires_at=now() + timedelta(hours=1), last_seen_at=now(),
+        )  # fmt: skip
+        api = ApiToken(user_id=user.id, name="t", token_hash=token_hash(token), prefix="x", role=role)
+        session.add_all([login, api])
+        session.flush()
+        return Login(
+            user.id,
+            login.id,
+            api.id,
+            {"Cookie": f"culprit_session={cookie}", "X-CSRF-Token": csrf},
+            {"Authorization": f"Bearer {token}"},
+        )
+
+
+class StreamReader:
+    """Reads one live stream in a thread, and notes when it ended."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self.status: int | None = None
+        self.problem: dict[str, object] = {}
+        self.headers: Mapping[str, str] = {}
+        self.ready = threading.Event()
+        self.ended_at: float | None = None
+        self.thread = threading.Thread(target=self._read, args=(url, dict(headers)), daemon=True)
+        self.thread.start()
+
+    def _read(self, url: str, headers: dict[str, str]) -> None:
+        try:
+            with httpx2.stream("GET", url, headers=headers, timeout=60) as answer:
+                self.status, self.headers = answer.status_code, answer.headers
+                if answer.status_code != 200:
+                    self.problem = httpx2.Response(answer.status_code, content=answer.read()).json()
+                    self.ready.set()
+                    return
+                for line in answer.iter_lines():
+                    if line.startswith("event"):
+                        self.ready.set()
+        except httpx2.HTTPError:
+            pass
+        finally:
+            self.ended_at = time.monotonic()
+            self.ready.set()
+
+    def wait_ended(self, since: float, limit_s: float = 12.0) -> float | None:
+        """Seconds from `since` to the end; None where it goes on."""
+        self.thread.join(max(0.0, since + limit_s - time.monotonic()))
+        return None if self.ended_at is None else self.ended_at - since
