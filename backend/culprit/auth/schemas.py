@@ -41,6 +41,12 @@ class LinkLogin(Strict):
     token: Annotated[SecretStr, Field(max_length=200)]
 
 
+class ProofRequest(Strict):
+    """The password of the account that is logged in."""
+
+    password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD)]
+
+
 class Me(BaseModel):
     """The one who is logged in. `csrf` is null for tokens; `this_host` is the machine that `up` enrolled."""
 

@@ -91,19 +91,6 @@ def login(
     say_to(sys.stderr, f"Logged in to {url} as {me['name']} ({me['role']}); kept in {path}.")
 
 
-@app.command("login-link")
-def login_link(
-    name: Annotated[str, typer.Argument(help="Account; all its sessions end")] = "admin",
-) -> None:
-    """Print a link that logs in once and asks for a new password: for who has lost theirs. Admins only."""
-    server = Server(find_target())
-    found = [one for one in shapes.items(server.get("/users")) if one["name"] == name]
-    if not found:
-        raise Stop(Exit.REFUSED, f"There is no account '{name}'.")
-    changed = server.patch(f"/users/{found[0]['id']}", {"new_login_link": True})
-    say_to(sys.stdout, changed["login_link"])
-
-
 @app.command()
 def version() -> None:
     """Print the version."""

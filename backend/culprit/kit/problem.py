@@ -29,10 +29,11 @@ def problem(
     *,
     errors: tuple[FieldError, ...] = (),
     headers: Mapping[str, str] | None = None,
+    type_: str = "about:blank",
 ) -> JSONResponse:
     """One problem as an answer; `detail` is the English text, for people at a terminal."""
     body: dict[str, Any] = {
-        "type": "about:blank",
+        "type": type_,
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": say(key, params),
@@ -94,7 +95,9 @@ def _ours(_: Request, error: Exception) -> JSONResponse:
         headers = {"WWW-Authenticate": "Bearer"}
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = {"Retry-After": "5"}
-    return problem(error.status, error.key, error.params, errors=error.errors, headers=headers)
+    return problem(
+        error.status, error.key, error.params, errors=error.errors, headers=headers, type_=error.type
+    )
 
 
 def _invalid(_: Request, error: Exception) -> JSONResponse:
