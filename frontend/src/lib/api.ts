@@ -2,6 +2,7 @@ import createClient from "openapi-fetch";
 import type { ApiPath } from "../client/paths";
 import type { paths } from "../client/schema";
 import type { Sentence } from "../client/types";
+import { type ProofKind, requestProof } from "./proof";
 
 /** What the server refused or could not do, with the sentence to show and the fields that it concerns. */
 export class ApiError extends Error {
@@ -11,6 +12,8 @@ export class ApiError extends Error {
     readonly sentence: Sentence | null,
     readonly detail: string,
     readonly fields: Record<string, string> = {},
+    /** The `type` of the problem, for the few that a client handles by itself. */
+    readonly type: string = "about:blank",
   ) {
     super(detail || title || `HTTP ${status}`);
     this.name = "ApiError";
@@ -66,11 +69,24 @@ interface Answer {
   response: Response;
 }
 
-/** One call to `/api/v1`; throws `ApiError` or `Unreachable`. */
+/** The server does this for a person who has proved a short while ago who they are. */
+const PROOF_NEEDED = "urn:culprit:problem:proof-needed";
+
+const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } => ({
+  kind: sentence?.params.how === "provider" ? "provider" : "password",
+  minutes: Number(sentence?.params.minutes ?? 15),
+});
+
+/**
+ * One call to `/api/v1`; throws `ApiError` or `Unreachable`. Where the server wants a proof first, the person is asked
+ * for it and the call is repeated.
+ */
 export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
   const answer = await ask(method, path, options);
-  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
-  return answer.data as T;
+  if (answer.response.ok) return answer.data as T;
+  const error = toError(answer.response.status, answer.error);
+  if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error)))) return call<T>(method, path, options);
+  throw error;
 }
 
 /** A file that the server makes, under the name that it gives it; throws as `call` does. */
@@ -136,6 +152,7 @@ function toError(status: number, body: unknown): ApiError {
     key ? { key, params } : null,
     text(problem.detail),
     fieldErrors(problem.errors),
+    text(problem.type) || "about:blank",
   );
 }
 
