@@ -187,9 +187,7 @@ def create_login_link(config: Settings, name: str) -> str | None:
     None where there is no such account, or it is disabled or signs in at an identity provider.
     """
     with unit_of_work(database().sessions) as session:
-        user = session.scalars(
-            select(UserAccount).where(UserAccount.name == name).with_for_update()
-        ).first()
+        user = session.scalars(select(UserAccount).where(UserAccount.name == name).with_for_update()).first()
         if user is None or user.disabled_at is not None or linked(session, user.id) is not None:
             return None
         user.password_hash = None
@@ -206,7 +204,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--host-user")
     parser.add_argument("--host-key-file", type=Path, help="private key that the sshd lets in")
     parser.add_argument("--host-public-key-file", type=Path, help="public host key of the sshd")
-    parser.add_argument("--login-link", metavar="NAME", help="print a login link for this account, nothing else")
+    parser.add_argument(
+        "--login-link", metavar="NAME", help="print a login link for this account, nothing else"
+    )
     given = parser.parse_args(argv)
     if given.login_link is not None:
         link = create_login_link(settings(), given.login_link)

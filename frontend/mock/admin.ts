@@ -72,16 +72,20 @@ route("PATCH", "/me", ({ body }) => {
   return ok(me());
 });
 route("GET", "/users", () => list(USERS));
-route("POST", "/users", ({ body }) =>
-  proofNeeded() ?? ok(
-    {
-      ...USERS[1]!,
-      ...body,
-      id: id("user", Math.random()),
-      login_link: "http://127.0.0.1:8700/login#token=abcDEF0123456789",
-    },
-    201,
-  ),
+route(
+  "POST",
+  "/users",
+  ({ body }) =>
+    proofNeeded() ??
+    ok(
+      {
+        ...USERS[1]!,
+        ...body,
+        id: id("user", Math.random()),
+        login_link: "http://127.0.0.1:8700/login#token=abcDEF0123456789",
+      },
+      201,
+    ),
 );
 route("PATCH", "/users/:id", ({ body }) => ok({ ...USERS[1]!, ...body }));
 route("GET", "/tokens", () => list(state.tokens));

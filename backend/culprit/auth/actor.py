@@ -51,7 +51,7 @@ def lower(one: str, other: str) -> str:
 
 
 def role_within(role: str, label_scope: Mapping[str, Sequence[str]]) -> str:
-    """Return the role that an account with this label scope can have: admin actions reach every host, so no admin has one."""
+    """Return the role that an account with this label scope can have: no admin has one, as admins reach every host."""
     return lower(role, "oncall") if label_scope else role
 
 

@@ -99,7 +99,7 @@ PURPOSES: Mapping[str, Purpose] = {"events": Purpose(("/api/v1/events",), frozen
 
 
 def allowed(actor: Actor, action: str) -> bool:
-    """Whether the role alone suffices. An action that is not listed is nobody's; an admin action takes no label scope."""
+    """Whether the role alone suffices. An action that is not listed is nobody's; admin actions take no label scope."""
     if actor.only is not None and action not in actor.only:
         return False
     lowest = ACTIONS.get(action)

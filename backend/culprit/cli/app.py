@@ -25,13 +25,12 @@ from culprit.cli import (
     playbooks,
     reports,
     schedules,
-    shapes,
     standbys,
     storage,
     triggers,
     uploads,
 )
-from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
+from culprit.cli.connection import Exit, Server, Stop, Target, store
 from culprit.cli.mcp import server as mcp
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION

@@ -70,7 +70,7 @@ def claim(
 
 
 def require_covering_scope(session: Session, actor: Actor, incident: Incident) -> None:
-    """Raise Forbidden where the incident has hosts outside the actor's label scope: what is decided in it concerns all."""
+    """Raise Forbidden where the incident has hosts outside the actor's label scope: it is decided for all of them."""
     require_covered(actor, covered=not queries.has_hidden_host(session, actor, incident.id))
 
 

@@ -58,12 +58,12 @@ class SecurityHeaders:
 class BodyLimit:
     """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it.
 
-    `larger` are limits of paths; those of paths that end in a slash hold for all that is below. A request without cookie
-    and Authorization header, or to a path of `public`, may send `anonymous` bytes, but for paths that match `proven`:
-    those check a signature of their own.
+    `larger` are limits of paths; those of paths that end in a slash hold for all that is below. A request without
+    cookie and Authorization header, or to a path of `public`, may send `anonymous` bytes, but for paths that match
+    `proven`: those check a signature of their own.
     """
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         app: ASGIApp,
         *,

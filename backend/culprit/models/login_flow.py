@@ -25,5 +25,7 @@ class LoginFlow(Base):
     next: Mapped[str]
     attempt_id: Mapped[UUID]
     #: The session that this round proves again; None for a round that opens a session.
-    session_id: Mapped[UUID | None] = mapped_column(ForeignKey("login_session.id", ondelete="CASCADE"), index=True)
+    session_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("login_session.id", ondelete="CASCADE"), index=True
+    )
     expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -16,7 +16,7 @@ from culprit.incidents import journal
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
-from culprit.models import Report, ReportVersion
+from culprit.models import Incident, Report, ReportVersion
 from culprit.reports import freeze, queries
 from culprit.reports.given import ReportCreate, ReportPatch, Which
 

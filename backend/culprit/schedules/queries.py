@@ -91,12 +91,12 @@ def targets(session: Session, actor: Actor, one: Schedule) -> list[Host]:
 
 def names_hidden_host(session: Session, actor: Actor, owner: Actor, one: Schedule) -> bool:
     """Return whether a schedule names a host that its owner can capture and that does not exist for the actor."""
-    hidden = (
+    unseen = (
         select(ScheduleHost.host_id)
         .join(Host, Host.id == ScheduleHost.host_id)
         .where(ScheduleHost.schedule_id == one.id, visible(owner), hidden(actor))
     )
-    return session.scalars(hidden.limit(1)).first() is not None
+    return session.scalars(unseen.limit(1)).first() is not None
 
 
 def host_count(session: Session, schedule_id: UUID) -> int:

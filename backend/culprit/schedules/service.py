@@ -86,7 +86,9 @@ def create(session: Session, actor: Actor, wanted: ScheduleCreate) -> Schedule:
 def update(session: Session, actor: Actor, schedule_id: UUID, wanted: ScheduleUpdate) -> Schedule:
     """Change a schedule. Who changes what, where or when it captures, owns it from then on.
 
-    A label scope must cover every host that it captures, before and after. Raises Invalid, Forbidden, Conflict, NotFound.
+    A label scope must cover every host that it captures, before and after.
+
+    Raises Invalid, Forbidden, Conflict, NotFound.
     """
     policy(actor, "schedule.manage")
     one = found(session, actor, schedule_id, lock=True)

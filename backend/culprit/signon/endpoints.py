@@ -66,8 +66,12 @@ def leave(body: SignInStart, request: Request, response: Response) -> SignInPlac
     return _leave(request, response, body.next, None)
 
 
-@router.post("/session/oidc/proof", tags=["session"], summary="Prove again who I am, at the identity provider")
-def leave_to_prove(body: SignInStart, request: Request, response: Response, actor: CurrentActor) -> SignInPlace:
+@router.post(
+    "/session/oidc/proof", tags=["session"], summary="Prove again who I am, at the identity provider"
+)
+def leave_to_prove(
+    body: SignInStart, request: Request, response: Response, actor: CurrentActor
+) -> SignInPlace:
     """As for signing in. The provider is told to ask the person again; coming back renews this session's proof."""
     require_session(actor)
     return _leave(request, response, body.next, actor.session_id)

@@ -39,7 +39,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 
-PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live as long as a test
+PASSWORD = "correct horse battery"
 ROLES = ("viewer", "investigator", "oncall", "admin")
 PER_PROCESS = (settings, database, vault, celery, artifact_store)  # caches over the environment
 
@@ -244,16 +244,14 @@ def password_hash() -> str:
 
 
 @pytest.fixture
-def session_as(
-    app: FastAPI, people: dict[str, Person], db: Database
-) -> Iterator[Callable[..., TestClient]]:
+def session_as(app: FastAPI, people: dict[str, Person], db: Database) -> Iterator[Callable[..., TestClient]]:
     """`session_as("admin")`: a browser in which that person has logged in with PASSWORD just now.
 
     `proved_at` is when the session was proved; None for never.
     """
     opened: list[TestClient] = []
 
-    def client_of(name: str, *, proved_at: datetime | None | Literal["now"] = "now") -> TestClient:
+    def client_of(name: str, *, proved_at: datetime | Literal["now"] | None = "now") -> TestClient:
         cookie, csrf, at = new_token(), new_token(), now()
         with unit_of_work(db.sessions) as session:
             user = session.get_one(UserAccount, people[name].id)
@@ -269,9 +267,7 @@ def session_as(
                     proved_at=at if proved_at == "now" else proved_at,
                 )
             )
-        opened.append(
-            TestClient(app, headers={"X-CSRF-Token": csrf}, cookies={"culprit_session": cookie})
-        )
+        opened.append(TestClient(app, headers={"X-CSRF-Token": csrf}, cookies={"culprit_session": cookie}))
         return opened[-1]
 
     yield client_of

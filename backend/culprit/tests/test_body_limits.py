@@ -42,7 +42,9 @@ def test_a_large_body_costs_less_than_a_login(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer x"}, {"Cookie": "culprit_session=x"}])
-def test_public_routes_take_little_whatever_comes_with_it(client: TestClient, headers: dict[str, str]) -> None:
+def test_public_routes_take_little_whatever_comes_with_it(
+    client: TestClient, headers: dict[str, str]
+) -> None:
     for method, path in PUBLIC:
         if method == "POST" and path.startswith("/session"):
             answer = client.post(API + path, content=UNKNOWN, headers=JSON | headers)
@@ -66,7 +68,9 @@ def test_a_body_with_much_structure_is_one_error(session_as) -> None:
         assert (answer.status_code, answer.json()["key"]) == (422, "request.too_complex")
     wide = json.dumps({f"k{n}": n for n in range(MAX_VALUES - 10)}).encode()
     answer = admin.post(f"{API}/network-rules", content=wide, headers=JSON)
-    assert answer.status_code == 422 and [one["key"] for one in answer.json()["errors"]] == ["request.too_many_fields"]
+    assert answer.status_code == 422 and [one["key"] for one in answer.json()["errors"]] == [
+        "request.too_many_fields"
+    ]
     utf16 = '{"cidr": "10.0.0.0/8"}'.encode("utf-16-le")
     assert admin.post(f"{API}/network-rules", content=utf16, headers=JSON).json()["key"] == "request.not_utf8"
     text = json.dumps({"cidr": "10.0.0.0/8", "note": '[{,"\\' * 20}).encode()
@@ -86,7 +90,9 @@ def test_text_is_no_structure() -> None:
 
 def test_alerts_may_still_be_large(client: TestClient, db: Database, people) -> None:
     with unit_of_work(db.sessions) as session:
-        row = Trigger(name="t", kind="generic", proof="token", owner_id=people["admin"].id, token_hash=b"x" * 32)
+        row = Trigger(
+            name="t", kind="generic", proof="token", owner_id=people["admin"].id, token_hash=b"x" * 32
+        )
         row.options = {}
         session.add(row)
         session.flush()

@@ -132,14 +132,18 @@ def test_a_login_link_proves_the_first_password_and_nothing_else(client: TestCli
     with unit_of_work(db.sessions) as session:
         unused = new_link(session, session.scalars(select(UserAccount)).one())
     assert client.patch(f"{API}/me", json={"password": PASSWORD}, headers=headers).status_code == 200
-    assert client.post(f"{API}/users", json={"name": "x", "role": "admin"}, headers=headers).status_code == 201
+    assert (
+        client.post(f"{API}/users", json={"name": "x", "role": "admin"}, headers=headers).status_code == 201
+    )
     assert client.post(f"{API}/session/link", json={"token": unused}).status_code == 401
     with db.sessions() as session:
         of_new = select(LoginLink).join(UserAccount).where(UserAccount.name == "new")
         assert all(one.used_at is not None for one in session.scalars(of_new))
 
 
-def test_the_first_password_is_set_soon_after_the_link_or_not_at_all(client: TestClient, db: Database) -> None:
+def test_the_first_password_is_set_soon_after_the_link_or_not_at_all(
+    client: TestClient, db: Database
+) -> None:
     headers = enter(client, db)
     with unit_of_work(db.sessions) as session:
         session.execute(update(LoginSession).values(proved_at=now() - STALE))

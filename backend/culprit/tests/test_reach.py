@@ -51,7 +51,9 @@ COMMENTS = "/comments"
 
 def changing() -> list[tuple[str, str]]:
     return sorted(
-        route for route in TABLE if route[0] != "GET" and rank(TABLE[route][0]) <= rank("oncall") and "{" in route[1]
+        route
+        for route in TABLE
+        if route[0] != "GET" and rank(TABLE[route][0]) <= rank("oncall") and "{" in route[1]
     )
 
 
@@ -71,7 +73,9 @@ def widen(db: Database, seeds: Seeds) -> UUID:
         session.add(credential)
         session.flush()
         # One host of another label, and one that lacks the label altogether.
-        other = Host(name="h-other", address="10.9.9.8", username="u", labels=OTHER, credential_id=credential.id)
+        other = Host(
+            name="h-other", address="10.9.9.8", username="u", labels=OTHER, credential_id=credential.id
+        )
         bare = Host(name="h-bare", address="10.9.9.7", username="u", labels={}, credential_id=credential.id)
         session.add_all([other, bare])
         session.flush()
@@ -113,7 +117,10 @@ def test_a_scope_changes_nothing_that_reaches_beyond_it(
 def test_nothing_new_reaches_beyond_a_scope(config: Settings, db: Database, people, as_: AsPerson) -> None:
     seeds = seed(config, db, people["admin"].id, FEED)
     both = [seeds.ids["host"], str(widen(db, seeds))]
-    span = {"starts_at": (now() + timedelta(hours=1)).isoformat(), "ends_at": (now() + timedelta(hours=2)).isoformat()}
+    span = {
+        "starts_at": (now() + timedelta(hours=1)).isoformat(),
+        "ends_at": (now() + timedelta(hours=2)).isoformat(),
+    }
     cron = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
     wanted = {"name": "x", "cadence": cron, "wanted": {"plan": "baseline"}}
     for path, body in (
@@ -137,7 +144,9 @@ def labelled(db: Database, people) -> Schedule:
         session.add(credential)
         session.flush()
         labels = FEED | {"dc": "a"}
-        session.add(Host(name="h", address="10.9.9.9", username="u", labels=labels, credential_id=credential.id))
+        session.add(
+            Host(name="h", address="10.9.9.9", username="u", labels=labels, credential_id=credential.id)
+        )
         one = Schedule(
             name="dc", kind="cron", cron="0 * * * *", zone="UTC", wanted={"plan": "baseline"}, state="paused",
             owner_id=people["admin"].id, selector={"dc": "a"},
@@ -172,7 +181,9 @@ def test_who_told_of_an_event_cannot_change_it_on_hosts_that_were_taken_away(
         session.add(AnnotationHost(annotation_id=event.id, host_id=other))
     scoped = as_("scoped")
     assert scoped.delete(f"{API}/events/{event.id}").status_code == 403
-    again = scoped.post(f"{API}/events", json={"what": "y", "external_id": "job", "hosts": [seeds.ids["host"]]})
+    again = scoped.post(
+        f"{API}/events", json={"what": "y", "external_id": "job", "hosts": [seeds.ids["host"]]}
+    )
     assert (again.status_code, again.json()["key"]) == (403, "annotation.hosts_hidden")
 
 

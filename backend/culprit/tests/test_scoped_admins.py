@@ -69,13 +69,13 @@ def test_one_that_is_there_all_the_same_may_do_nothing_that_only_admins_may(
             wrong[route] = status
     assert wrong == {}
     actor = Actor(uuid7(), "x", "admin", SCOPE)
-    assert [one for one, lowest in ACTIONS.items() if allowed(actor, one) and rank(lowest) == rank("admin")] == []
+    assert [
+        one for one, lowest in ACTIONS.items() if allowed(actor, one) and rank(lowest) == rank("admin")
+    ] == []
 
 
 @pytest.mark.parametrize("keeper", [True, False])
-def test_the_upgrade_separates_admins_from_scopes(
-    make_database, drop_database, keeper: bool
-) -> None:
+def test_the_upgrade_separates_admins_from_scopes(make_database, drop_database, keeper: bool) -> None:
     url = make_database(None)
     config = alembic_config(url)
     command.upgrade(config, "0022")

@@ -85,7 +85,8 @@ export async function call<T>(method: Method, path: AnyPath, options: Options = 
   const answer = await ask(method, path, options);
   if (answer.response.ok) return answer.data as T;
   const error = toError(answer.response.status, answer.error);
-  if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error)))) return call<T>(method, path, options);
+  if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error))))
+    return call<T>(method, path, options);
   throw error;
 }
 

@@ -52,7 +52,11 @@ def server(monkeypatch: pytest.MonkeyPatch, proxies: str | None) -> Iterator[str
 
 def guess(url: str, *forwarded: str) -> int:
     headers = [("X-Forwarded-For", one) for one in forwarded]
-    headers += [("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "evil.example"), ("X-Real-IP", "6.6.6.6")]
+    headers += [
+        ("X-Forwarded-Proto", "https"),
+        ("X-Forwarded-Host", "evil.example"),
+        ("X-Real-IP", "6.6.6.6"),
+    ]
     body = {"name": "admin", "password": "guess"}
     return httpx2.post(f"{url}/api/v1/session", json=body, headers=headers, timeout=60).status_code
 

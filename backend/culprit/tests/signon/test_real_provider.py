@@ -98,7 +98,9 @@ def through(browser: httpx2.Client, url: str, who: str) -> str:
     raise AssertionError("no way back")
 
 
-def test_there_and_back(app, client: TestClient, as_, session_as, db: Database, people, issuer: str, groups) -> None:
+def test_there_and_back(
+    app, client: TestClient, as_, session_as, db: Database, people, issuer: str, groups
+) -> None:
     with unit_of_work(db.sessions) as session:
         session.add(NetworkRule(cidr="127.0.0.1/32", port_from=1, port_to=65535, note=""))
         session.execute(

@@ -38,7 +38,14 @@ function PasswordProof({ minutes }: { minutes: number }) {
   return (
     <form className={classes.form} onSubmit={form.onSubmit((values) => prove.mutate(values.password))}>
       <p className={classes.text}>{t("proof.passwordText", { minutes })}</p>
-      <input type="text" name="username" autoComplete="username" value={me.data?.name ?? ""} readOnly hidden />
+      <input
+        type="text"
+        name="username"
+        autoComplete="username"
+        value={me.data?.name ?? ""}
+        readOnly
+        hidden
+      />
       <SecretField
         label={t("settings.currentPassword")}
         autoComplete="current-password"
