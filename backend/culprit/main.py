@@ -95,7 +95,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
-    app.add_middleware(JsonLimit)
+    app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
     app.add_middleware(
         BodyLimit,
         limit=JSON_LIMIT,

@@ -21,11 +21,12 @@ from culprit.models import (
     Host,
     IncidentHost,
     MaintenanceWindow,
-    ReportVersion,
+    ReportShare,
     Run,
     Schedule,
     ScheduleHost,
 )
+from culprit.tests.support.reports import frozen
 from culprit.tests.test_authz import API, TABLE, Seeds, ask, seed
 from fastapi.testclient import TestClient
 
@@ -87,8 +88,14 @@ def widen(db: Database, seeds: Seeds) -> UUID:
                 AnnotationHost(annotation_id=seeds.ids["event"], host_id=bare.id),
             ]
         )
-        version = session.get_one(ReportVersion, UUID(seeds.ids["version"]))
-        version.hosts = [*version.hosts, str(bare.id)]
+        version = frozen(UUID(seeds.ids["report"]), [seeds.ids["host"], str(bare.id)])
+        version.number = 2
+        session.add(version)
+        session.flush()
+        share = ReportShare(version_id=version.id, token_hash=bare.id.bytes, expires_at=now())
+        session.add(share)
+        session.flush()
+        seeds.ids |= {"version": str(version.id), "share": str(share.id)}
         window = session.get_one(MaintenanceWindow, UUID(seeds.ids["window"]))
         window.host_id, window.selector = None, {"dc": "x"}
         return other.id
