@@ -136,8 +136,8 @@ def test_nothing_new_reaches_beyond_a_scope(config: Settings, db: Database, peop
         ("/incidents", {"title": "t", "hosts": [{"host_id": one} for one in both]}),
         ("/events", {"what": "x", "hosts": both}),
         ("/events", {"what": "x", "everywhere": True}),
-        ("/maintenance", span | {"reason": "r"}),
-        ("/maintenance", span | {"reason": "r", "labels": {"dc": "x"}}),
+        ("/maintenance", span | {"reason": "disks"}),
+        ("/maintenance", span | {"reason": "disks", "labels": {"dc": "x"}}),
     ):
         answer = as_("scoped").post(API + path, json=body)
         assert answer.status_code in {403, 404} or answer.json()["key"] == "annotation.no_such_host", path
