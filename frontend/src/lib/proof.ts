@@ -39,15 +39,10 @@ export function settleProof(proved: boolean): void {
   for (const resolve of settled) resolve(proved);
 }
 
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
 /** The proof that is asked for now. */
-export const useProofRequest = (): ProofRequest | null =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) settleProof(false);
-      };
-    },
-    () => current,
-  );
+export const useProofRequest = (): ProofRequest | null => useSyncExternalStore(subscribe, () => current);
