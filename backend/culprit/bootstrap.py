@@ -5,6 +5,10 @@
 Everything may be done again: what is there is found and brought up to date. The answer on standard output is
 one JSON object {"login_url", "cli_file", "host_id"}; `login_url` is null once the admin has a password. The
 options describe the private sshd on loopback by which this machine is captured; without them it is not.
+
+    python -m culprit.bootstrap --login-link NAME
+
+prints a login link for an account that lost its password, and does nothing else.
 """
 
 from __future__ import annotations
@@ -25,10 +29,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from culprit.auth import audit, sealed
-from culprit.auth.accounts import link_url
+from culprit.auth.accounts import link_url, linked
 from culprit.auth.actor import Actor, actor_of
 from culprit.auth.endpoints import THIS_HOST
-from culprit.auth.sessions import new_link
+from culprit.auth.sessions import close_sessions, new_link
 from culprit.auth.tokens import API_PREFIX, new_token, token_hash
 from culprit.config import Settings, settings
 from culprit.hosts import credentials
@@ -177,6 +181,22 @@ def run(config: Settings, sshd: PrivateSshd | None) -> dict[str, str | None]:
     }
 
 
+def create_login_link(config: Settings, name: str) -> str | None:
+    """End password and sessions of an account and return a link that logs in once.
+
+    None where there is no such account, or it is disabled or signs in at an identity provider.
+    """
+    with unit_of_work(database().sessions) as session:
+        user = session.scalars(select(UserAccount).where(UserAccount.name == name).with_for_update()).first()
+        if user is None or user.disabled_at is not None or linked(session, user.id) is not None:
+            return None
+        user.password_hash = None
+        close_sessions(session, user.id)
+        token = new_link(session, user)
+        audit.record(session, None, "user.changed", "user", user.id, name=user.name, new_login_link=True)
+    return link_url(config.public_url, token)
+
+
 def main(argv: list[str]) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="culprit.bootstrap", description="Prepare a fresh platform.")
@@ -184,7 +204,20 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--host-user")
     parser.add_argument("--host-key-file", type=Path, help="private key that the sshd lets in")
     parser.add_argument("--host-public-key-file", type=Path, help="public host key of the sshd")
+    parser.add_argument(
+        "--login-link", metavar="NAME", help="print a login link for this account, nothing else"
+    )
     given = parser.parse_args(argv)
+    if given.login_link is not None:
+        link = create_login_link(settings(), given.login_link)
+        if link is None:
+            sys.stderr.write(
+                f"culprit: there is no active account '{given.login_link}' with a password here. "
+                "People of an identity provider sign in there.\n"
+            )
+            return 2
+        sys.stdout.write(f"{link}\n")
+        return 0
     parts = (given.host_port, given.host_user, given.host_key_file, given.host_public_key_file)
     if any(parts) and not all(parts):
         parser.error("the four --host options belong together")

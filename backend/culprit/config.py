@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import lru_cache
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 SECRET_KEY_BYTES = 32
@@ -41,6 +42,9 @@ class Settings(BaseSettings):
     secret_keys_old: SecretStr | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEYS_OLD")
 
     public_url: str = Field(default="http://127.0.0.1:8040", validation_alias="CULPRIT_PUBLIC_URL")
+    # Addresses and networks of proxies whose X-Forwarded-For and -Proto count, separated by commas. The web server is
+    # started with the same value (`culprit.launch.services.api`, docker-compose.yml).
+    trusted_proxies: str = Field(default="", validation_alias="CULPRIT_TRUSTED_PROXIES")
     ui_dir: Path = Field(
         default=REPOSITORY / "frontend" / "dist", validation_alias=AliasChoices("CULPRIT_UI_DIR", "ui_dir")
     )
@@ -64,6 +68,18 @@ class Settings(BaseSettings):
     streams_per_process: int = Field(default=400, ge=1, validation_alias="CULPRIT_STREAMS_PER_PROCESS")
     streams_total: int = Field(default=1000, ge=1, validation_alias="CULPRIT_STREAMS_TOTAL")
     log_level: str = Field(default="INFO", validation_alias="CULPRIT_LOG_LEVEL")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, value: str) -> str:
+        for item in filter(None, (part.strip() for part in value.split(","))):
+            try:
+                ip_network(item)
+            except ValueError:
+                raise ValueError(
+                    f"CULPRIT_TRUSTED_PROXIES names {item!r}: give addresses or networks, as in 10.0.0.5,10.1.0.0/24"
+                ) from None
+        return value
 
     @property
     def sqlalchemy_url(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -25,6 +26,7 @@ from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.stalled import cut_stalled
+from culprit.kit.json_limit import JsonLimit
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
@@ -32,6 +34,12 @@ from culprit.signon.provider import Memory
 
 JSON_LIMIT = 2 << 20
 UPLOAD_PATH = "/api/v1/imports"
+#: Bytes that a request may send which has not said who it is.
+ANONYMOUS_LIMIT = 16 << 10
+#: These take a body from everyone, whatever headers come with it.
+PUBLIC_PATHS = ("/api/v1/session", "/api/v1/session/link", "/api/v1/session/oidc")
+#: Alerts carry a signature, uploads a token in their address; both have limits of their own.
+PROVEN_PATHS = re.compile(rf"/api/v1/triggers/[^/]+/alerts$|{re.escape(uploads.PREFIX)}/[^/]+$")
 #: Where answers hold what lets somebody in; a test looks for those that are missing here.
 SECRETS = (
     "/api/v1/channels",
@@ -99,7 +107,15 @@ def create_app(given: Settings | None = None) -> FastAPI:
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
-    app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger=larger)
+    app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
+    app.add_middleware(
+        BodyLimit,
+        limit=JSON_LIMIT,
+        larger=larger,
+        anonymous=ANONYMOUS_LIMIT,
+        public=PUBLIC_PATHS,
+        proven=PROVEN_PATHS,
+    )
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
     return app

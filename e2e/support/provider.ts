@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import type { Page } from "@playwright/test";
-import { HOME, OUT, ROOT, URL } from "./platform";
+import { HOME, OUT, PASSWORD, ROOT, URL } from "./platform";
 
 export const NAME = "The house";
 const CLIENT = "culprit";
@@ -40,7 +40,7 @@ export class IdentityProvider {
       port_to: port,
     });
     const provider = new IdentityProvider(child, issuer, file, String(rule?.id));
-    await ask("PUT", "/oidc-provider", {
+    await askInSession("PUT", "/oidc-provider", {
       name: NAME,
       issuer,
       client_id: CLIENT,
@@ -69,7 +69,7 @@ export class IdentityProvider {
   }
 
   async end(): Promise<void> {
-    await ask("DELETE", "/oidc-provider");
+    await askInSession("DELETE", "/oidc-provider");
     await ask("DELETE", `/network-rules/${this.rule}`);
     if (this.child.exitCode !== null) return;
     const gone = once(this.child, "exit");
@@ -97,4 +97,29 @@ async function ask(method: string, path: string, body?: unknown): Promise<Record
   });
   if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
   return answer.status === 204 ? null : ((await answer.json()) as Record<string, unknown>);
+}
+
+/** As the admin in a session of their own: no token changes how people sign in. */
+async function askInSession(method: string, path: string, body?: unknown): Promise<void> {
+  const json = { "content-type": "application/json" };
+  const entered = await fetch(`${URL}/api/v1/session`, {
+    method: "POST",
+    headers: json,
+    body: JSON.stringify({ name: "admin", password: PASSWORD }),
+  });
+  if (!entered.ok) throw new Error(`session: ${await entered.text()}`);
+  const { csrf } = (await entered.json()) as { csrf: string };
+  const cookie = entered.headers
+    .getSetCookie()
+    .map((one) => one.split(";")[0])
+    .join("; ");
+  const send = (verb: string, to: string, data?: unknown) =>
+    fetch(`${URL}/api/v1${to}`, {
+      method: verb,
+      headers: { ...json, cookie, "X-CSRF-Token": csrf },
+      ...(data === undefined ? {} : { body: JSON.stringify(data) }),
+    });
+  const answer = await send(method, path, body);
+  if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
+  await send("DELETE", "/session");
 }

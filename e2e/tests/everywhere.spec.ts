@@ -1,5 +1,5 @@
 import { accessible, fitsSideways, watchConsole } from "../support/check";
-import { thisHost } from "../support/platform";
+import { prove, thisHost } from "../support/platform";
 import { expect, steady, test } from "../support/test";
 
 const host = thisHost();
@@ -71,6 +71,7 @@ test("what does not exist says so", async ({ page }) => {
 });
 
 test("a viewer looks, and is offered nothing that touches a host", async ({ page, browser }) => {
+  await prove(page);
   await page.goto("/settings/users");
   const name = `viewer-${Date.now()}`;
   await page.getByRole("textbox", { name: "Name" }).fill(name);

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { accessible, watchConsole } from "../support/check";
-import { change, culprit, OUT, PASSWORD, thisHost } from "../support/platform";
+import { change, culprit, OUT, PASSWORD, prove, thisHost } from "../support/platform";
 import { expect, steady, test } from "../support/test";
 
 /**
@@ -35,6 +35,7 @@ test("a report travels: frozen, approved, read without an account and without a 
   await accessible(page);
 
   const name = `second-${Date.now()}`;
+  await prove(page);
   const { login_link } = await change(page, "/users", { name, role: "oncall" });
   const second = await browser.newContext({ storageState: { cookies: [], origins: [] } });
   const other = steady(await second.newPage());

@@ -1,8 +1,24 @@
 /** Who is signed in and what only admins change: users, tokens, credentials, networks, services. */
 import type * as T from "../src/client/types.ts";
 import { id } from "./noise.ts";
-import { list, ok, problem, route } from "./routes.ts";
+import { list, type MockAnswer, ok, problem, route } from "./routes.ts";
 import { me, REDIRECT, state, USERS } from "./state.ts";
+
+/** What the server answers to changes of permissions while the session has no recent proof. */
+const proofNeeded = (): MockAnswer | undefined =>
+  state.proofNeeded
+    ? {
+        status: 403,
+        body: {
+          type: "urn:culprit:problem:proof-needed",
+          title: "Forbidden",
+          status: 403,
+          detail: "Prove again who you are, then repeat this.",
+          key: "auth.proof_needed",
+          params: { how: state.proofNeeded, minutes: 15 },
+        },
+      }
+    : undefined;
 
 route("POST", "/session", ({ body }) => {
   if (body.password !== "correct horse") return problem(401, "auth.wrong", "wrong");
@@ -19,6 +35,13 @@ route("POST", "/session/link", ({ body }) => {
   state.needsPassword = true;
   return ok(me());
 });
+route("POST", "/session/proof", ({ body }) => {
+  if (body.password !== "correct horse")
+    return problem(422, "auth.current_password_wrong", "The current password is wrong.");
+  state.proofNeeded = null;
+  return { status: 204 };
+});
+route("POST", "/session/oidc/proof", () => ok({ url: "https://id.example.com/authorize?state=proof" }));
 route("GET", "/session/ways", () => ok({ provider: state.provider?.enabled ? state.provider.name : null }));
 route("POST", "/session/oidc", () => ok({ url: "https://id.example.com/authorize?state=mock" }));
 route("GET", "/session/oidc/end", () => ok({ url: null }));
@@ -49,16 +72,20 @@ route("PATCH", "/me", ({ body }) => {
   return ok(me());
 });
 route("GET", "/users", () => list(USERS));
-route("POST", "/users", ({ body }) =>
-  ok(
-    {
-      ...USERS[1]!,
-      ...body,
-      id: id("user", Math.random()),
-      login_link: "http://127.0.0.1:8700/login#token=abcDEF0123456789",
-    },
-    201,
-  ),
+route(
+  "POST",
+  "/users",
+  ({ body }) =>
+    proofNeeded() ??
+    ok(
+      {
+        ...USERS[1]!,
+        ...body,
+        id: id("user", Math.random()),
+        login_link: "http://127.0.0.1:8700/login#token=abcDEF0123456789",
+      },
+      201,
+    ),
 );
 route("PATCH", "/users/:id", ({ body }) => ok({ ...USERS[1]!, ...body }));
 route("GET", "/tokens", () => list(state.tokens));

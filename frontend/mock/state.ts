@@ -24,6 +24,7 @@ export const REDIRECT = "https://culprit.example.com/api/v1/session/oidc/callbac
 export const state = {
   signedIn: true,
   needsPassword: false,
+  proofNeeded: null as "password" | "provider" | null,
   role: "admin" as T.Role,
   hosts: [...HOSTS],
   empty: false,

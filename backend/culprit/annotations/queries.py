@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from culprit.annotations.schemas import HostRef
 from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
+from culprit.auth.policy import hidden, visible
 from culprit.models import Annotation, AnnotationHost, Host, Service, UserAccount
 
 #: Names of hosts in one answer about one event; the rest is counted.
@@ -92,10 +92,10 @@ def hides_hosts(session: Session, actor: Actor, annotation: Annotation) -> bool:
     """Whether it holds for hosts that this actor does not see."""
     if actor.unrestricted:
         return False
-    hidden = exists().where(
-        AnnotationHost.annotation_id == annotation.id, AnnotationHost.host_id == Host.id, ~visible(actor)
+    unseen = exists().where(
+        AnnotationHost.annotation_id == annotation.id, AnnotationHost.host_id == Host.id, hidden(actor)
     )
-    return annotation.everywhere or bool(session.scalar(select(hidden)))
+    return annotation.everywhere or bool(session.scalar(select(unseen)))
 
 
 def hosts_of(

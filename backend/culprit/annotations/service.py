@@ -69,6 +69,7 @@ def _again(session: Session, actor: Actor, row: Annotation, body: EventTell) -> 
     """A second telling corrects the first; what was withdrawn stays withdrawn."""
     if row.withdrawn_at is not None:
         raise Conflict("annotation.withdrawn")
+    _require_covered(session, actor, row)
     given = body.model_dump(exclude_unset=True, exclude={"external_id"})
     _change(session, actor, row, given, body)
     return row
@@ -97,11 +98,15 @@ def _own(session: Session, actor: Actor, annotation_id: UUID) -> Annotation:
         policy(actor, "event.tell")
         raise NotFound("annotation.not_found")
     policy(actor, "event.tell" if row.told_by == actor.id else "event.manage")
-    if row.told_by != actor.id and queries.hides_hosts(session, actor, row):
-        raise Forbidden("annotation.hosts_hidden")
+    _require_covered(session, actor, row)
     if row.withdrawn_at is not None:
         raise Conflict("annotation.withdrawn")
     return row
+
+
+def _require_covered(session: Session, actor: Actor, row: Annotation) -> None:
+    if queries.hides_hosts(session, actor, row):
+        raise Forbidden("annotation.hosts_hidden")
 
 
 def _change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,13 +11,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from culprit.auth import audit
-from culprit.auth.actor import Actor, rank
+from culprit.auth.actor import Actor, rank, role_within
 from culprit.auth.policy import policy
 from culprit.auth.schemas import TokenCreate, UserCreate, UserUpdate
 from culprit.auth.sessions import close_sessions, new_link
 from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
 from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Forbidden, NotFound
+from culprit.kit.errors import Conflict, Forbidden, Invalid, NotFound
 from culprit.models import ApiToken, UserAccount, UserIdentity
 
 
@@ -39,6 +39,7 @@ def link_url(public_url: str, token: str) -> str:
 def create_user(session: Session, actor: Actor, body: UserCreate) -> tuple[UserAccount, str | None]:
     """A new account, and the token of its login link where it has no password."""
     policy(actor, "user.manage")
+    _require_scope_for(body.role, body.label_scope)
     if session.scalars(select(UserAccount).where(UserAccount.name == body.name)).first():
         raise Conflict("user.name_taken", name=body.name)
     user = UserAccount(
@@ -56,6 +57,11 @@ def create_user(session: Session, actor: Actor, body: UserCreate) -> tuple[UserA
         name=user.name, role=user.role, label_scope=body.label_scope,
     )  # fmt: skip
     return user, link
+
+
+def _require_scope_for(role: str, label_scope: Mapping[str, Sequence[str]]) -> None:
+    if role_within(role, label_scope) != role:
+        raise Invalid("user.admin_unscoped")
 
 
 def update_user(
@@ -76,6 +82,9 @@ def update_user(
         raise Conflict("user.last_admin", name=user.name)
     if user.id in away and (body.new_login_link or body.role not in {None, user.role}):
         raise Conflict("user.signs_in_elsewhere", name=user.name)
+    _require_scope_for(
+        body.role or user.role, user.label_scope if body.label_scope is None else body.label_scope
+    )
     changed: dict[str, Any] = {}
     if body.role is not None and body.role != user.role:
         changed["role"] = [user.role, body.role]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ class Actor:
 
     `label_scope` maps label names to allowed values; empty is all hosts. `address` is where a request came
     from, for the audit log; None inside tasks. `only` are the actions of a token that was made for one purpose;
-    None is all that the role allows.
+    None is all that the role allows. `proved_at` is when the session last proved who is there; None without a session.
     """
 
     id: UUID
@@ -31,6 +32,7 @@ class Actor:
     session_id: UUID | None = None
     csrf: str | None = None
     only: frozenset[str] | None = None
+    proved_at: datetime | None = None
 
     @property
     def unrestricted(self) -> bool:
@@ -46,6 +48,11 @@ def rank(role: str) -> int:
 def lower(one: str, other: str) -> str:
     """The role of the two that may less."""
     return min(one, other, key=rank)
+
+
+def role_within(role: str, label_scope: Mapping[str, Sequence[str]]) -> str:
+    """Return the role that an account with this label scope can have: no admin has one, as admins reach every host."""
+    return lower(role, "oncall") if label_scope else role
 
 
 def actor_of(user: UserAccount) -> Actor:

@@ -116,6 +116,7 @@ def _by_session(session: Session, request: Request, cookie: str) -> Actor:
         address=client_address(request),
         session_id=login.id,
         csrf=login.csrf_token,
+        proved_at=login.proved_at,
     )
 
 

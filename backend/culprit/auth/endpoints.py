@@ -16,6 +16,7 @@ from culprit.auth.actor import Actor
 from culprit.auth.dependencies import CurrentActor, client_address, cookie_name, give_cookie, same_origin
 from culprit.auth.idempotency import Once
 from culprit.auth.policy import may, policy
+from culprit.auth.proof import ProvenActor
 from culprit.auth.schemas import (
     AuditChain,
     AuditPage,
@@ -24,6 +25,7 @@ from culprit.auth.schemas import (
     Login,
     Me,
     MeUpdate,
+    ProofRequest,
     TokenCreate,
     TokenRead,
     UserCreate,
@@ -32,6 +34,7 @@ from culprit.auth.schemas import (
 )
 from culprit.config import Settings
 from culprit.infra.db import Db
+from culprit.kit.clock import now
 from culprit.kit.cursor import Cursor, Limit, Page, page
 from culprit.kit.errors import Unauthenticated
 from culprit.kit.version import VERSION
@@ -87,7 +90,7 @@ def read_user(user: UserAccount, link: str | None = None, *, elsewhere: bool = F
 def _enter(request: Request, response: Response, db: Db, user: UserAccount) -> Me:
     settings: Settings = request.app.state.settings
     token, actor = sessions.open_session(
-        db, user, settings.session_hours, client_address(request) or "unknown"
+        db, user, settings.session_hours, client_address(request) or "unknown", proved_at=now()
     )
     give_cookie(response, settings, token, settings.session_hours)
     return read_me(request, db, actor, user)
@@ -119,6 +122,14 @@ def log_in_by_link(body: LinkLogin, request: Request, response: Response, db: Db
     return _enter(request, response, db, user)
 
 
+@router.post("/session/proof", status_code=204, tags=["session"], summary="Prove again who I am")
+def prove_session(body: ProofRequest, request: Request, db: Db, actor: CurrentActor) -> None:
+    """Renews the proof of this session with the account's password, for the routes that need a recent one."""
+    user = db.get_one(UserAccount, actor.id)
+    factory = request.app.state.database.sessions
+    sessions.prove_by_password(factory, db, actor, user, body.password.get_secret_value())
+
+
 @router.delete("/session", status_code=204, tags=["session"], summary="Log out")
 def log_out(request: Request, response: Response, db: Db, actor: CurrentActor) -> None:
     """Ends this session; without a session (API token) nothing happens."""
@@ -138,13 +149,14 @@ def get_me(request: Request, db: Db, actor: CurrentActor) -> Me:
 
 @router.patch("/me", tags=["session"], summary="Change my language or password")
 def patch_me(body: MeUpdate, request: Request, db: Db, actor: CurrentActor) -> Me:
-    """A new password ends the other sessions."""
+    """A new password needs a session and the current password, and ends the other sessions."""
     user = db.get_one(UserAccount, actor.id)
     if body.locale is not None:
         user.locale = body.locale
     if body.password is not None:
         current = body.current_password.get_secret_value() if body.current_password else None
-        sessions.change_password(db, actor, user, body.password.get_secret_value(), current)
+        factory = request.app.state.database.sessions
+        sessions.change_password(factory, db, actor, user, body.password.get_secret_value(), current)
     return read_me(request, db, actor, user)
 
 
@@ -162,7 +174,7 @@ def list_users(db: Db, actor: CurrentActor, limit: Limit = 100, cursor: Cursor =
 
 @router.post("/users", status_code=201, response_model=UserRead, tags=["accounts"], summary="Make an account")
 def create_user(
-    body: UserCreate, request: Request, db: Db, actor: CurrentActor, once: Once
+    body: UserCreate, request: Request, db: Db, actor: ProvenActor, once: Once
 ) -> UserRead | JSONResponse:
     """Without a password the answer holds a login link, once."""
 
@@ -174,7 +186,7 @@ def create_user(
 
 
 @router.patch("/users/{user_id}", tags=["accounts"], summary="Change an account")
-def update_user(user_id: UUID, body: UserUpdate, request: Request, db: Db, actor: CurrentActor) -> UserRead:
+def update_user(user_id: UUID, body: UserUpdate, request: Request, db: Db, actor: ProvenActor) -> UserRead:
     """Role, scope, disabled, or a new login link."""
     user, link = accounts.update_user(db, actor, user_id, body)
     return read_user(user, _link(request, link), elsewhere=accounts.linked(db, user.id) is not None)
@@ -214,8 +226,8 @@ def list_tokens(db: Db, actor: CurrentActor, limit: Limit = 100, cursor: Cursor 
 @router.post(
     "/tokens", status_code=201, response_model=TokenRead, tags=["accounts"], summary="Make an API token"
 )
-def create_token(body: TokenCreate, db: Db, actor: CurrentActor, once: Once) -> TokenRead | JSONResponse:
-    """The text of the token is in this answer and nowhere else."""
+def create_token(body: TokenCreate, db: Db, actor: ProvenActor, once: Once) -> TokenRead | JSONResponse:
+    """The text of the token is in this answer and nowhere else. A token cannot create another one."""
 
     def make() -> TokenRead:
         row, text = accounts.create_token(db, actor, body)
@@ -225,7 +237,7 @@ def create_token(body: TokenCreate, db: Db, actor: CurrentActor, once: Once) -> 
 
 
 @router.delete("/tokens/{token_id}", status_code=204, tags=["accounts"], summary="Revoke an API token")
-def revoke_token(token_id: UUID, db: Db, actor: CurrentActor) -> None:
+def revoke_token(token_id: UUID, db: Db, actor: ProvenActor) -> None:
     """It stops working at once."""
     accounts.revoke_token(db, actor, token_id)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select, true
 
-from culprit.auth.actor import Actor, rank
+from culprit.auth.actor import Actor, rank, role_within
 from culprit.kit.errors import Forbidden, NotFound
 from culprit.models import Capture, Host, Run
 
@@ -99,11 +99,11 @@ PURPOSES: Mapping[str, Purpose] = {"events": Purpose(("/api/v1/events",), frozen
 
 
 def allowed(actor: Actor, action: str) -> bool:
-    """Whether the role alone suffices. An action that is not listed is nobody's."""
+    """Whether the role alone suffices. An action that is not listed is nobody's; admin actions take no label scope."""
     if actor.only is not None and action not in actor.only:
         return False
     lowest = ACTIONS.get(action)
-    return lowest is not None and rank(actor.role) >= rank(lowest)
+    return lowest is not None and rank(role_within(actor.role, actor.label_scope)) >= rank(lowest)
 
 
 def may(actor: Actor) -> list[str]:
@@ -114,6 +114,26 @@ def may(actor: Actor) -> list[str]:
 def in_scope(actor: Actor, labels: Mapping[str, Any]) -> bool:
     """Whether a host with these labels is within the actor's scope; the same rule as `visible`."""
     return all(labels.get(name) in values for name, values in actor.label_scope.items())
+
+
+def covers(
+    actor: Actor, labels: Mapping[str, str], within: Mapping[str, Sequence[str]] | None = None
+) -> bool:
+    """Return whether the actor's scope holds every host that can have these labels, whichever hosts there are.
+
+    `within` is a label scope that limits those hosts further: that of the account in whose name something acts.
+    """
+    possible = {**(within or {}), **{name: [value] for name, value in labels.items()}}
+    return all(
+        name in possible and set(possible[name]) <= set(values) for name, values in actor.label_scope.items()
+    )
+
+
+def require_covered(actor: Actor, *, covered: bool) -> None:
+    """Raise Forbidden where something that the actor sees reaches hosts outside their scope."""
+    if not covered:
+        scope = "; ".join(f"{name}={','.join(values)}" for name, values in sorted(actor.label_scope.items()))
+        raise Forbidden("auth.outside_scope", scope=scope)
 
 
 def policy(actor: Actor, action: str, resource: Host | None = None) -> None:
@@ -141,6 +161,11 @@ def scope_clause(scope: Mapping[str, Sequence[str]]) -> ColumnElement[bool]:
 def visible(actor: Actor) -> ColumnElement[bool]:
     """The hosts that exist for this actor, as a condition on Host."""
     return scope_clause(actor.label_scope)
+
+
+def hidden(actor: Actor) -> ColumnElement[bool]:
+    """The hosts that do not exist for this actor; a host that lacks a label of the scope is one of them."""
+    return visible(actor).is_not(true())
 
 
 def visible_runs(actor: Actor) -> ColumnElement[bool]:

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from culprit.auth.tokens import MAX_PASSWORD
 
@@ -22,10 +23,23 @@ LabelScope = Annotated[
 ]
 
 
+MOST_UNKNOWN_FIELDS = 20
+
+
 class Strict(BaseModel):
     """A request body: a misspelt field is an error and not silently nothing."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bound_unknown_fields(cls, value: object) -> object:
+        """Refuse many unknown fields with one error instead of one for each."""
+        if isinstance(value, dict) and len(value) > len(cls.model_fields) + MOST_UNKNOWN_FIELDS:
+            raise PydanticCustomError(
+                "too_many_fields", "This request has at most {most} fields.", {"most": len(cls.model_fields)}
+            )
+        return value
 
 
 class Login(Strict):
@@ -39,6 +53,12 @@ class LinkLogin(Strict):
     """The token of a one-time login link."""
 
     token: Annotated[SecretStr, Field(max_length=200)]
+
+
+class ProofRequest(Strict):
+    """The password of the account that is logged in."""
+
+    password: Annotated[SecretStr, Field(max_length=MAX_PASSWORD)]
 
 
 class Me(BaseModel):

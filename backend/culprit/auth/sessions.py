@@ -9,11 +9,11 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
-from culprit.auth import audit
+from culprit.auth import audit, proof
 from culprit.auth.actor import Actor, actor_of
 from culprit.auth.tokens import HASHER, hash_password, new_token, password_matches, token_hash
 from culprit.kit.clock import now
-from culprit.kit.errors import Conflict, Invalid, TooMany, Unauthenticated
+from culprit.kit.errors import Conflict, Forbidden, Invalid, TooMany, Unauthenticated
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import LoginAttempt, LoginLink, LoginSession, UserAccount, UserIdentity
 
@@ -92,8 +92,13 @@ def log_in_by_link(session: Session, token: str) -> UserAccount:
     return user
 
 
-def open_session(session: Session, user: UserAccount, hours: int, address: str) -> tuple[str, Actor]:
-    """A new session, its cookie value and its actor. Sessions that have run out are swept."""
+def open_session(
+    session: Session, user: UserAccount, hours: int, address: str, *, proved_at: datetime | None
+) -> tuple[str, Actor]:
+    """A new session, its cookie value and its actor. Sessions that have run out are swept.
+
+    `proved_at` is when the person has shown who they are; None where that is not known.
+    """
     token = new_token()
     at = now()
     session.execute(delete(LoginSession).where(LoginSession.expires_at < at))
@@ -104,13 +109,14 @@ def open_session(session: Session, user: UserAccount, hours: int, address: str) 
         created_at=at,
         expires_at=at + timedelta(hours=hours),
         last_seen_at=at,
+        proved_at=proved_at,
     )
     session.add(login)
     session.flush()
     who = actor_of(user)
     actor = Actor(
         who.id, who.name, who.role, who.label_scope, who.locale,
-        address=address, session_id=login.id, csrf=login.csrf_token,
+        address=address, session_id=login.id, csrf=login.csrf_token, proved_at=proved_at,
     )  # fmt: skip
     audit.record(session, actor, "session.opened", "user", user.id)
     return token, actor
@@ -140,15 +146,64 @@ def new_link(session: Session, user: UserAccount, valid: timedelta = timedelta(h
     return token
 
 
-def change_password(session: Session, actor: Actor, user: UserAccount, new: str, current: str | None) -> None:
-    """Set one's own password, and end the other sessions. Raises Invalid where the current one is wrong.
-
-    Who signs in at an identity provider gets none here: it would outlive what the provider takes away.
-    """
-    if session.scalars(select(UserIdentity.id).where(UserIdentity.user_id == user.id)).first():
-        raise Conflict("user.signs_in_elsewhere", name=user.name)
-    if user.password_hash is not None and not password_matches(user.password_hash, current or ""):
+def check_own_password(
+    sessions: sessionmaker[Session], session: Session, actor: Actor, user: UserAccount, password: str
+) -> None:
+    """Raise Invalid for a password that is not the one of `user`, TooMany after as many guesses as a login allows."""
+    attempt = count_attempt(sessions, user.name, actor.address or "unknown")
+    if not password_matches(user.password_hash, password):
+        with unit_of_work(sessions) as apart:
+            audit.record(apart, actor, "user.password_refused", "user", user.id)
         raise Invalid("auth.current_password_wrong")
+    forget_attempt(session, attempt)
+
+
+def prove_by_password(
+    sessions: sessionmaker[Session], session: Session, actor: Actor, user: UserAccount, password: str
+) -> None:
+    """Renew the proof of a session with the password of its account. Raises Forbidden, Conflict, Invalid, TooMany."""
+    proof.require_session(actor)
+    assert actor.session_id is not None
+    _require_local(session, user)
+    if user.password_hash is None:
+        raise Forbidden("auth.password_first")
+    check_own_password(sessions, session, actor, user, password)
+    proof.renew_proof(session, actor, actor.session_id, "password")
+
+
+def change_password(  # noqa: PLR0917
+    sessions: sessionmaker[Session],
+    session: Session,
+    actor: Actor,
+    user: UserAccount,
+    new: str,
+    current: str | None,
+) -> None:
+    """Set the own password of a session's account, and end its other sessions and its login links.
+
+    The current password is the proof; for the first password, the login link that opened the session is. An account of
+    an identity provider gets no password: it would outlive what the provider takes away.
+
+    Raises:
+        Forbidden: an API token, or a first password later than `PROOF_VALID` after the login link.
+        Conflict: the account signs in at an identity provider.
+        Invalid: the current password is wrong.
+        TooMany: too many wrong passwords.
+    """
+    proof.require_session(actor)
+    assert actor.session_id is not None
+    _require_local(session, user)
+    if user.password_hash is not None:
+        check_own_password(sessions, session, actor, user, current or "")
+    elif not proof.is_recent(actor.proved_at):
+        raise Forbidden("auth.link_window_over", minutes=int(proof.PROOF_VALID.total_seconds() // 60))
     user.password_hash = hash_password(new)
     close_sessions(session, user.id, keep=actor.session_id)
+    session.execute(delete(LoginLink).where(LoginLink.user_id == user.id, LoginLink.used_at.is_(None)))
+    proof.renew_proof(session, actor, actor.session_id, "new password")
     audit.record(session, actor, "user.password_changed", "user", user.id)
+
+
+def _require_local(session: Session, user: UserAccount) -> None:
+    if session.scalars(select(UserIdentity.id).where(UserIdentity.user_id == user.id)).first():
+        raise Conflict("user.signs_in_elsewhere", name=user.name)

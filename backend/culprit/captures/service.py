@@ -19,7 +19,7 @@ from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.automation import permit_automatic
 from culprit.auth.kill_switch import permit_start
-from culprit.auth.policy import policy
+from culprit.auth.policy import in_scope, policy, require_covered
 from culprit.captures import beside, queries
 from culprit.captures.calling_off import call_off
 from culprit.captures.consent import confirmed, permit_ptrace
@@ -247,14 +247,16 @@ def _item(one: PlannedCollector, options: dict[str, str] | None) -> dict[str, An
 
 
 def cancel(session: Session, actor: Actor, publisher: Publisher, capture_id: UUID) -> Capture:
-    """Calls a capture off: what waits ends now, what runs is told so. Repeating it changes nothing."""
+    """Calls a capture off: what waits ends now, what runs is told so. Repeating it changes nothing.
+
+    Raises NotFound, and Forbidden where a part of it runs on a host outside the actor's label scope.
+    """
     capture = queries.capture(session, actor, capture_id)
     if capture is None:
         raise NotFound("capture.not_found")
     policy(actor, "capture.cancel")
     runs = queries.open_runs(session, capture.id)
-    for run in runs:
-        policy(actor, "capture.cancel", run.host)
+    require_covered(actor, covered=all(run.host is None or in_scope(actor, run.host.labels) for run in runs))
     call_off(session, capture.id, runs)
     if runs:
         session.execute(

@@ -25,13 +25,12 @@ from culprit.cli import (
     playbooks,
     reports,
     schedules,
-    shapes,
     standbys,
     storage,
     triggers,
     uploads,
 )
-from culprit.cli.connection import Exit, Server, Stop, Target, find_target, store
+from culprit.cli.connection import Exit, Server, Stop, Target, store
 from culprit.cli.mcp import server as mcp
 from culprit.cli.terminal import say_to
 from culprit.kit.version import VERSION
@@ -89,19 +88,6 @@ def login(
     me = Server(Target(url, token, "login")).get("/me")
     path = store(url, token)
     say_to(sys.stderr, f"Logged in to {url} as {me['name']} ({me['role']}); kept in {path}.")
-
-
-@app.command("login-link")
-def login_link(
-    name: Annotated[str, typer.Argument(help="Account; all its sessions end")] = "admin",
-) -> None:
-    """Print a link that logs in once and asks for a new password: for who has lost theirs. Admins only."""
-    server = Server(find_target())
-    found = [one for one in shapes.items(server.get("/users")) if one["name"] == name]
-    if not found:
-        raise Stop(Exit.REFUSED, f"There is no account '{name}'.")
-    changed = server.patch(f"/users/{found[0]['id']}", {"new_login_link": True})
-    say_to(sys.stdout, changed["login_link"])
 
 
 @app.command()

@@ -59,6 +59,7 @@ def stop(session: Session, actor: Actor, incident_id: UUID) -> Incident:
     incident = queries.incident(session, actor, incident_id, lock=True)
     if incident is None:
         raise NotFound("incident.not_found")
+    journal.require_covering_scope(session, actor, incident)
     if running(incident):
         halt(session, incident, actor, Sentence("autopilot.by_hand"))
         audit.record(session, actor, "autopilot.stop", RESOURCE, incident.id)

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
+from culprit.auth.policy import policy, require_covered
 from culprit.incidents import queries
 from culprit.infra.progress import publisher
 from culprit.kit.clock import now
@@ -61,11 +61,17 @@ def claim(
     one = queries.incident(session, actor, incident_id, lock=True)
     if one is None:
         raise NotFound("incident.not_found")
+    require_covering_scope(session, actor, one)
     if one.version != version:
         since = queries.journal(session, one.id, version, MAX_TOLD)
         if version > one.version or len(since) == MAX_TOLD or any(each.kind not in NEWS for each in since):
             raise _stale(session, one, since)
     return one
+
+
+def require_covering_scope(session: Session, actor: Actor, incident: Incident) -> None:
+    """Raise Forbidden where the incident has hosts outside the actor's label scope: it is decided for all of them."""
+    require_covered(actor, covered=not queries.has_hidden_host(session, actor, incident.id))
 
 
 def _stale(session: Session, incident: Incident, since: Sequence[JournalEntry]) -> Conflict:

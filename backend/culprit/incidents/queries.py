@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
-from culprit.auth.policy import visible, visible_runs
+from culprit.auth.policy import hidden, visible, visible_runs
 from culprit.models import (
     Artifact,
     Capture,
@@ -88,6 +88,18 @@ def hosts(session: Session, actor: Actor | None, incident_id: UUID) -> list[tupl
         .order_by(Host.name, Host.id)
     )
     return [(row[0], row[1]) for row in session.execute(query)]
+
+
+def has_hidden_host(session: Session, actor: Actor, incident_id: UUID) -> bool:
+    """Return whether an incident has a host that does not exist for this actor."""
+    if actor.unrestricted:
+        return False
+    found = (
+        select(IncidentHost.host_id)
+        .join(Host, Host.id == IncidentHost.host_id)
+        .where(IncidentHost.incident_id == incident_id, hidden(actor))
+    )
+    return session.scalars(found.limit(1)).first() is not None
 
 
 def visible_hosts(session: Session, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, Host]:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from culprit.auth import audit
 from culprit.auth.actor import Actor
 from culprit.auth.kill_switch import said
-from culprit.auth.policy import policy
+from culprit.auth.policy import covers, policy, require_covered
 from culprit.captures.calling_off import call_off_on
 from culprit.incidents import journal
 from culprit.infra.progress import Publisher
@@ -75,7 +75,7 @@ def _of(session: Session, actor: Actor, wanted: KillSwitchPull) -> KillSwitch:
     elif wanted.label is None and not actor.unrestricted:
         raise Forbidden("kill_switch.whole_fleet")
     name, value = next(iter(wanted.label.items())) if wanted.label else (None, None)
-    if name is not None and not (actor.unrestricted or value in actor.label_scope.get(name, ())):
+    if name is not None and value is not None and not covers(actor, {name: value}):
         raise Forbidden("kill_switch.whole_fleet")
     place = f"host:{wanted.host_id}" if wanted.host_id else f"label:{name}={value}" if name else wanted.kind
     return KillSwitch(
@@ -97,6 +97,8 @@ def lift(session: Session, actor: Actor, switch_id: UUID) -> KillSwitch:
         raise NotFound("kill_switch.not_found")
     if switch.kind == "everywhere" and not actor.unrestricted:
         raise Forbidden("kill_switch.whole_fleet")
+    if switch.label_name is not None and switch.label_value is not None:
+        require_covered(actor, covered=covers(actor, {switch.label_name: switch.label_value}))
     if switch.lifted_at is None:
         switch.lifted_at, switch.lifted_by = now(), actor.id
         _tell(session, actor, switch, "kill_switch_lifted")

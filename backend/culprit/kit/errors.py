@@ -4,6 +4,7 @@
     ├── Invalid          422  the request makes no sense as it is
     ├── Unauthenticated  401  who are you?
     ├── Forbidden        403  you may not
+    │   └── ProofNeeded  403  prove again who you are, then repeat the request
     ├── NotFound         404  there is no such thing, or not for you
     ├── Conflict         409  not in this state
     ├── Gone             410  it was there and is deleted; the sentence says since when
@@ -42,6 +43,7 @@ class CulpritError(Exception):
     """An answer with a status code. Raise a subclass."""
 
     status = 500
+    #: The `type` of the problem (RFC 9457), for the few problems that a client handles by program.
     problem_type = "about:blank"
 
     def __init__(self, key: str, *, errors: Sequence[FieldError] = (), **params: Param) -> None:
@@ -75,6 +77,12 @@ class Forbidden(CulpritError):
     """403"""
 
     status = 403
+
+
+class ProofNeeded(Forbidden):
+    """403; `params["how"]` says with what: `password` or `provider`"""
+
+    problem_type = "urn:culprit:problem:proof-needed"
 
 
 class NotFound(CulpritError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.datastructures import MutableHeaders
@@ -57,21 +58,43 @@ class SecurityHeaders:
 class BodyLimit:
     """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it.
 
-    `larger` are limits of paths; those of paths that end in a slash hold for all that is below.
+    `larger` are limits of paths; those of paths that end in a slash hold for all that is below. A request without
+    cookie and Authorization header, or to a path of `public`, may send `anonymous` bytes, but for paths that match
+    `proven`: those check a signature of their own.
     """
 
-    def __init__(self, app: ASGIApp, *, limit: int, larger: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limit: int,
+        larger: Mapping[str, int],
+        anonymous: int,
+        public: Collection[str] = (),
+        proven: re.Pattern[str] = re.compile(r"(?!)"),
+    ) -> None:
         self.app = app
         self.limit = limit
         self.larger = larger
+        self.anonymous = anonymous
+        self.public = frozenset(public)
+        self.proven = proven
+
+    def _limit_of(self, scope: Scope) -> int:
+        path = scope["path"]
+        if not self.proven.match(path):
+            names = {name for name, _ in scope["headers"]}
+            if path in self.public or not names & {b"cookie", b"authorization"}:
+                return self.anonymous
+        below = path.rpartition("/")[0] + "/"
+        return self.larger.get(path, self.larger.get(below, self.limit))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, counting."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        below = scope["path"].rpartition("/")[0] + "/"
-        limit = self.larger.get(scope["path"], self.larger.get(below, self.limit))
+        limit = self._limit_of(scope)
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         if stated.isdigit() and int(stated) > limit:
             answer = problem(

@@ -19,6 +19,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "test": prove.test,
     "backup": safekeeping.backup,
     "restore": safekeeping.restore,
+    "login-link": safekeeping.login_link,
 }
 
 

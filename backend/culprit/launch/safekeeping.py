@@ -1,6 +1,8 @@
-"""`./culprit backup DIR|FILE [--drill] [--key-to FILE]` and `./culprit restore FILE [--key FILE] [--drill]`.
+"""`./culprit backup DIR|FILE [--drill] [--key-to FILE]`, `./culprit restore FILE [--key FILE] [--drill]` and
+`./culprit login-link [NAME]`.
 
-Finds the database, or starts it where the platform stands still; the work is done by `culprit.backup`.
+Finds the database, or starts it where the platform stands still; the work is done by `culprit.backup` and
+`culprit.bootstrap`.
 """
 
 from __future__ import annotations
@@ -76,6 +78,28 @@ def restore(arguments: list[str]) -> int:
         _place_key(home, given.key)
     with _database(home, existing=False) as env:
         return _run(env, "restore", str(file))
+
+
+def login_link(arguments: list[str]) -> int:
+    """Print a login link for an account that lost its password. Raises Refusal.
+
+    Access to the database is what permits this: no API token can.
+    """
+    parser = argparse.ArgumentParser(
+        prog="culprit login-link",
+        description="Prints a link that logs in once and asks for a new password. The old password and all sessions "
+        "of the account end. Runs on the machine of the platform; elsewhere, an admin creates a link under "
+        "Settings, Accounts.",
+    )
+    parser.add_argument("name", nargs="?", default="admin", help="the account (default: admin)")
+    given = parser.parse_args(arguments)
+    home = Home.of(os.environ)
+    known = state.read(home) or {}
+    with _database(home, existing=True) as env:
+        if known.get("url"):
+            env.setdefault("CULPRIT_PUBLIC_URL", str(known["url"]))
+        command = [str(PYTHON), "-P", "-m", "culprit.bootstrap", "--login-link", given.name]
+        return subprocess.run(command, env=env, check=False).returncode
 
 
 def drill(file: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ def api(address: str, port: int) -> Service:
     """HTTP and the interface. Streams to browsers are cut after some seconds when it stops."""
     options = ("--host", address, "--port", str(port), "--log-level", "warning", "--no-access-log")
     more = ("--no-server-header", "--timeout-graceful-shutdown", "3")
-    return Service("api", (str(PYTHON), "-m", "uvicorn", "culprit.main:app", *options, *more))
+    # Without this option uvicorn believes X-Forwarded-For of every process on this machine.
+    proxies = ("--forwarded-allow-ips", os.environ.get("CULPRIT_TRUSTED_PROXIES", ""))
+    return Service("api", (str(PYTHON), "-m", "uvicorn", "culprit.main:app", *options, *more, *proxies))
 
 
 def workers() -> tuple[Service, ...]:

@@ -24,4 +24,8 @@ class LoginFlow(Base):
     browser_hash: Mapped[bytes]
     next: Mapped[str]
     attempt_id: Mapped[UUID]
+    #: The session that this round proves again; None for a round that opens a session.
+    session_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("login_session.id", ondelete="CASCADE"), index=True
+    )
     expires_at: Mapped[datetime] = mapped_column(index=True)

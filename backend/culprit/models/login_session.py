@@ -12,7 +12,10 @@ from culprit.models.base import Base, CreatedAt, Id
 
 
 class LoginSession(Base):
-    """A session of a browser; only the SHA-256 of its token is stored."""
+    """A session of a browser; only the SHA-256 of its token is stored.
+
+    `proved_at` is when its person last showed a password, a login link, or a fresh sign-in at the identity provider.
+    """
 
     __tablename__ = "login_session"
 
@@ -23,3 +26,4 @@ class LoginSession(Base):
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
+    proved_at: Mapped[datetime | None]

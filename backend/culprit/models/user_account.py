@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import CheckConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from culprit.models.base import Base, CreatedAt, Id, Json, one_of
@@ -15,11 +16,16 @@ LOCALES = ("en", "zh")
 class UserAccount(Base):
     """A person. `label_scope` limits the hosts: every label named there must have one of its values.
 
-    `{}` is all hosts; `{"role": ["feed", "ads"], "dc": ["ix1"]}` those that match both.
+    `{}` is all hosts; `{"role": ["feed", "ads"], "dc": ["ix1"]}` those that match both. An admin has no scope: admin
+    actions reach the whole platform.
     """
 
     __tablename__ = "user_account"
-    __table_args__ = (one_of("role", ROLES), one_of("locale", LOCALES))
+    __table_args__ = (
+        one_of("role", ROLES),
+        one_of("locale", LOCALES),
+        CheckConstraint("role <> 'admin' OR label_scope = '{}'::jsonb", name="admin_unscoped"),
+    )
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(unique=True)

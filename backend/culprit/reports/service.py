@@ -16,7 +16,7 @@ from culprit.incidents import journal
 from culprit.infra.artifacts import ArtifactStore
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
-from culprit.models import Report, ReportVersion
+from culprit.models import Incident, Report, ReportVersion
 from culprit.reports import freeze, queries
 from culprit.reports.given import ReportCreate, ReportPatch, Which
 
@@ -37,6 +37,7 @@ def claim(session: Session, actor: Actor, report_id: UUID, version: int) -> Repo
     """The report, locked, as somebody may change it who saw that version. Raises NotFound, Forbidden, Conflict."""
     policy(actor, "report.edit")
     one = found(session, actor, report_id, lock=True)
+    journal.require_covering_scope(session, actor, session.get_one(Incident, one.incident_id))
     if one.version != version:
         raise Conflict("report.changed", version=one.version)
     return one
@@ -46,6 +47,7 @@ def create(session: Session, actor: Actor, incident_id: UUID, body: ReportCreate
     """A new draft, with what the incident already knows."""
     policy(actor, "report.edit")
     incident = journal.found(session, actor, incident_id)
+    journal.require_covering_scope(session, actor, incident)
     count = session.scalar(select(func.count()).where(Report.incident_id == incident.id)) or 0
     if count >= MOST:
         raise Conflict("report.too_many", most=MOST)

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, t
 from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
-from culprit.auth.policy import visible
+from culprit.auth.policy import hidden, visible
 from culprit.models import (
     Capture,
     Host,
@@ -87,6 +87,16 @@ def targets(session: Session, actor: Actor, one: Schedule) -> list[Host]:
             Host.id.in_(select(ScheduleHost.host_id).where(ScheduleHost.schedule_id == one.id))
         )
     return list(session.scalars(query))
+
+
+def names_hidden_host(session: Session, actor: Actor, owner: Actor, one: Schedule) -> bool:
+    """Return whether a schedule names a host that its owner can capture and that does not exist for the actor."""
+    unseen = (
+        select(ScheduleHost.host_id)
+        .join(Host, Host.id == ScheduleHost.host_id)
+        .where(ScheduleHost.schedule_id == one.id, visible(owner), hidden(actor))
+    )
+    return session.scalars(unseen.limit(1)).first() is not None
 
 
 def host_count(session: Session, schedule_id: UUID) -> int:

@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 
 from collectors.contract import Tier
 from culprit.auth import audit
-from culprit.auth.actor import Actor
-from culprit.auth.policy import policy
+from culprit.auth.actor import Actor, actor_of
+from culprit.auth.policy import covers, policy, require_covered
 from culprit.core.cron import Instant, first_valid, instants, normal, zone_of
 from culprit.kit.clock import now
 from culprit.kit.errors import Conflict, Invalid, NotFound
 from culprit.kit.uuid7 import uuid7
-from culprit.models import Host, Schedule, ScheduleHost
+from culprit.models import Host, Schedule, ScheduleHost, UserAccount
 from culprit.schedules import ledger, queries
 from culprit.schedules.schemas import Cadence, Cron, Once, ScheduleCreate, ScheduleUpdate, Target, Wanted
 from culprit.schedules.standing import plan_for
@@ -86,10 +86,13 @@ def create(session: Session, actor: Actor, wanted: ScheduleCreate) -> Schedule:
 def update(session: Session, actor: Actor, schedule_id: UUID, wanted: ScheduleUpdate) -> Schedule:
     """Change a schedule. Who changes what, where or when it captures, owns it from then on.
 
+    A label scope must cover every host that it captures, before and after.
+
     Raises Invalid, Forbidden, Conflict, NotFound.
     """
     policy(actor, "schedule.manage")
     one = found(session, actor, schedule_id, lock=True)
+    _require_covered(session, actor, one)
     if one.version != wanted.version:
         raise Conflict("schedule.changed_meanwhile", name=one.name)
     if wanted.name is not None and wanted.name != one.name:
@@ -136,9 +139,10 @@ def _change_work(session: Session, actor: Actor, one: Schedule, wanted: Schedule
 
 
 def remove(session: Session, actor: Actor, schedule_id: UUID) -> None:
-    """Forget a schedule and what became of its due instants; what it captured stays."""
+    """Forget a schedule and what became of its due instants; what it captured stays. Raises NotFound, Forbidden."""
     policy(actor, "schedule.manage")
     one = found(session, actor, schedule_id, lock=True)
+    _require_covered(session, actor, one)
     told = _told(one, queries.targets(session, actor, one))
     session.delete(one)
     session.flush()
@@ -151,6 +155,18 @@ def found(session: Session, actor: Actor, schedule_id: UUID, *, lock: bool = Fal
     if one is None:
         raise NotFound("schedule.not_found")
     return one
+
+
+def _require_covered(session: Session, actor: Actor, one: Schedule) -> None:
+    """Raise Forbidden where it captures hosts outside the actor's scope, now or when one gets its labels."""
+    if actor.unrestricted:
+        return
+    owner = actor_of(session.get_one(UserAccount, one.owner_id))
+    if one.selector is not None:
+        covered = covers(actor, one.selector, owner.label_scope)
+    else:
+        covered = not queries.names_hidden_host(session, actor, owner, one)
+    require_covered(actor, covered=covered)
 
 
 def _target_hosts(session: Session, actor: Actor, target: Target) -> list[Host]:

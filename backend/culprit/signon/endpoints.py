@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,6 +14,7 @@ from culprit.auth import sessions
 from culprit.auth.accounts import linked
 from culprit.auth.dependencies import CurrentActor, client_address, give_cookie, same_origin
 from culprit.auth.policy import policy
+from culprit.auth.proof import ProvenActor, require_session
 from culprit.config import Settings
 from culprit.infra.db import Database, Db
 from culprit.infra.secrets import SecretUnreadable
@@ -35,6 +38,15 @@ router = APIRouter()
 Text = Annotated[str | None, Query(max_length=4000)]
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the browser goes after coming back; `token` is the cookie of a new session, for `hours`."""
+
+    place: str
+    token: str | None = None
+    hours: int = 0
+
+
 def flow_cookie(settings: Settings) -> str:
     """The cookie of somebody who is under way; over TLS bound to this very host."""
     return "__Host-culprit_signon" if settings.cookies_secure else "culprit_signon"
@@ -51,6 +63,21 @@ def sign_in_ways(db: Db) -> SignInWays:
 def leave(body: SignInStart, request: Request, response: Response) -> SignInPlace:
     """Answers with the address to go to, and with a cookie that binds the way back to this browser."""
     same_origin(request)
+    return _leave(request, response, body.next, None)
+
+
+@router.post(
+    "/session/oidc/proof", tags=["session"], summary="Prove again who I am, at the identity provider"
+)
+def leave_to_prove(
+    body: SignInStart, request: Request, response: Response, actor: CurrentActor
+) -> SignInPlace:
+    """As for signing in. The provider is told to ask the person again; coming back renews this session's proof."""
+    require_session(actor)
+    return _leave(request, response, body.next, actor.session_id)
+
+
+def _leave(request: Request, response: Response, wanted: str, proves: UUID | None) -> SignInPlace:
     settings: Settings = request.app.state.settings
     database: Database = request.app.state.database
     memory: Memory = request.app.state.signon
@@ -66,7 +93,7 @@ def leave(body: SignInStart, request: Request, response: Response) -> SignInPlac
         why = error.why if isinstance(error, Refused) else "off"
         raise Unavailable(f"signon.{why}") from None
     with unit_of_work(database.sessions) as session:
-        leaving = login.leave(session, row, body.next, attempt)
+        leaving = login.leave(session, row, wanted, attempt, proves)
     response.set_cookie(
         flow_cookie(settings),
         leaving.browser,
@@ -84,6 +111,7 @@ def leave(body: SignInStart, request: Request, response: Response) -> SignInPlac
         leaving.state,
         leaving.nonce,
         leaving.challenge,
+        anew=proves is not None,
     )
     return SignInPlace(url=url)
 
@@ -103,7 +131,7 @@ def come_back(
     address = client_address(request) or "unknown"
     database: Database = request.app.state.database
     try:
-        place, token, hours = _arrived(request, address, state, code, error, iss)
+        arrived = _arrived(request, address, state, code, error, iss)
     except (Refused, SecretUnreadable) as stopped:
         refused = (
             stopped if isinstance(stopped, Refused) else Refused("off", "the client's secret does not open")
@@ -112,8 +140,9 @@ def come_back(
             login.note_refusal(session, refused, address)
         answer = RedirectResponse(f"/login?{urlencode({'refused': refused.why})}", 303)
     else:
-        answer = RedirectResponse(place, 303)
-        give_cookie(answer, settings, token, hours)
+        answer = RedirectResponse(arrived.place, 303)
+        if arrived.token is not None:
+            give_cookie(answer, settings, arrived.token, arrived.hours)
     answer.headers["Cache-Control"] = "no-store"
     answer.delete_cookie(
         flow_cookie(settings), path="/", secure=settings.cookies_secure, httponly=True, samesite="lax"
@@ -123,8 +152,8 @@ def come_back(
 
 def _arrived(  # noqa: PLR0917 - the parameters of the answer
     request: Request, address: str, state: str | None, code: str | None, error: str | None, iss: str | None
-) -> tuple[str, str, int]:
-    """Where to go, the session's cookie and its hours. Raises Refused."""
+) -> Arrival:
+    """Where to go, with the cookie of a new session where one was opened. Raises Refused."""
     settings: Settings = request.app.state.settings
     database: Database = request.app.state.database
     cookie = request.cookies.get(flow_cookie(settings))
@@ -155,7 +184,7 @@ def _arrived(  # noqa: PLR0917 - the parameters of the answer
 
 def _entered(
     database: Database, settings: Settings, flow: LoginFlow, claims: dict[str, Any], address: str
-) -> tuple[str, str, int]:
+) -> Arrival:
     with unit_of_work(database.sessions) as session:
         row = queries.provider(session, lock=True)
         if (
@@ -164,12 +193,20 @@ def _entered(
             or (row.id, row.version) != (flow.provider_id, flow.provider_version)
         ):
             raise Refused("over")
-        user, refused = login.arrive(session, row, claims, address)
-        if user is not None:
-            sessions.forget_attempt(session, flow.attempt_id)
-            hours = min(settings.session_hours, row.session_hours)
-            token, _ = sessions.open_session(session, user, hours, address)
-            return flow.next, token, hours
+        if flow.session_id is not None:
+            refused = login.prove(session, row, flow, claims, address)
+            if refused is None:
+                sessions.forget_attempt(session, flow.attempt_id)
+                return Arrival(flow.next)
+        else:
+            user, refused = login.arrive(session, row, claims, address)
+            if user is not None:
+                sessions.forget_attempt(session, flow.attempt_id)
+                hours = min(settings.session_hours, row.session_hours)
+                # A provider may let somebody pass without asking: only the time that it states is a proof.
+                proved_at = login.authenticated_at(claims)
+                token, _ = sessions.open_session(session, user, hours, address, proved_at=proved_at)
+                return Arrival(flow.next, token, hours)
     assert refused is not None
     raise refused
 
@@ -197,7 +234,7 @@ def get_provider(db: Db, actor: CurrentActor) -> ProviderState:
 
 
 @router.put("/oidc-provider", tags=["accounts"], summary="Set up the identity provider")
-def put_provider(body: ProviderIn, request: Request, db: Db, actor: CurrentActor) -> ProviderState:
+def put_provider(body: ProviderIn, request: Request, db: Db, actor: ProvenActor) -> ProviderState:
     """Its address must be on the allow-list, and an admin with a password must be left."""
     row = service.put(db, actor, body)
     request.app.state.signon.forget()
@@ -205,7 +242,7 @@ def put_provider(body: ProviderIn, request: Request, db: Db, actor: CurrentActor
 
 
 @router.delete("/oidc-provider", status_code=204, tags=["accounts"], summary="Forget the identity provider")
-def remove_provider(request: Request, db: Db, actor: CurrentActor) -> None:
+def remove_provider(request: Request, db: Db, actor: ProvenActor) -> None:
     """Whoever came from it is logged out."""
     service.remove(db, actor)
     request.app.state.signon.forget()

@@ -11,8 +11,8 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,9 +20,11 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from culprit.auth import audit, sessions
+from culprit.auth.actor import actor_of, role_within
+from culprit.auth.proof import renew_proof
 from culprit.auth.tokens import new_token, token_hash
 from culprit.kit.clock import now
-from culprit.models import LoginFlow, OidcProvider, UserAccount, UserIdentity
+from culprit.models import LoginFlow, LoginSession, OidcProvider, UserAccount, UserIdentity
 from culprit.signon import queries
 from culprit.signon.idtoken import algorithm_of, check, check_access_token
 from culprit.signon.provider import Client, Memory, exchange, userinfo
@@ -30,6 +32,9 @@ from culprit.signon.refusal import Refused
 from culprit.signon.roles import account_name, groups_of, role_of, safe_next
 
 VALID = timedelta(minutes=10)
+#: The clocks of this server and of the provider may differ by this much.
+CLOCK_DIFFERENCE = timedelta(minutes=1)
+LATEST_S = 253_402_300_800  # the year 10000
 LOCK = 0x4F494443
 MOST_TOLD = 20
 
@@ -61,8 +66,13 @@ def _text(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def leave(session: Session, row: OidcProvider, wanted: str, attempt: UUID) -> Leaving:
-    """Note that somebody leaves for the provider. Those that never came back are swept."""
+def leave(
+    session: Session, row: OidcProvider, wanted: str, attempt: UUID, proves: UUID | None = None
+) -> Leaving:
+    """Note that somebody leaves for the provider. Those that never came back are swept.
+
+    `proves` is the session whose person signs in again, None for a new session.
+    """
     at = now()
     session.execute(delete(LoginFlow).where(LoginFlow.expires_at < at))
     leaving = Leaving(new_token(), new_token())
@@ -74,6 +84,7 @@ def leave(session: Session, row: OidcProvider, wanted: str, attempt: UUID) -> Le
             browser_hash=token_hash(leaving.browser),
             next=safe_next(wanted),
             attempt_id=attempt,
+            session_id=proves,
             expires_at=at + VALID,
         )
     )
@@ -174,6 +185,7 @@ def _withdraw(
 def _change(  # noqa: PLR0917
     session: Session, user: UserAccount, identity: UserIdentity, role: str, groups: list[str], address: str
 ) -> None:
+    role = role_within(role, user.label_scope)
     changed: dict[str, Any] = {}
     if user.disabled_at is not None:
         user.disabled_at = identity.withdrawn_at = None
@@ -186,6 +198,38 @@ def _change(  # noqa: PLR0917
             session, None, "user.changed_by_groups", "user", user.id,
             name=user.name, groups=_listed(groups), address=address, **changed,
         )  # fmt: skip
+
+
+def prove(
+    session: Session, row: OidcProvider, flow: LoginFlow, claims: Mapping[str, Any], address: str
+) -> Refused | None:
+    """Renew the proof of the session that `flow` began in, or return why not. Both outcomes are to be committed.
+
+    The provider was asked to let the person sign in anew. Where it says when that was (`auth_time`), it counts.
+    """
+    open_session = session.get(LoginSession, flow.session_id)
+    if open_session is None or open_session.expires_at <= now():
+        return Refused("over")
+    identity = queries.identity(session, row.issuer, str(claims["sub"]))
+    if identity is None or identity.user_id != open_session.user_id:
+        return Refused("other_person")
+    signed_in_at = authenticated_at(claims)
+    if signed_in_at is not None and signed_in_at < flow.expires_at - VALID - CLOCK_DIFFERENCE:
+        return Refused("not_fresh")
+    user, refused = arrive(session, row, claims, address)
+    if user is None:
+        return refused
+    actor = replace(actor_of(user), address=address)
+    renew_proof(session, actor, open_session.id, "provider")
+    return None
+
+
+def authenticated_at(claims: Mapping[str, Any]) -> datetime | None:
+    """Return when the person signed in at the provider (`auth_time`); None where it does not say so."""
+    value = claims.get("auth_time")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < LATEST_S:
+        return None
+    return min(datetime.fromtimestamp(value, UTC), now())
 
 
 def note_refusal(session: Session, refused: Refused, address: str) -> None:

@@ -111,8 +111,10 @@ def authorize_url(  # noqa: PLR0917 - the parts of one address
     state: str,
     nonce: str,
     challenge: str,
+    *,
+    anew: bool = False,
 ) -> str:
-    """Where the browser is sent."""
+    """Where the browser is sent. With `anew` the provider shall ask the person, whoever is signed in there."""
     asked = {
         "response_type": "code",
         "client_id": client_id,
@@ -123,6 +125,8 @@ def authorize_url(  # noqa: PLR0917 - the parts of one address
         "code_challenge": challenge,
         "code_challenge_method": "S256",
     }
+    if anew:
+        asked |= {"prompt": "login", "max_age": "0"}
     joint = "&" if urlsplit(endpoints.authorize).query else "?"
     return f"{endpoints.authorize}{joint}{urlencode(asked)}"
 

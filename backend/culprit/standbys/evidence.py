@@ -26,6 +26,7 @@ def arm_for(session: Session, actor: Actor, one: Standby, incident_id: UUID) -> 
     incident = incidents.incident(session, actor, incident_id, lock=True)
     if incident is None:
         raise NotFound("incident.not_found")
+    journal.require_covering_scope(session, actor, incident)
     if not queries.concerns(session, incident.id, one.host_id):
         raise Invalid("incident.no_host")
     if incident.state == "resolved":

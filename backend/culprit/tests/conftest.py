@@ -12,7 +12,10 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -20,21 +23,23 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from culprit.auth.actor import Actor, actor_of
-from culprit.auth.tokens import API_PREFIX, new_token, token_hash
+from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
 from culprit.config import REPOSITORY, Settings, settings
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.broker import celery
 from culprit.infra.db import Database, database
 from culprit.infra.secrets import vault
+from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.launch.engines import Postgres, Valkey
 from culprit.main import create_app, furnish
-from culprit.models import ApiToken, UserAccount
+from culprit.models import ApiToken, LoginSession, UserAccount
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 
+PASSWORD = "correct horse battery"
 ROLES = ("viewer", "investigator", "oncall", "admin")
 PER_PROCESS = (settings, database, vault, celery, artifact_store)  # caches over the environment
 
@@ -230,4 +235,42 @@ def as_(app: FastAPI, people: dict[str, Person]) -> Iterator[Callable[[str], Tes
 
     yield client_of
     for one in opened.values():
+        one.close()
+
+
+@lru_cache(maxsize=1)
+def password_hash() -> str:
+    """Return the hash of PASSWORD; making one takes a while."""
+    return hash_password(PASSWORD)
+
+
+@pytest.fixture
+def session_as(app: FastAPI, people: dict[str, Person], db: Database) -> Iterator[Callable[..., TestClient]]:
+    """`session_as("admin")`: a browser in which that person has logged in with PASSWORD just now.
+
+    `proved_at` is when the session was proved; None for never.
+    """
+    opened: list[TestClient] = []
+
+    def client_of(name: str, *, proved_at: datetime | Literal["now"] | None = "now") -> TestClient:
+        cookie, csrf, at = new_token(), new_token(), now()
+        with unit_of_work(db.sessions) as session:
+            user = session.get_one(UserAccount, people[name].id)
+            user.password_hash = password_hash()
+            session.add(
+                LoginSession(
+                    user_id=user.id,
+                    token_hash=token_hash(cookie),
+                    csrf_token=csrf,
+                    created_at=at,
+                    expires_at=at + timedelta(hours=1),
+                    last_seen_at=at,
+                    proved_at=at if proved_at == "now" else proved_at,
+                )
+            )
+        opened.append(TestClient(app, headers={"X-CSRF-Token": csrf}, cookies={"culprit_session": cookie}))
+        return opened[-1]
+
+    yield client_of
+    for one in opened:
         one.close()

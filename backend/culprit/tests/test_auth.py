@@ -144,44 +144,45 @@ def test_a_new_password_ends_the_other_sessions(app: FastAPI, ada: str) -> None:
         assert there.get(f"{API}/me").status_code == 401
 
 
-def test_a_disabled_account_is_out_at_once(client: TestClient, ada: str, db: Database, as_) -> None:
+def test_a_disabled_account_is_out_at_once(client: TestClient, ada: str, db: Database, session_as) -> None:
     log_in(client)
-    admin = as_("admin")
+    admin = session_as("admin")
     users = {user["name"]: user for user in admin.get(f"{API}/users").json()["items"]}
     assert admin.patch(f"{API}/users/{users['ada']['id']}", json={"disabled": True}).status_code == 200
     assert client.get(f"{API}/me").status_code == 401
     assert log_in(client).status_code == 401
     with db.sessions() as session:
-        assert session.scalars(select(LoginSession)).all() == []
+        of_ada = select(LoginSession).join(UserAccount, UserAccount.id == LoginSession.user_id)
+        assert session.scalars(of_ada.where(UserAccount.name == ada)).all() == []
 
 
-def test_the_last_admin_stays(as_, people) -> None:
-    admin = as_("admin")
+def test_the_last_admin_stays(session_as, people) -> None:
+    admin = session_as("admin")
     own = f"{API}/users/{people['admin'].id}"
     for body in ({"role": "viewer"}, {"disabled": True}):
         answer = admin.patch(own, json=body)
         assert answer.status_code == 409 and answer.json()["key"] == "user.last_admin"
 
 
-def test_accounts_are_made_by_admins_and_come_with_a_link(as_, client: TestClient) -> None:
+def test_accounts_are_made_by_admins_and_come_with_a_link(session_as, client: TestClient) -> None:
     body = {"name": "bob", "role": "oncall", "label_scope": {"role": ["feed"]}}
-    assert as_("oncall").post(f"{API}/users", json=body).status_code == 403
-    made = as_("admin").post(f"{API}/users", json=body)
+    assert session_as("oncall").post(f"{API}/users", json=body).status_code == 403
+    made = session_as("admin").post(f"{API}/users", json=body)
     assert made.status_code == 201
     token = made.json()["login_link"].split("#token=")[1]
     assert client.post(f"{API}/session/link", json={"token": token}).json()["role"] == "oncall"
-    assert as_("admin").post(f"{API}/users", json=body).json()["key"] == "user.name_taken"
+    assert session_as("admin").post(f"{API}/users", json=body).json()["key"] == "user.name_taken"
 
 
-def test_tokens_narrow_and_never_widen(as_, client: TestClient, people) -> None:
-    oncall = as_("oncall")
+def test_tokens_narrow_and_never_widen(session_as, client: TestClient, people) -> None:
+    oncall = session_as("oncall")
     above = oncall.post(f"{API}/tokens", json={"name": "up", "role": "admin"})
     assert above.status_code == 403 and above.json()["key"] == "auth.token_above_role"
     made = oncall.post(f"{API}/tokens", json={"name": "read only", "role": "viewer"}).json()
     header = {"Authorization": f"Bearer {made['token']}"}
     assert client.get(f"{API}/me", headers=header).json()["role"] == "viewer"
     assert "token" not in str(oncall.get(f"{API}/tokens").json()["items"][0].get("token"))
-    assert as_("viewer").delete(f"{API}/tokens/{made['id']}").status_code == 404
+    assert session_as("viewer").delete(f"{API}/tokens/{made['id']}").status_code == 404
     assert oncall.delete(f"{API}/tokens/{made['id']}").status_code == 204
     assert client.get(f"{API}/me", headers=header).status_code == 401
 

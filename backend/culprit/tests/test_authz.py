@@ -51,6 +51,7 @@ from culprit.models import (
     Standby,
     StepVerdict,
 )
+from culprit.tests.conftest import PASSWORD
 from culprit.tests.support.reports import frozen
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -70,12 +71,25 @@ PUBLIC = {
 REFUSALS = {"auth.wrong_password", "auth.link_over", "trigger.refused", "notice.no_picture", "signon.off"}
 # These tell everybody the same, or lead to the login page.
 OPEN = {("GET", "/session/ways"): 200, ("GET", "/session/oidc/callback"): 303}
+# What no API token may: the table is asked with a session that was proved just now.
+SESSIONS = {
+    ("POST", "/session/proof"),
+    ("POST", "/session/oidc/proof"),
+    ("POST", "/users"),
+    ("PATCH", "/users/{user_id}"),
+    ("POST", "/tokens"),
+    ("DELETE", "/tokens/{token_id}"),
+    ("PUT", "/oidc-provider"),
+    ("DELETE", "/oidc-provider"),
+}
 FINGERPRINT = "SHA256:" + "A" * 43
 CAPTURE = {"host_ids": ["{host}"], "plan": "triage"}
 HOURLY = {"kind": "cron", "cron": "0 * * * *", "zone": "UTC"}
 # (method, path): (lowest role, body, query, whether it is about one host)
 TABLE: Mapping[tuple[str, str], tuple[str, Any, str, bool]] = {
     ("DELETE", "/session"): ("viewer", None, "", False),
+    ("POST", "/session/proof"): ("viewer", {"password": PASSWORD}, "", False),
+    ("POST", "/session/oidc/proof"): ("viewer", {}, "", False),
     ("GET", "/me"): ("viewer", None, "", False),
     ("PATCH", "/me"): ("viewer", {}, "", False),
     ("GET", "/session/oidc/end"): ("viewer", None, "", False),
@@ -536,12 +550,19 @@ def test_every_route_is_in_the_table(app: FastAPI) -> None:
 
 @pytest.mark.parametrize("principal", PRINCIPALS)
 def test_who_may_what(
-    app: FastAPI, config: Settings, db: Database, people, clients: Callable[[str], TestClient], principal: str
+    app: FastAPI,
+    config: Settings,
+    db: Database,
+    people,
+    clients: Callable[[str], TestClient],
+    session_as: Callable[[str], TestClient],
+    principal: str,
 ) -> None:
+    browser = clients(principal) if principal == "nobody" else session_as(principal)
     seeds = seed(config, db, people["admin"].id, {"role": "feed"})
     wrong = {}
     for route in sorted(TABLE.keys() & routes(app), key=lambda one: (one[0] == "DELETE", one)):
-        status = ask(clients(principal), seeds, route)
+        status = ask(browser if route in SESSIONS else clients(principal), seeds, route)
         lowest = TABLE[route][0]
         if principal == "nobody":
             right = status == 401

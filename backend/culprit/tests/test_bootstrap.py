@@ -57,6 +57,31 @@ def test_the_first_admin_comes_in_by_link_and_only_once(config: Settings, client
     assert bootstrap()["login_url"] is None
 
 
+def test_a_lost_password_is_answered_by_a_link(config: Settings, client: TestClient, db: Database) -> None:
+    token = str(bootstrap()["login_url"]).split("#token=")[1]
+    me = client.post("/api/v1/session/link", json={"token": token}).json()
+    headers = {"X-CSRF-Token": me["csrf"]}
+    client.patch("/api/v1/me", json={"password": "a long password"}, headers=headers)
+
+    def login_link(name: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "culprit.bootstrap", "--login-link", name]
+        return subprocess.run(
+            command, cwd=REPOSITORY / "backend", capture_output=True, text=True, check=False
+        )
+
+    done = login_link("admin")
+    assert (done.returncode, done.stdout[:32]) == (0, "http://testserver/login#token=" + done.stdout[30:32])
+    assert client.get("/api/v1/me").status_code == 401, "its sessions have ended"
+    body = {"name": "admin", "password": "a long password"}
+    assert client.post("/api/v1/session", json=body).status_code == 401
+    token = done.stdout.strip().split("#token=")[1]
+    assert client.post("/api/v1/session/link", json={"token": token}).json()["needs_password"] is True
+    unknown = login_link("nobody-of-that-name")
+    assert unknown.returncode == 2 and "nobody-of-that-name" in unknown.stderr
+    with db.sessions() as session:
+        assert audit.verify(session).broken_at is None
+
+
 def test_the_command_line_finds_a_token_that_nobody_else_may_read(
     config: Settings, client: TestClient
 ) -> None:

@@ -64,7 +64,7 @@ def dump(url: str) -> bytes:
 
 
 def test_no_canary_comes_out(
-    as_, client, db: Database, config: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    as_, session_as, client, db: Database, config: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     caplog.set_level(logging.DEBUG)
@@ -113,11 +113,12 @@ def test_no_canary_comes_out(
     ask(admin, "POST", "/services", json=service | {"source": {"kind": "none"}, "name": "s2"})
     ask(admin, "POST", "/services", json=service | {"token": canaries["service token"] + " "})
     user = {"name": "bob", "role": "viewer", "password": canaries["account password"]}
-    ask(admin, "POST", "/users", json=user)
+    browser = session_as("admin")
+    ask(browser, "POST", "/users", json=user)
     for password in (canaries["account password"], canaries["wrong password"]):
         ask(client, "POST", "/session", json={"name": "bob", "password": password})
         ask(client, "POST", "/session", json={"name": password, "password": password})
-    token = ask(admin, "POST", "/tokens", json={"name": "t"}).json()["token"]
+    token = ask(browser, "POST", "/tokens", json={"name": "t"}).json()["token"]
     answers.pop()
     canaries["api token"] = token
     for path in (

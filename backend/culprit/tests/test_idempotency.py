@@ -15,8 +15,8 @@ RULE = {"cidr": "10.0.0.0/8"}
 
 
 @pytest.fixture
-def admin(as_):
-    return as_("admin")
+def admin(session_as):
+    return session_as("admin")
 
 
 def count(db: Database, table: type) -> int:
@@ -44,10 +44,10 @@ def test_the_key_belongs_to_one_request(admin, db: Database) -> None:
     assert count(db, NetworkRule) == 1
 
 
-def test_the_key_belongs_to_one_person(admin, as_, db: Database) -> None:
+def test_the_key_belongs_to_one_person(admin, session_as, db: Database) -> None:
     key = {"Idempotency-Key": "k"}
     assert admin.post(TOKENS, json={"name": "t"}, headers=key).status_code == 201
-    assert as_("viewer").post(TOKENS, json={"name": "t"}, headers=key).status_code == 201
+    assert session_as("viewer").post(TOKENS, json={"name": "t"}, headers=key).status_code == 201
 
 
 def test_at_once_is_still_once(admin, db: Database) -> None:

@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { Search } from "../core/search";
 import { DIALOG_KEYS } from "../lib/dialogs";
+import { useProofRequest } from "../lib/proof";
 
 const NewCapture = lazy(() =>
   import("../features/captures/NewCaptureDialog").then((m) => ({ default: m.NewCaptureDialog })),
@@ -24,10 +25,13 @@ const Annotate = lazy(() =>
   import("../features/events/AnnotateDialog").then((m) => ({ default: m.AnnotateDialog })),
 );
 
+const Proof = lazy(() => import("../features/session/ProofDialog").then((m) => ({ default: m.ProofDialog })));
+
 /** Dialogs that any screen may open; they stand in the address (`dialog=…`) and close with Back. */
 export function Dialogs() {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
+  const proof = useProofRequest();
   const close = () =>
     void navigate({
       to: ".",
@@ -40,6 +44,7 @@ export function Dialogs() {
     });
   return (
     <Suspense>
+      {proof !== null && <Proof />}
       {search.dialog === "capture" && <NewCapture onClose={close} />}
       {search.dialog === "diagnose" && <Diagnose onClose={close} />}
       {search.dialog === "arm" && <Arm onClose={close} />}

@@ -31,6 +31,12 @@ const loginLink = createRoute({
   },
 });
 
+const proved = createRoute({
+  getParentRoute: () => root,
+  path: "/proved",
+  component: lazyRouteComponent(() => import("../features/session/ProvedPage"), "ProvedPage"),
+});
+
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
@@ -114,6 +120,7 @@ const nowhere = createRoute({ getParentRoute: () => shell, path: "$", component:
 const routeTree = root.addChildren([
   login,
   loginLink,
+  proved,
   shell.addChildren([
     home,
     hosts,

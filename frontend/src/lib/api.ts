@@ -2,6 +2,9 @@ import createClient from "openapi-fetch";
 import type { ApiPath } from "../client/paths";
 import type { paths } from "../client/schema";
 import type { Sentence } from "../client/types";
+import { type ProofKind, requestProof } from "./proof";
+
+const OVERLOADED = "urn:culprit:problem:overloaded";
 
 /** What the server refused or could not do, with the sentence to show and the fields that it concerns. */
 export class ApiError extends Error {
@@ -11,11 +14,16 @@ export class ApiError extends Error {
     readonly sentence: Sentence | null,
     readonly detail: string,
     readonly fields: Record<string, string> = {},
-    /** The server had too much to do at that moment; reads were repeated already. */
-    readonly overloaded = false,
+    /** The `type` of the problem, for the few that a client handles by itself. */
+    readonly type: string = "about:blank",
   ) {
     super(detail || title || `HTTP ${status}`);
     this.name = "ApiError";
+  }
+
+  /** The server had too much to do at that moment; reads were repeated already. */
+  get overloaded(): boolean {
+    return this.status === 503 && this.type === OVERLOADED;
   }
 }
 
@@ -68,11 +76,25 @@ interface Answer {
   response: Response;
 }
 
-/** One call to `/api/v1`; throws `ApiError` or `Unreachable`. */
+/** The server does this for a person who has proved a short while ago who they are. */
+const PROOF_NEEDED = "urn:culprit:problem:proof-needed";
+
+const proofOf = ({ sentence }: ApiError): { kind: ProofKind; minutes: number } => ({
+  kind: sentence?.params.how === "provider" ? "provider" : "password",
+  minutes: Number(sentence?.params.minutes ?? 15),
+});
+
+/**
+ * One call to `/api/v1`; throws `ApiError` or `Unreachable`. Where the server wants a proof first, the person is asked
+ * for it and the call is repeated.
+ */
 export async function call<T>(method: Method, path: AnyPath, options: Options = {}): Promise<T> {
   const answer = await ask(method, path, options);
-  if (!answer.response.ok) throw toError(answer.response.status, answer.error);
-  return answer.data as T;
+  if (answer.response.ok) return answer.data as T;
+  const error = toError(answer.response.status, answer.error);
+  if (error.type === PROOF_NEEDED && (await requestProof(proofOf(error))))
+    return call<T>(method, path, options);
+  throw error;
 }
 
 /** A file that the server makes, under the name that it gives it; throws as `call` does. */
@@ -104,7 +126,6 @@ const NOT_MODIFIED = 304;
 
 /** Pauses before a read is repeated that met an overloaded server; each half as long to one and a half times as long. */
 const REPEAT_AFTER_MS = [1000, 2000, 4000];
-const OVERLOADED = "urn:culprit:problem:overloaded";
 
 async function ask(method: Method, path: AnyPath, options: Options): Promise<Answer> {
   for (const pause of REPEAT_AFTER_MS) {
@@ -169,7 +190,7 @@ function toError(status: number, body: unknown): ApiError {
     key ? { key, params } : null,
     text(problem.detail),
     fieldErrors(problem.errors),
-    isOverloaded(status, body),
+    text(problem.type) || "about:blank",
   );
 }
 

@@ -223,8 +223,8 @@ def test_hostile_text_is_bounded_and_stays_text(as_, feed) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_a_token_for_a_pipeline_tells_events_and_does_nothing_else(as_, app, feed) -> None:
-    made = as_("admin").post(f"{API}/tokens", json={"name": "ci", "purpose": "events"}).json()
+def test_a_token_for_a_pipeline_tells_events_and_does_nothing_else(as_, session_as, app, feed) -> None:
+    made = session_as("admin").post(f"{API}/tokens", json={"name": "ci", "purpose": "events"}).json()
     assert made["purpose"] == "events"
     pipeline = TestClient(app, headers={"Authorization": f"Bearer {made['token']}"})
     one = told(pipeline, service="feed", external_id="job-1")

@@ -193,7 +193,8 @@ def test_what_is_out_of_scope_does_not_exist(as_, make_host):
     assert as_("scoped").get(f"/api/v1/captures/{hidden['id']}").status_code == 404
     assert as_("scoped").get(f"/api/v1/captures/{hidden['id']}/progress").status_code == 404
     assert as_("scoped").post(f"/api/v1/captures/{hidden['id']}/cancel").status_code == 404
-    assert as_("scoped").post(f"/api/v1/captures/{mixed['id']}/cancel").status_code == 404
+    refused = as_("scoped").post(f"/api/v1/captures/{mixed['id']}/cancel")
+    assert (refused.status_code, refused.json()["key"]) == (403, "auth.outside_scope")
 
 
 def test_cancelling_what_waits_ends_it_and_what_runs_is_told(db, as_, make_host):

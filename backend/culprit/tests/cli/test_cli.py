@@ -10,11 +10,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
+from culprit.auth.tokens import hash_password
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
-from culprit.models import Capture, Credential, Host, Rotation, Run, RunCollector
+from culprit.models import Capture, Credential, Host, Rotation, Run, RunCollector, UserAccount
 from culprit.playbooks.library import CATALOG
 from culprit.tests.support.command_line import (
     DONE,
@@ -222,14 +222,6 @@ def test_storage(cli: Cli, db: Database) -> None:
     cli("storage", "keep", "texts", "--size", "much", "--yes", status=USAGE)
 
 
-def test_a_lost_password_is_answered_by_a_link(cli: Cli, people) -> None:
-    name = people["investigator"].name
-    link = cli("login-link", name).strip()
-    assert "/login#token=" in link
-    cli("login-link", "nobody-of-that-name", status=REFUSED)
-    cli("login-link", name, status=REFUSED, CULPRIT_TOKEN=people["viewer"].token)
-
-
 def test_files(cli: Cli, tmp_path: Path) -> None:
     folded = tmp_path / "stacks.folded"
     folded.write_text("main;work 10\nmain;idle 5\n")
@@ -268,9 +260,8 @@ def test_where_url_and_token_come_from(
     assert bare.json("captures") == []
     bare("host", "list", status=UNREACHABLE, CULPRIT_URL="http://127.0.0.1:9")
     bare("login", server_url, "--token", "culprit_wrong", status=NOT_LOGGED_IN)
-    body = {"name": "ada", "role": "viewer", "password": "a long password"}
-    made = httpx2.post(f"{server_url}/api/v1/users", json=body, headers=people["admin"].headers)
-    assert made.status_code == 201
+    with unit_of_work(db.sessions) as session:
+        session.add(UserAccount(name="ada", role="viewer", password_hash=hash_password("a long password")))
     bare("login", server_url, "--name", "ada", stdin="a long password\n")
     assert json.loads(kept.read_text())["token"].startswith("culprit_")
     assert bare.json("host", "list") == []

@@ -98,7 +98,9 @@ def through(browser: httpx2.Client, url: str, who: str) -> str:
     raise AssertionError("no way back")
 
 
-def test_there_and_back(app, client: TestClient, as_, db: Database, people, issuer: str, groups) -> None:
+def test_there_and_back(
+    app, client: TestClient, as_, session_as, db: Database, people, issuer: str, groups
+) -> None:
     with unit_of_work(db.sessions) as session:
         session.add(NetworkRule(cidr="127.0.0.1/32", port_from=1, port_to=65535, note=""))
         session.execute(
@@ -110,7 +112,7 @@ def test_there_and_back(app, client: TestClient, as_, db: Database, people, issu
         "name": "Real", "issuer": issuer, "client_id": CLIENT, "client_secret": SECRET, "scopes": ["profile", "groups"],
         "roles": [{"group": "sre", "role": "oncall"}, {"group": "dev", "role": "investigator"}],
     }  # fmt: skip
-    assert as_("admin").put(f"{API}/oidc-provider", json=body).status_code == 200
+    assert session_as("admin").put(f"{API}/oidc-provider", json=body).status_code == 200
     tried = as_("admin").post(f"{API}/oidc-provider/check").json()
     assert tried["ok"] is True and tried["keys"] >= 1 and tried["end_session"] is True
 

@@ -25,7 +25,7 @@ from culprit.models import (
 from culprit.tests.support.idp import CLIENT, SECRET, Provider, curve, provider, rsa, way_back
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import select, update
+from sqlalchemy import Select, select, update
 
 API = "/api/v1"
 AsPerson = Callable[[str], TestClient]
@@ -43,10 +43,12 @@ def idp() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def setup(db: Database, as_: AsPerson, people, idp: Provider) -> Callable[..., Any]:
+def setup(db: Database, as_: AsPerson, session_as: AsPerson, people, idp: Provider) -> Callable[..., Any]:
     """Sets the provider up as an admin does; what is given differs from the usual."""
     with unit_of_work(db.sessions) as session:
         session.add(NetworkRule(cidr="127.0.0.1/32", port_from=1, port_to=65535, note=""))
+    admin = session_as("admin")
+    with unit_of_work(db.sessions) as session:
         session.execute(
             update(UserAccount)
             .where(UserAccount.name == "admin")
@@ -57,7 +59,7 @@ def setup(db: Database, as_: AsPerson, people, idp: Provider) -> Callable[..., A
         before = as_("admin").get(f"{API}/oidc-provider").json()["provider"]
         body = {"name": "Example", "issuer": idp.issuer, "client_id": CLIENT, "client_secret": SECRET, "roles": ROLES,
                 "version": before["version"] if before else 0} | given  # fmt: skip
-        return as_("admin").put(f"{API}/oidc-provider", json=body)
+        return admin.put(f"{API}/oidc-provider", json=body)
 
     assert put().status_code == 200
     return put
@@ -67,6 +69,11 @@ def setup(db: Database, as_: AsPerson, people, idp: Provider) -> Callable[..., A
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """More tries in a minute than anybody may have."""
     monkeypatch.setattr(sessions, "PER_ACCOUNT_AND_ADDRESS", 1000)
+
+
+def of_people() -> Select[Any]:
+    """Return the sessions of people who came from the provider."""
+    return select(LoginSession).join(UserIdentity, UserIdentity.user_id == LoginSession.user_id)
 
 
 def leave(client: TestClient, wanted: str = "/incidents") -> str:
@@ -99,7 +106,7 @@ def refused(db: Database, location: str) -> str:
     """Why somebody ended on the login page, and what the audit log says about it."""
     assert location.startswith("/login?refused=")
     with db.sessions() as session:
-        assert session.scalars(select(LoginSession)).all() == []
+        assert session.scalars(of_people()).all() == []
     return why(db)[-1]
 
 
@@ -118,7 +125,7 @@ def test_a_first_sign_in_makes_an_account_with_the_role_of_its_group(
     with db.sessions() as session:
         identity = session.scalars(select(UserIdentity)).one()
         assert (identity.issuer, identity.subject, identity.groups) == (idp.issuer, "u-1", ["sre"])
-        login = session.scalars(select(LoginSession)).one()
+        login = session.scalars(of_people()).one()
         assert login.expires_at - login.created_at == timedelta(hours=12)
         assert session.scalars(select(LoginFlow)).all() == []
     end = client.get(f"{API}/session/oidc/end").json()["url"]
@@ -168,16 +175,17 @@ def test_who_has_no_group_any_more_loses_sessions_and_tokens_until_it_is_back(
 
 
 def test_whom_an_admin_has_disabled_no_group_lets_in(
-    client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson
+    client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson, session_as: AsPerson
 ) -> None:
     sign_in(client, idp)
     lena = next(one for one in as_("admin").get(f"{API}/users").json()["items"] if one["name"] == "lena")
     assert lena["signs_in_elsewhere"] is True
     path = f"{API}/users/{lena['id']}"
-    assert as_("admin").patch(path, json={"disabled": True}).status_code == 200
+    admin = session_as("admin")
+    assert admin.patch(path, json={"disabled": True}).status_code == 200
     assert sign_in(client, idp) == "/login?refused=withdrawn"
     for body in ({"role": "admin"}, {"new_login_link": True}):
-        answer = as_("admin").patch(path, json=body)
+        answer = admin.patch(path, json=body)
         assert (answer.status_code, answer.json()["key"]) == (409, "user.signs_in_elsewhere")
 
 
@@ -371,7 +379,7 @@ def test_next_leads_nowhere_else(client: TestClient, setup, idp: Provider, often
 
 
 def test_a_local_admin_always_gets_in(
-    client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson, people
+    client: TestClient, setup, idp: Provider, db: Database, session_as: AsPerson, people
 ) -> None:
     idp.gone = True
     assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "signon.away"
@@ -381,11 +389,12 @@ def test_a_local_admin_always_gets_in(
     sign_in(client, idp)
     assert client.get(f"{API}/me").json()["role"] == "admin"
     # An admin of the provider's making does not count: the last one of our own stays.
-    answer = as_("admin").patch(f"{API}/users/{people['admin'].id}", json={"role": "viewer"})
+    answer = session_as("admin").patch(f"{API}/users/{people['admin'].id}", json={"role": "viewer"})
     assert (answer.status_code, answer.json()["key"]) == (409, "user.last_admin")
     with unit_of_work(db.sessions) as session:
         session.execute(update(UserAccount).where(UserAccount.name == "admin").values(password_hash=None))
-    assert setup().json()["key"] == "signon.needs_local_admin"
+    # An admin without a password has no proof to give either, so the settings stay as they are.
+    assert setup().json()["key"] == "auth.password_first"
 
 
 def test_no_password_beside_the_provider(client: TestClient, setup, idp: Provider) -> None:
@@ -443,7 +452,9 @@ def test_a_provider_that_says_something_unsafe(
         assert tried["ok"] is False and tried["failure"]["key"] == key
 
 
-def test_settings(client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson) -> None:
+def test_settings(
+    client: TestClient, setup, idp: Provider, db: Database, as_: AsPerson, session_as: AsPerson
+) -> None:
     state = as_("admin").get(f"{API}/oidc-provider").json()
     assert state["redirect_uri"] == state["provider"]["redirect_uri"] == idp.redirect_uri
     assert state["provider"]["has_secret"] is True and SECRET not in str(state)
@@ -460,8 +471,8 @@ def test_settings(client: TestClient, setup, idp: Provider, db: Database, as_: A
     assert client.get(f"{API}/me").status_code == 401, "who came from the provider is logged out with it"
     assert client.get(f"{API}/session/ways").json() == {"provider": None}
     assert client.post(f"{API}/session/oidc", json={}).json()["key"] == "signon.off"
-    assert as_("admin").delete(f"{API}/oidc-provider").status_code == 204
-    assert as_("admin").delete(f"{API}/oidc-provider").status_code == 404
+    assert session_as("admin").delete(f"{API}/oidc-provider").status_code == 204
+    assert session_as("admin").delete(f"{API}/oidc-provider").status_code == 404
 
 
 def test_another_site_cannot_begin_a_sign_in(client: TestClient, setup) -> None:

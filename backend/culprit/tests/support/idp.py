@@ -75,7 +75,7 @@ class Provider:
         access = secrets.token_urlsafe(16)
         at = int(time.time())
         half = hashlib.sha256(access.encode()).digest()[:16]
-        base = {"iss": self.issuer, "aud": CLIENT, "exp": at + 300, "iat": at, "nonce": asked["nonce"],
+        base = {"iss": self.issuer, "aud": CLIENT, "exp": at + 300, "iat": at, "auth_time": at, "nonce": asked["nonce"],
                 "at_hash": base64.urlsafe_b64encode(half).rstrip(b"=").decode()}  # fmt: skip
         claims = self.token_claims(base | self.claims)
         return 200, {

@@ -1,0 +1,97 @@
+"""A bound on how much structure a JSON body may have, checked before anything parses it.
+
+A body of a few kilobytes can hold thousands of values, and every value that a request does not have becomes an error
+with a text of its own. Counting brackets and commas costs about as much as reading the body once.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from culprit.kit.problem import problem
+
+MAX_VALUES = 20_000
+MAX_DEPTH = 64
+# A string that does not end counts to the end of the body, so that no byte is looked at twice.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+def is_too_complex(body: bytes) -> bool:
+    """Return whether a JSON text has more than `MAX_VALUES` values or levels beyond `MAX_DEPTH`."""
+    structure = _STRING.sub(b"", body)
+    opening = structure.count(b"[") + structure.count(b"{")
+    closing = structure.count(b"]") + structure.count(b"}")
+    if max(opening, closing) > MAX_VALUES or opening + structure.count(b",") > MAX_VALUES:
+        return True
+    depth = 0
+    for bracket in _BRACKET.findall(structure):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+class JsonLimit:
+    """Refuses JSON bodies with too many values, too many levels, or in another encoding than UTF-8.
+
+    It reads the body as a whole: `BodyLimit` must be around it. Paths that match `proven` are left alone: their bodies
+    are parsed only after a signature was checked.
+    """
+
+    def __init__(self, app: ASGIApp, *, proven: re.Pattern[str]) -> None:
+        self.app = app
+        self.proven = proven
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is within the limits."""
+        if scope["type"] != "http" or not _is_json(scope) or self.proven.match(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+        ended = False
+        pieces: list[bytes] = []
+        try:
+            while not ended:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return
+                pieces.append(message.get("body", b""))
+                ended = not message.get("more_body", False)
+        except HTTPException as error:
+            await problem(error.status_code, "request.too_large")(scope, receive, send)
+            return
+        body = b"".join(pieces)
+        refusal = _refusal(body)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        sent = False
+
+        async def replayed() -> Message:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, replayed, send)
+
+
+def _is_json(scope: Scope) -> bool:
+    headers = dict(scope["headers"])
+    kind = headers.get(b"content-type", b"").lower()
+    has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+    return has_body and (not kind or b"json" in kind)
+
+
+def _refusal(body: bytes) -> Response | None:
+    # Every other encoding of JSON has NUL bytes, and text in UTF-8 has none.
+    if b"\0" in body:
+        return problem(422, "request.not_utf8")
+    if is_too_complex(body):
+        return problem(422, "request.too_complex", {"values": MAX_VALUES, "depth": MAX_DEPTH})
+    return None

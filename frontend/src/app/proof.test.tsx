@@ -1,0 +1,82 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { state } from "../../mock/api";
+import { sent } from "../../mock/msw";
+import { setLocale } from "../lib/i18n";
+import { PROVED_KEY } from "../lib/proof";
+import { open } from "../testing/screen";
+
+beforeEach(() => {
+  sent.length = 0;
+});
+afterEach(async () => {
+  state.proofNeeded = null;
+  await setLocale("en");
+});
+
+const attempts = () => sent.filter((one) => one.method === "POST" && one.path === "/users");
+
+async function addUser(user: ReturnType<typeof userEvent.setup>) {
+  open("/settings/users");
+  await user.type(await screen.findByLabelText(/^Name/), "ada");
+  await user.click(screen.getByRole("button", { name: /Add|Make|Create/ }));
+}
+
+describe("a change that needs a proof", () => {
+  it("asks for the password and repeats the action", async () => {
+    const user = userEvent.setup();
+    state.proofNeeded = "password";
+    await addUser(user);
+    const dialog = await screen.findByRole("dialog", { name: "Prove who you are" });
+    await user.type(within(dialog).getByLabelText(/password/i), "wrong");
+    await user.click(within(dialog).getByRole("button", { name: "Continue" }));
+    expect(await within(dialog).findByRole("alert")).toHaveTextContent("The current password is wrong.");
+    expect(attempts()).toHaveLength(1);
+    await user.clear(within(dialog).getByLabelText(/password/i));
+    await user.type(within(dialog).getByLabelText(/password/i), "correct horse");
+    await user.click(within(dialog).getByRole("button", { name: "Continue" }));
+    await waitFor(() => expect(attempts()).toHaveLength(2));
+    expect(attempts()[1]?.body).toEqual(attempts()[0]?.body);
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: "Prove who you are" })).toBeNull());
+  });
+
+  it("sends to the identity provider and goes on when its tab comes back", async () => {
+    const user = userEvent.setup();
+    state.proofNeeded = "provider";
+    await addUser(user);
+    const link = await screen.findByRole("link", { name: "Open identity provider" });
+    await waitFor(() => expect(link).toHaveAttribute("href", "https://id.example.com/authorize?state=proof"));
+    expect(link).toHaveAttribute("target", "_blank");
+    expect(sent.find((one) => one.path === "/session/oidc/proof")?.body).toEqual({ next: "/proved" });
+    state.proofNeeded = null;
+    window.dispatchEvent(new StorageEvent("storage", { key: PROVED_KEY, newValue: "1" }));
+    await waitFor(() => expect(attempts()).toHaveLength(2));
+  });
+
+  it("does nothing where the person cancels, and says why", async () => {
+    const user = userEvent.setup();
+    state.proofNeeded = "password";
+    await addUser(user);
+    const dialog = await screen.findByRole("dialog", { name: "Prove who you are" });
+    await user.click(within(dialog).getByRole("button", { name: "Close" }));
+    expect(await screen.findByText(/Prove again who you are/)).toBeVisible();
+    expect(attempts()).toHaveLength(1);
+  });
+
+  it("speaks Chinese", async () => {
+    const user = userEvent.setup();
+    state.proofNeeded = "password";
+    await addUser(user);
+    await screen.findByRole("dialog", { name: "Prove who you are" });
+    await setLocale("zh");
+    expect(await screen.findByRole("dialog", { name: "证明你的身份" })).toBeVisible();
+  });
+});
+
+describe("the page after the identity provider", () => {
+  it("tells the tab that waits, and what to do", async () => {
+    open("/proved");
+    expect(await screen.findByRole("status")).toHaveTextContent("Close this tab");
+  });
+});

@@ -1,0 +1,101 @@
+import { Button } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../../components/Dialog";
+import { SecretField } from "../../components/SecretField";
+import { ErrorLine } from "../../components/States";
+import { post } from "../../lib/api";
+import { PROVED_KEY, PROVED_PATH, settleProof, useProofRequest } from "../../lib/proof";
+import { useMe } from "../../lib/queries";
+import classes from "./ProofDialog.module.css";
+
+/** Asks a person to prove who they are, where the server wants that before it does what they asked for. */
+export function ProofDialog() {
+  const { t } = useTranslation();
+  const request = useProofRequest();
+  if (request === null) return null;
+  return (
+    <Dialog title={t("proof.title")} onClose={() => settleProof(false)} size="sm">
+      {request.kind === "provider" ? (
+        <ProviderProof minutes={request.minutes} />
+      ) : (
+        <PasswordProof minutes={request.minutes} />
+      )}
+    </Dialog>
+  );
+}
+
+function PasswordProof({ minutes }: { minutes: number }) {
+  const { t } = useTranslation();
+  const me = useMe();
+  const form = useForm({ initialValues: { password: "" } });
+  const prove = useMutation({
+    mutationFn: (password: string) => post("/session/proof", { password }),
+    onSuccess: () => settleProof(true),
+  });
+  return (
+    <form className={classes.form} onSubmit={form.onSubmit((values) => prove.mutate(values.password))}>
+      <p className={classes.text}>{t("proof.passwordText", { minutes })}</p>
+      <input
+        type="text"
+        name="username"
+        autoComplete="username"
+        value={me.data?.name ?? ""}
+        readOnly
+        hidden
+      />
+      <SecretField
+        label={t("settings.currentPassword")}
+        autoComplete="current-password"
+        data-autofocus
+        required
+        {...form.getInputProps("password")}
+      />
+      <ErrorLine error={prove.error} />
+      <Button type="submit" loading={prove.isPending}>
+        {t("proof.continue")}
+      </Button>
+    </form>
+  );
+}
+
+/** The provider opens in a tab of its own, so that what was typed here stays. */
+function ProviderProof({ minutes }: { minutes: number }) {
+  const { t } = useTranslation();
+  const [isOpened, setOpened] = useState(false);
+  const begin = useMutation({
+    mutationFn: () => post<{ url: string }>("/session/oidc/proof", { next: PROVED_PATH }),
+  });
+  const { mutate } = begin;
+  useEffect(() => mutate(), [mutate]);
+  useEffect(() => {
+    const onStorage = (event: StorageEvent) => {
+      if (event.key === PROVED_KEY && event.newValue) settleProof(true);
+    };
+    window.addEventListener("storage", onStorage);
+    return () => window.removeEventListener("storage", onStorage);
+  }, []);
+  return (
+    <div className={classes.form}>
+      <p className={classes.text}>{t("proof.providerText", { minutes })}</p>
+      <ErrorLine error={begin.error} />
+      {isOpened ? (
+        <Button onClick={() => settleProof(true)}>{t("proof.continue")}</Button>
+      ) : (
+        <Button
+          component="a"
+          href={begin.data?.url}
+          target="_blank"
+          rel="noopener"
+          loading={begin.isPending}
+          disabled={!begin.data}
+          onClick={() => setOpened(true)}
+        >
+          {t("proof.openProvider")}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
+import { PROVED_KEY } from "../../lib/proof";
+import classes from "./LoginPage.module.css";
+
+/** Where the identity provider leads back to after a proof: tells the tab that waits, and closes itself. */
+export function ProvedPage() {
+  const { t } = useTranslation();
+  useEffect(() => {
+    localStorage.setItem(PROVED_KEY, String(Date.now()));
+    localStorage.removeItem(PROVED_KEY);
+    window.close();
+  }, []);
+  return (
+    <main className={classes.frame}>
+      <div className={classes.box}>
+        <h1 className={classes.title}>{t("proof.done")}</h1>
+        <p role="status">{t("proof.doneText")}</p>
+      </div>
+    </main>
+  );
+}
