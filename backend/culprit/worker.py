@@ -23,6 +23,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from culprit import tasks
 from culprit.captures.leases import due
@@ -37,7 +38,7 @@ from culprit.workflows import recover
 from culprit.workflows.crew import crew
 from culprit.workflows.keep_watch import keep_watch
 from culprit.workflows.run_capture import run_capture
-from culprit.workflows.worker_states import gone, seen
+from culprit.workflows.worker_states import gone, seen, touch_alive_file
 
 log = structlog.get_logger("culprit.worker")
 
@@ -95,11 +96,14 @@ class Repeated(bootsteps.StartStopStep):
             self.thread.join()
 
     def _repeat(self) -> None:
+        """Repeat until the end. An error, foreseen or not, must not end the thread: nobody would start it again."""
         while not self.stopping.wait(self.every_s):
             try:
                 self.once()
-            except DBAPIError as error:
+            except (DBAPIError, PoolTimeout) as error:
                 log.warning("database_away", error=type(error).__name__)
+            except Exception as error:
+                log.error("repeated_step_failed", step=type(self).__name__, exc_info=error)
 
 
 class StandIn(Repeated):
@@ -214,10 +218,12 @@ class SignOfLife(Repeated):
         """Once at the start."""
         self.known_as = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
+        touch_alive_file()
         self._note(seen, self.detail)
 
     def once(self) -> None:
-        """Again."""
+        """Again. The file is for the health check of a container, which must not depend on the database."""
+        touch_alive_file()
         self._note(seen, self.detail)
 
     def stop(self, worker: Any) -> None:
@@ -229,7 +235,7 @@ class SignOfLife(Repeated):
         db = Database(settings().sqlalchemy_url, pool_size=1)
         try:
             what(db, self.known_as, *arguments)
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeout) as error:
             log.warning("database_away", error=type(error).__name__)
         finally:
             db.close()

@@ -15,12 +15,16 @@ WORKER = ((int(signal.SIGTERM), 12.0), (int(signal.SIGQUIT), 4.0))
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One process. `stop` are signals with the seconds to wait after each; then comes SIGKILL."""
+    """One process. `stop` are signals with the seconds to wait after each; then comes SIGKILL.
+
+    `port` is the TCP port on which it listens once it is ready; None where it has none.
+    """
 
     name: str
     command: tuple[str, ...]
     stop: tuple[tuple[int, float], ...] = TERM
     death_signal: int = int(signal.SIGTERM)
+    port: int | None = None
 
 
 def api(address: str, port: int) -> Service:
