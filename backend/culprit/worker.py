@@ -18,12 +18,13 @@ from uuid import UUID
 import structlog
 from celery import Celery, bootsteps
 from celery.concurrency.thread import TaskPool as ThreadPool
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import setup_logging, worker_init, worker_process_init
 from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import configure_mappers
 
 from culprit import tasks
 from culprit.captures.leases import due
@@ -33,6 +34,7 @@ from culprit.infra.broker import celery
 from culprit.infra.db import Database, database
 from culprit.kit import logs
 from culprit.models import Run, Standby
+from culprit.playbooks.library import library
 from culprit.standbys.leases import due as standbys_due
 from culprit.workflows import recover
 from culprit.workflows.crew import crew
@@ -40,6 +42,8 @@ from culprit.workflows.keep_watch import keep_watch
 from culprit.workflows.run_capture import run_capture
 from culprit.workflows.worker_states import gone, seen, touch_alive_file
 
+# A pool child that is larger after a task is replaced; what it shares with its parent counts, too.
+POOL_CHILD_MAX_KB = 300_000
 log = structlog.get_logger("culprit.worker")
 
 
@@ -246,6 +250,17 @@ def _logging(**_: Any) -> None:
     logs.configure(settings().log_level)
 
 
+@worker_init.connect
+def _load_before_fork(sender: Any = None, **_: Any) -> None:
+    """Load what each pool child needs before they are forked, so that they share its memory."""
+    if sender is None or "parse" not in sender.app.amqp.queues.consume_from:
+        return
+    configure_mappers()
+    library()
+    gc.collect()
+    gc.freeze()
+
+
 @worker_process_init.connect
 def _own_connections(**_: Any) -> None:
     """A forked child must not use the connections of its parent, nor look through its modules for garbage."""
@@ -260,6 +275,7 @@ def make_app() -> Celery:
     made = celery()
     made.conf.update(
         worker_prefetch_multiplier=1,
+        worker_max_memory_per_child=POOL_CHILD_MAX_KB,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_send_task_events=False,

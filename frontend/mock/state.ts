@@ -26,7 +26,11 @@ export const state = {
   signedIn: true,
   needsPassword: false,
   role: "admin" as T.Role,
-  platform: { state: "ready", checks: { database: "ok", migrations: "ok", broker: "ok" }, parts: {} } as PlatformState,
+  platform: {
+    state: "ready",
+    checks: { database: "ok", migrations: "ok", broker: "ok" },
+    parts: {},
+  } as PlatformState,
   hosts: [...HOSTS],
   empty: false,
   provider: {

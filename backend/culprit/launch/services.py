@@ -44,6 +44,14 @@ def workers() -> tuple[Service, ...]:
 
 SCHEDULER = Service("scheduler", (str(PYTHON), "-m", "culprit.scheduler"))
 MIGRATE = (str(PYTHON), "-m", "alembic", "-c", str(ROOT / "migrations" / "alembic.ini"), "upgrade", "head")
+# Two arenas instead of eight per CPU, fixed thresholds so that freed memory goes back at once, and no threads of
+# the numerical library: measured after two dozen captures, see docs/decisions/0034.
+LESS_MEMORY = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 BOOTSTRAP = (str(PYTHON), "-m", "culprit.bootstrap")
 
 
@@ -55,4 +63,5 @@ def environment(base: Mapping[str, str], **settings: str) -> dict[str, str]:
         "C_FORCE_ROOT": "1",  # Celery's warning about root; tasks carry ids and no pickles
     }
     dropped = {"CULPRIT_UP_BEGAN", "CULPRIT_UP_PHASES", "PYTHONHOME", "VIRTUAL_ENV"}
-    return {name: value for name, value in base.items() if name not in dropped} | own | settings
+    kept = {name: value for name, value in base.items() if name not in dropped}
+    return LESS_MEMORY | kept | own | settings

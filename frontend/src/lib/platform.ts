@@ -48,40 +48,41 @@ export const usePlatformState = () =>
     retry: false,
   });
 
-/** The parts that do not work, the worst first; what has no part of its own comes from the checks. */
-export function listTroubles({ checks, parts }: PlatformState): [string, PlatformPart][] {
-  const all = { ...parts };
+/** The parts that have a name and a consequence in the texts. */
+const NAMES = [
+  "api",
+  "postgresql",
+  "schema",
+  "scheduler",
+  "sshd",
+  "valkey",
+  "worker-parse",
+  "worker-ssh",
+] as const;
+
+/** The states of a part that does not work, the worst first. */
+const TROUBLES = ["failed", "away", "not_seen", "restarting", "stopped", "starting"] as const;
+
+export interface Trouble {
+  readonly name: (typeof NAMES)[number];
+  readonly state: (typeof TROUBLES)[number];
+  readonly part: PlatformPart;
+}
+
+/** The parts that do not work, the worst first; what has no process of its own comes from the checks. */
+export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
+  const all: Record<string, PlatformPart | undefined> = { ...parts };
   if (checks.database !== "ok") all.postgresql = worse(parts.postgresql);
   else if (checks.migrations !== "ok") all.schema = { state: "failed" };
   if (checks.broker !== "ok") all.valkey = worse(parts.valkey);
-  return Object.entries(all)
-    .filter(([name, part]) => name in KNOWN && part.state !== "ok" && part.state !== "unknown")
-    .sort(([, a], [, b]) => RANK[b.state] - RANK[a.state]);
+  return TROUBLES.flatMap((state) =>
+    NAMES.flatMap((name) => {
+      const part = all[name];
+      return part?.state === state ? [{ name, state, part }] : [];
+    }),
+  );
 }
 
 /** What does not answer is away, whatever its process does. */
 const worse = (part: PlatformPart | undefined): PlatformPart =>
   part && part.state !== "ok" ? part : { state: "away" };
-
-const RANK: Record<PartState, number> = {
-  failed: 6,
-  away: 5,
-  not_seen: 4,
-  restarting: 3,
-  stopped: 2,
-  starting: 1,
-  unknown: 0,
-  ok: 0,
-};
-
-/** The parts that have a name and a consequence in the texts. */
-const KNOWN: Readonly<Record<string, true>> = {
-  api: true,
-  postgresql: true,
-  schema: true,
-  scheduler: true,
-  sshd: true,
-  valkey: true,
-  "worker-parse": true,
-  "worker-ssh": true,
-};

@@ -11,6 +11,7 @@ import urllib.request
 from contextlib import ExitStack
 
 import pytest
+from culprit.launch import machine
 from culprit.launch.engines import Postgres, Valkey
 from culprit.launch.paths import DIST, ROOT
 from culprit.tests.support.platform_up import Up, gone, home_directory
@@ -54,7 +55,11 @@ def test_up_serves_enrols_and_leaves_nothing() -> None:
             )
             assert second.returncode == 2
             assert second.stderr == f"culprit: Culprit is running already at {url}; ./culprit down stops it\n"
-            assert subprocess.run([ROOT / "culprit", "status"], env=up.env, check=False).returncode == 0
+            status = subprocess.run(
+                [ROOT / "culprit", "status", "--json"], env=up.env, capture_output=True, check=True
+            )
+            used_mb = sum(part["memory_bytes"] for part in json.loads(status.stdout)["parts"]) >> 20
+            assert 300 < used_mb <= machine.MEMORY_MB, "what `up` says about memory is not what it uses"
             figures = json.loads(timings.read_text())
             assert {"engines", "migrations", "services"} <= set(figures["phases"])
             assert figures["total"] > 0
