@@ -133,7 +133,8 @@ def explain(rows: list[Row], home: Home) -> Iterator[str]:
         elif row["state"] == "stopped":
             yield f"\n{row['part']} is stopped on request. Start it with ./culprit worker start."
         elif row["state"] != "ok":
-            yield f"\n{row['part']} is {row['state']} since {row['since']}: {row['reason'] or 'it has just ended'}."
+            since = f" since {row['since']}" if row["since"] else ""
+            yield f"\n{row['part']} is {row['state']}{since}: {row['reason'] or 'it has just ended'}."
             if row["next_start_at"]:
                 yield f"  Next start at {row['next_start_at']}; ./culprit retry starts it now. Logs: {home.logs}"
             yield from (f"  | {line}" for line in row["log"])

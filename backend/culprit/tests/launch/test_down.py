@@ -81,9 +81,10 @@ def test_what_runs_is_told_with_what_does_not(home: Home, capsys: pytest.Capture
     entries = {"api": state.own_process(), "scheduler": gone_entry}
     state.write(home, {"supervisor": state.own_process(), "url": "http://x", "processes": entries})
     assert status.status([]) == 1
-    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line.strip()}
+    table = capsys.readouterr().out.split("\n\n")[1]
+    rows = {line.split()[0]: line.split() for line in table.splitlines()}
     assert rows["api"][1:3] == ["ok", str(os.getpid())]
-    assert rows["scheduler"][1:3] == ["restarting", "-"]
+    assert rows["scheduler"][1:3] == ["not_running", "-"]
     assert status.status(["--json"]) == 1
     parts = {row["part"]: row for row in json.loads(capsys.readouterr().out)["parts"]}
     assert parts["api"]["memory_bytes"] > 1 << 20
