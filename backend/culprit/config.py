@@ -57,6 +57,8 @@ class Settings(BaseSettings):
     # A worker that was not heard of for so long has lost its runs.
     lease_seconds: int = Field(default=30, ge=5, le=300, validation_alias="CULPRIT_LEASE_SECONDS")
     parse_concurrency: int = Field(default=2, ge=1, le=64, validation_alias="CULPRIT_PARSE_CONCURRENCY")
+    # A file that a worker or scheduler touches every ten seconds, for the health check of its container.
+    alive_file: Path | None = Field(default=None, validation_alias="CULPRIT_ALIVE_FILE")
     session_hours: int = Field(default=24 * 7, ge=1, validation_alias="CULPRIT_SESSION_HOURS")
     # Whether a report needs a second person's approval before a link shows it to people without an account.
     report_approval: bool = Field(default=True, validation_alias="CULPRIT_REPORT_APPROVAL")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +27,12 @@ from culprit.models import Run, WorkerState
 
 router = APIRouter(include_in_schema=False)
 ALIVE = timedelta(seconds=60)
+RUNNING = "running.json"  # in CULPRIT_HOME, written by the supervisor of `./culprit up`
+# What works in the background, with the queue that a worker serves.
+BACKGROUND = {"worker-ssh": "ssh", "worker-parse": "parse", "scheduler": None}
+CHECKED = {name.replace("-", "_"): name for name in BACKGROUND}
+Part = dict[str, Any]
+SignsOfLife = dict[str, dict[str, Any]]
 log = structlog.get_logger("culprit.health")
 
 
@@ -41,34 +50,94 @@ def healthz() -> PlainTextResponse:
 
 @router.get("/readyz")
 def readyz(request: Request) -> JSONResponse:
-    """200 while requests can be served (`ready`, or `degraded` without broker or worker), else 503."""
+    """200 while requests can be served (`ready`, or `degraded` without broker or a worker), else 503.
+
+    Only the database decides: a worker that is dead must not take the API out of a load balancer, and every
+    API process would leave it at the same time. `parts` says of each process whether it works, since when, how
+    often it was restarted and how it ended last.
+    """
     settings: Settings = request.app.state.settings
-    checks = _database(request.app.state.database) | {"broker": _broker(settings)}
+    checks, seen = _database(request.app.state.database)
+    parts = list_parts(settings, seen)
+    checks |= {check: str(parts[part]["state"]) for check, part in CHECKED.items()}
+    checks["broker"] = _broker(settings)
     served = checks["database"] == "ok" and checks["migrations"] == "ok"
-    whole = all(value == "ok" for value in checks.values())
+    whole = all(value == "ok" for value in (*checks.values(), *(part["state"] for part in parts.values())))
     state = "ready" if whole else "degraded" if served else "not_ready"
-    answer = {"state": state, "checks": checks, "sandbox": get_sandbox().describe()}
-    return JSONResponse(answer, 200 if served else 503)
+    body = {
+        "state": state,
+        "checks": checks,
+        "parts": parts,
+        "sandbox": get_sandbox().describe(),
+        "at": now().isoformat(),
+    }
+    return JSONResponse(body, 200 if served else 503, {"Cache-Control": "no-store"})
 
 
-def _database(database: Database) -> dict[str, str]:
-    checks = {"database": "away", "migrations": "unknown", "worker": "unknown", "scheduler": "unknown"}
+def list_parts(settings: Settings, seen: SignsOfLife | None) -> dict[str, Part]:
+    """Each process by name. `seen` is None while the database cannot be asked for signs of life.
+
+    Below `./culprit up` the supervisor knows at once what ended; elsewhere signs of life have to do, which are
+    up to a minute old.
+    """
+    supervised = _read_supervised(settings)
+    parts = {name: _public(noted) for name, (noted, _) in supervised.items()}
+    for name, queue in BACKGROUND.items():
+        if name not in supervised:
+            known = seen is not None and any(_serves(queue, row) for row in seen.items())
+            parts[name] = _public({"state": "unknown" if seen is None else "ok" if known else "not_seen"})
+            continue
+        _, pid = supervised[name]
+        sign = f"{name.partition('-')[0]}@{socket.gethostname()}:{pid}"
+        if parts[name]["state"] == "ok" and seen is not None and sign not in seen:
+            parts[name]["state"] = "starting"
+    return parts
+
+
+def _serves(queue: str | None, row: tuple[str, dict[str, Any]]) -> bool:
+    name, detail = row
+    if queue is None:
+        return name.startswith("scheduler@")
+    return name.startswith("worker@") and queue in detail.get("queues", [])
+
+
+def _public(noted: dict[str, Any]) -> Part:
+    """What may be read without logging in: no logs, and no messages of the operating system."""
+    kept = ("state", "since", "restarts", "signal", "exit_code", "out_of_memory", "next_start_at")
+    return {"restarts": 0} | {name: noted[name] for name in kept if noted.get(name) not in (None, False)}
+
+
+def _read_supervised(settings: Settings) -> dict[str, tuple[dict[str, Any], int | None]]:
+    """What the supervisor noted of each part, with its process; empty where none is our parent."""
+    try:
+        document = json.loads((settings.home / RUNNING).read_text("utf-8"))
+        if document["supervisor"]["pid"] != os.getppid():
+            return {}
+        noted, processes = document.get("parts", {}), document.get("processes", {})
+        return {
+            name: (noted.get(name, {"state": "ok"}), processes.get(name, {}).get("pid"))
+            for name in sorted({*noted, *processes})
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _database(database: Database) -> tuple[dict[str, str], SignsOfLife | None]:
+    checks = {"database": "away", "migrations": "unknown"}
     try:
         with database.engine.connect() as connection:
             checks["database"] = "ok"
             if connection.execute(text("SELECT to_regclass('alembic_version')")).scalar() is None:
-                return checks | {"migrations": "missing"}
+                return checks | {"migrations": "missing"}, None
             revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
             if revision != head_revision():
-                return checks | {"migrations": f"at {revision or 'nothing'}, needs {head_revision()}"}
+                return checks | {"migrations": f"at {revision or 'nothing'}, needs {head_revision()}"}, None
             checks["migrations"] = "ok"
-            recent = select(WorkerState.name).where(WorkerState.seen_at > now() - ALIVE)
-            kinds = {str(name).split("@", 1)[0] for name in connection.execute(recent).scalars()}
-            for kind in ("worker", "scheduler"):
-                checks[kind] = "ok" if kind in kinds else "not_seen"
+            recent = select(WorkerState.name, WorkerState.detail).where(WorkerState.seen_at > now() - ALIVE)
+            return checks, {str(name): dict(detail) for name, detail in connection.execute(recent)}
     except SQLAlchemyError as error:
         log.warning("database_away", error=type(error).__name__)
-    return checks
+    return checks, None
 
 
 def _broker(settings: Settings) -> str:

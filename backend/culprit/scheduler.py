@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 import structlog
 from redis import Redis
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from culprit.config import settings
 from culprit.infra.artifacts import artifact_store
@@ -20,7 +23,7 @@ from culprit.kit import logs
 from culprit.workflows.annotate import survey
 from culprit.workflows.fire_schedules import fire_due
 from culprit.workflows.sweep import sweep
-from culprit.workflows.worker_states import seen
+from culprit.workflows.worker_states import gone, seen, touch_alive_file
 
 TICK_S = 2.0
 # After the database was away, workers that still hold a session get this long to renew their leases.
@@ -57,23 +60,42 @@ class Scheduler:
         log.info("scheduler_started", name=self.name)
         while not stop.wait(TICK_S):
             self.tick()
+        with contextlib.suppress(DBAPIError, PoolTimeout):
+            gone(self.db, self.name)
 
     def tick(self) -> None:
-        """One round; a database that is away is waited for."""
+        """One round; a database that is away is waited for, and a step that fails does not keep the others back."""
+        steps: list[Callable[[], None]] = [self._note_seen]
+        if time.monotonic() >= self._patient_until:
+            steps += [self._sweep, self._fire, self._survey]
+        for step in steps:
+            try:
+                step()
+            except (DBAPIError, PoolTimeout) as error:
+                log.warning("database_away", error=type(error).__name__)
+                self._patient_until = time.monotonic() + GRACE_S
+                return
+            except Exception as error:
+                log.error("scheduler_step_failed", step=step.__name__, exc_info=error)
+
+    def _note_seen(self) -> None:
         now = time.monotonic()
-        try:
-            if now - self._seen_at > SEEN_EVERY_S:
-                seen(self.db, self.name, {})
-                self._seen_at = now
-            if now >= self._patient_until:
-                sweep(self.db, self.redis, publisher())
-                fire_due(self.db, artifact_store(), self.name)
-                if now - self._surveyed_at > SURVEY_EVERY_S:
-                    survey(self.db)
-                    self._surveyed_at = now
-        except DBAPIError as error:
-            log.warning("database_away", error=type(error).__name__)
-            self._patient_until = time.monotonic() + GRACE_S
+        if now - self._seen_at > SEEN_EVERY_S:
+            touch_alive_file()
+            seen(self.db, self.name, {})
+            self._seen_at = now
+
+    def _sweep(self) -> None:
+        sweep(self.db, self.redis, publisher())
+
+    def _fire(self) -> None:
+        fire_due(self.db, artifact_store(), self.name)
+
+    def _survey(self) -> None:
+        now = time.monotonic()
+        if now - self._surveyed_at > SURVEY_EVERY_S:
+            self._surveyed_at = now
+            survey(self.db)
 
 
 if __name__ == "__main__":

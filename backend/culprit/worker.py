@@ -18,11 +18,13 @@ from uuid import UUID
 import structlog
 from celery import Celery, bootsteps
 from celery.concurrency.thread import TaskPool as ThreadPool
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import setup_logging, worker_init, worker_process_init
 from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import configure_mappers
 
 from culprit import tasks
 from culprit.captures.leases import due
@@ -33,13 +35,16 @@ from culprit.infra.db import Database, database
 from culprit.infra.sandbox import get_sandbox
 from culprit.kit import logs
 from culprit.models import Run, Standby
+from culprit.playbooks.library import library
 from culprit.standbys.leases import due as standbys_due
 from culprit.workflows import recover
 from culprit.workflows.crew import crew
 from culprit.workflows.keep_watch import keep_watch
 from culprit.workflows.run_capture import run_capture
-from culprit.workflows.worker_states import gone, seen
+from culprit.workflows.worker_states import gone, seen, touch_alive_file
 
+# A pool child that is larger after a task is replaced; what it shares with its parent counts, too.
+POOL_CHILD_MAX_KB = 300_000
 log = structlog.get_logger("culprit.worker")
 
 
@@ -96,11 +101,14 @@ class Repeated(bootsteps.StartStopStep):
             self.thread.join()
 
     def _repeat(self) -> None:
+        """Repeat until the end. An error, foreseen or not, must not end the thread: nobody would start it again."""
         while not self.stopping.wait(self.every_s):
             try:
                 self.once()
-            except DBAPIError as error:
+            except (DBAPIError, PoolTimeout) as error:
                 log.warning("database_away", error=type(error).__name__)
+            except Exception as error:
+                log.error("repeated_step_failed", step=type(self).__name__, exc_info=error)
 
 
 class StandIn(Repeated):
@@ -215,13 +223,15 @@ class SignOfLife(Repeated):
         """Once at the start."""
         self.known_as = f"worker@{socket.gethostname()}:{os.getpid()}"
         self.detail = {"queues": sorted(worker.app.amqp.queues.consume_from), "room": worker.concurrency}
+        touch_alive_file()
         self._note(seen, self.detail)
         sandbox = get_sandbox()
         level = log.warning if sandbox.mode == "none" else log.info
         level("sandbox_chosen", sandbox=sandbox.describe())
 
     def once(self) -> None:
-        """Again."""
+        """Again. The file is for the health check of a container, which must not depend on the database."""
+        touch_alive_file()
         self._note(seen, self.detail)
 
     def stop(self, worker: Any) -> None:
@@ -233,7 +243,7 @@ class SignOfLife(Repeated):
         db = Database(settings().sqlalchemy_url, pool_size=1)
         try:
             what(db, self.known_as, *arguments)
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeout) as error:
             log.warning("database_away", error=type(error).__name__)
         finally:
             db.close()
@@ -242,6 +252,17 @@ class SignOfLife(Repeated):
 @setup_logging.connect
 def _logging(**_: Any) -> None:
     logs.configure(settings().log_level)
+
+
+@worker_init.connect
+def _load_before_fork(sender: Any = None, **_: Any) -> None:
+    """Load what each pool child needs before they are forked, so that they share its memory."""
+    if sender is None or "parse" not in sender.app.amqp.queues.consume_from:
+        return
+    configure_mappers()
+    library()
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect
@@ -258,6 +279,7 @@ def make_app() -> Celery:
     made = celery()
     made.conf.update(
         worker_prefetch_multiplier=1,
+        worker_max_memory_per_child=POOL_CHILD_MAX_KB,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_send_task_events=False,

@@ -1,6 +1,7 @@
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { answer, type MockAnswer, type MockRequest } from "./api.ts";
+import { state } from "./state.ts";
 
 type Instead = (request: MockRequest) => MockAnswer | undefined;
 
@@ -14,6 +15,9 @@ export function answerInstead(other: Instead | undefined): void {
 }
 
 export const server = setupServer(
+  http.get("*/readyz", () =>
+    HttpResponse.json({ ...state.platform }, { status: state.platform.state === "not_ready" ? 503 : 200 }),
+  ),
   http.all("*/api/v1/*", async ({ request }) => {
     const url = new URL(request.url);
     const text = await request.text();

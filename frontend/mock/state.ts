@@ -1,5 +1,6 @@
 import type * as S from "../src/client/signon.ts";
 import type * as T from "../src/client/types.ts";
+import type { PlatformState } from "../src/lib/platform.ts";
 import { THRESHOLDS } from "./knowledge.ts";
 import { id } from "./noise.ts";
 import { HOSTS } from "./world.ts";
@@ -26,6 +27,11 @@ export const state = {
   needsPassword: false,
   proofNeeded: null as "password" | "provider" | null,
   role: "admin" as T.Role,
+  platform: {
+    state: "ready",
+    checks: { database: "ok", migrations: "ok", broker: "ok" },
+    parts: {},
+  } as PlatformState,
   hosts: [...HOSTS],
   empty: false,
   provider: {

@@ -19,6 +19,8 @@ export function mockApi(): Plugin {
       });
       return;
     }
+    if (url.pathname === "/readyz")
+      return send(response, state.platform.state === "not_ready" ? 503 : 200, state.platform);
     if (!url.pathname.startsWith("/api/v1")) return next();
     const path = url.pathname.slice("/api/v1".length);
     const progress = /^\/captures\/([^/]+)\/progress$/.exec(path);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from culprit.launch import down, prove, safekeeping, up
+from culprit.launch import down, prove, safekeeping, status, up
 from culprit.launch.progress import Refusal
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
@@ -14,8 +14,9 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "build": up.build,
     "packages": up.packages,
     "down": down.down,
-    "status": down.status,
+    "status": status.status,
     "worker": down.worker,
+    "retry": down.retry,
     "test": prove.test,
     "backup": safekeeping.backup,
     "restore": safekeeping.restore,

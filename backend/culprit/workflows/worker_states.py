@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, func
 from sqlalchemy.dialects.postgresql import insert
 
+from culprit.config import settings
 from culprit.infra.db import Database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import WorkerState
@@ -25,6 +27,14 @@ def seen(db: Database, name: str, detail: dict[str, Any]) -> None:
     with unit_of_work(db.sessions) as session:
         session.execute(note)
         session.execute(delete(WorkerState).where(WorkerState.seen_at < at - FORGOTTEN_AFTER))
+
+
+def touch_alive_file() -> None:
+    """Show the health check of a container that this process works, whatever the database does."""
+    path = settings().alive_file
+    if path is not None:
+        with contextlib.suppress(OSError):
+            path.touch()
 
 
 def gone(db: Database, name: str) -> None:

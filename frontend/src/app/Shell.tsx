@@ -14,6 +14,7 @@ import { useTranslation } from "react-i18next";
 import { Link } from "../components/Link";
 import { BlockSkeleton, ErrorState } from "../components/States";
 import { KillSwitchBand } from "../features/killswitch/KillSwitchBand";
+import { PlatformBand } from "../features/platform/PlatformBand";
 import { ApiError, get, remove } from "../lib/api";
 import { setLocale, useLocale } from "../lib/i18n";
 import { setPrefs, usePrefs } from "../lib/prefs";
@@ -102,6 +103,7 @@ export function Shell() {
         </div>
       </header>
       {me.data && <KillSwitchBand />}
+      {(me.data || (me.error && !needsLogin)) && <PlatformBand />}
       {me.error && !needsLogin ? (
         <main id="main">
           <h1 className="visually-hidden">Culprit</h1>

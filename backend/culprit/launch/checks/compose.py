@@ -11,6 +11,7 @@ import yaml
 OURS = ("api", "worker-ssh", "worker-parse", "scheduler", "migrate", "bucket")
 ENGINES = ("postgres", "redis", "s3")
 ONE_SHOT = ("migrate", "bucket")
+RESTARTED = {"unless-stopped", "always"}
 SECRET = re.compile(r"PASSWORD|SECRET|ACCESS_KEY|REDISCLI_AUTH|DATABASE_URL|REDIS_URL")
 REQUIRED = re.compile(r"\$\{[A-Z0-9_]+:\?[^}]+\}")
 PINNED = re.compile(r"[^:@\s]+:[^:@\s]+@sha256:[0-9a-f]{64}")
@@ -73,9 +74,30 @@ def service_faults(name: str, service: dict[str, Any]) -> list[str]:
     if name in ONE_SHOT:
         if service.get("restart") != "no":
             found.append("ends by itself and is started again")
-    elif not check.get("test") and name != "api":  # that of the image is the api's
+        return found + secret_faults(service)
+    if service.get("restart") not in RESTARTED:
+        found.append("is not started again after it ended")
+    if not service.get("stop_grace_period"):
+        found.append("has no stop_grace_period: what it does is cut off after 10 s")
+    if name in OURS and service.get("init") is not True:
+        found.append("has no init: children whose parent was killed stay as zombies")
+    if other := asked_by_check(name, check):
+        found.append(f"its health check asks {other}, and fails with it")
+    if not check.get("test") and name != "api":  # that of the image is the api's
         found.append("has no health check")
-    for key, value in service.get("environment", {}).items():
-        if SECRET.search(key) and not REQUIRED.search(str(value)):
-            found.append(f"{key} is not asked for with ${{NAME:?what it is}}")
-    return found
+    return found + secret_faults(service)
+
+
+def secret_faults(service: dict[str, Any]) -> list[str]:
+    """Secrets that have a value in the file, or may be left out."""
+    return [
+        f"{key} is not asked for with ${{NAME:?what it is}}"
+        for key, value in service.get("environment", {}).items()
+        if SECRET.search(key) and not REQUIRED.search(str(value))
+    ]
+
+
+def asked_by_check(name: str, check: dict[str, Any]) -> str | None:
+    """Another service that the health check of `name` asks."""
+    text = str(check.get("test", ""))
+    return next((other for other in (*OURS, *ENGINES) if other != name and f"//{other}:" in text), None)

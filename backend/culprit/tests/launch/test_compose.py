@@ -43,6 +43,14 @@ BREAKS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "gone": ("scheduler: the service is missing", lambda s: s.pop("scheduler")),
     "images": ("2 images", lambda s: s["api"].update(image="other:1")),
     "depends": ("which is not there", lambda s: s["api"].update(depends_on={"mysql": {}})),
+    "not again": ("not started again", lambda s: s["worker-ssh"].update(restart="on-failure:3")),
+    "engine not again": ("not started again", lambda s: s["redis"].pop("restart")),
+    "cut off": ("stop_grace_period", lambda s: s["scheduler"].pop("stop_grace_period")),
+    "zombies": ("has no init", lambda s: s["worker-parse"].pop("init")),
+    "asks another": (
+        "asks api",
+        lambda s: s["scheduler"].update(healthcheck={"test": ["CMD", "curl", "http://api:8040/readyz"]}),
+    ),
     "again": ("started again", lambda s: s["migrate"].update(restart="always")),
 }
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from culprit.launch import children, down, state, up
+from culprit.launch import children, down, state, status, up
+from culprit.launch.parts import Part
 from culprit.launch.paths import Home
 from culprit.launch.progress import Refusal
 
@@ -23,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def test_nothing_runs(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert down.down([]) == 0
-    assert down.status([]) == 3
+    assert status.status([]) == 3
     assert "not running" in capsys.readouterr().out
     assert home.path.exists()
 
@@ -78,10 +80,29 @@ def test_what_runs_is_told_with_what_does_not(home: Home, capsys: pytest.Capture
     gone.wait()
     entries = {"api": state.own_process(), "scheduler": gone_entry}
     state.write(home, {"supervisor": state.own_process(), "url": "http://x", "processes": entries})
-    assert down.status([]) == 1
+    assert status.status([]) == 1
+    table = capsys.readouterr().out.split("\n\n")[1]
+    rows = {line.split()[0]: line.split() for line in table.splitlines()}
+    assert rows["api"][1:3] == ["ok", str(os.getpid())]
+    assert rows["scheduler"][1:3] == ["not_running", "-"]
+    assert status.status(["--json"]) == 1
+    parts = {row["part"]: row for row in json.loads(capsys.readouterr().out)["parts"]}
+    assert parts["api"]["memory_bytes"] > 1 << 20
+    assert parts["scheduler"]["pid"] is None
+
+
+def test_a_failed_part_is_shown_with_its_reason_and_its_last_lines(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = Part("scheduler", restarts=5)
+    for _ in range(6):
+        part.record_end(1, ["Traceback", "MemoryError"])
+    document = {"supervisor": state.own_process(), "url": "http://x", "processes": {}}
+    state.write(home, document | {"parts": {"scheduler": part.as_json()}})
+    assert status.status([]) == 1
     said = capsys.readouterr().out
-    assert f"process {os.getpid()}" in said
-    assert "NOT RUNNING" in said
+    assert "scheduler is failed since" in said and "ended by itself with exit code 1" in said
+    assert "  | MemoryError" in said and "./culprit retry" in said
 
 
 def test_the_secret_key_is_made_once_for_its_owner(tmp_path: Path) -> None:

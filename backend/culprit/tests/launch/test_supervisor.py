@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from culprit.launch import warden
@@ -25,9 +26,12 @@ pytestmark = pytest.mark.long(20)
 PLATFORM = """
 import json, os, signal, sys
 from pathlib import Path
-from culprit.launch import warden
+from culprit.launch import parts, warden
 from culprit.launch.services import Service
 from culprit.launch.supervisor import Died, Stopped, Supervisor
+
+parts.FIRST_PAUSE_S = 0.02
+parts.SETTLE_S = 0.2
 
 home = Path(sys.argv[1])
 NEST = "(setsid sleep 987654 & setsid sh -c 'sleep 987655 & sleep 987656' &); exec sleep 987657"
@@ -38,8 +42,12 @@ TABLE = (
     Service("deaf", ("sh", "-c", DEAF), stop=((signal.SIGTERM, 0.3),), death_signal=signal.SIGKILL),
 )
 
+def record(part, change):
+    with (home / "changes").open("a") as file:
+        file.write(json.dumps([part.name, change, part.as_json()]) + "\\n")
+
 def supervise():
-    supervisor = Supervisor(home, os.environ)
+    supervisor = Supervisor(home, os.environ, frozenset({"plain"}), record)
     supervisor.listen_to_signals()
     code = 1
     try:
@@ -48,7 +56,7 @@ def supervise():
         document = {"supervisor": os.getpid(), "warden": os.getppid(), "services": supervisor.pids()}
         (home / "new").write_text(json.dumps(document))
         (home / "new").rename(home / "running")
-        supervisor.watch({signal.SIGUSR1: TABLE[:1], signal.SIGUSR2: TABLE[:1]})
+        supervisor.watch(TABLE[:1])
     except Stopped:
         code = 0
     except Died as error:
@@ -143,7 +151,6 @@ def kill_warden(platform: Platform) -> None:
 CODES: list[tuple[Callable[[Platform], None], int]] = [
     (term_warden, 0),
     (interrupt_group, 0),
-    (kill_service, 1),
     (kill_supervisor, 128 + 9),
     (kill_warden, -9),
 ]
@@ -165,10 +172,69 @@ def test_both_killed_at_once_takes_direct_children_along(platform: Platform) -> 
     assert platform.left() == []
 
 
-def test_a_crash_is_told_by_name(platform: Platform) -> None:
+def wait_for_change(home: Path, name: str, change: str, count: int = 1) -> dict[str, Any]:
+    """The part as it was noted at the `count`-th such change."""
+    deadline = time.monotonic() + 20
+    while True:
+        lines = (home / "changes").read_text().splitlines() if (home / "changes").exists() else []
+        found = [noted for part, what, noted in map(json.loads, lines) if (part, what) == (name, change)]
+        if len(found) >= count:
+            return dict(found[count - 1])
+        assert time.monotonic() < deadline, lines
+        time.sleep(0.02)
+
+
+def find_pid(platform: Platform, marker: str) -> int:
+    """The process whose last argument is `marker`."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for pid in platform.seen():
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/cmdline").read_bytes().endswith(f"\0{marker}\0".encode()):
+                    platform.ever.add(pid)
+                    return pid
+        time.sleep(0.02)
+    raise AssertionError(marker)
+
+
+def test_a_killed_service_is_restarted_and_the_rest_goes_on(platform: Platform, tmp_path: Path) -> None:
+    others = {platform.facts["services"]["deaf"], platform.facts["services"]["plain"]}
     kill_service(platform)
+    ended = wait_for_change(tmp_path, "nest-a", "ended")
+    assert (ended["state"], ended["signal"], ended["restarts"]) == ("restarting", "SIGKILL", 0)
+    back = wait_for_change(tmp_path, "nest-a", "recovered")
+    assert (back["state"], back["restarts"]) == ("ok", 1)
+    platform.ever |= set(platform.seen())
+    assert all(is_running(pid) for pid in others)
+    platform.process.terminate()
     assert platform.left() == []
-    assert "nest-a ended by itself (signal 9)" in platform.output()
+    assert platform.process.wait(5) == 0
+
+
+def test_a_part_that_ends_again_and_again_is_given_up_and_started_on_request(
+    platform: Platform, tmp_path: Path
+) -> None:
+    for times in range(1, 7):
+        os.kill(find_pid(platform, "987657"), signal.SIGKILL)
+        wait_for_change(tmp_path, "nest-a", "ended" if times < 6 else "given_up", times if times < 6 else 1)
+    assert wait_for_change(tmp_path, "nest-a", "given_up")["state"] == "failed"
+    assert is_running(platform.facts["supervisor"])
+    os.kill(platform.facts["supervisor"], signal.SIGRTMIN)
+    find_pid(platform, "987657")
+    platform.ever |= set(platform.seen())
+    platform.process.terminate()
+    assert platform.left() == []
+
+
+def test_an_essential_part_that_is_given_up_ends_the_platform(platform: Platform) -> None:
+    for _ in range(6):
+        pid = find_pid(platform, "987658")
+        os.kill(pid, signal.SIGTERM)
+        while is_running(pid):
+            time.sleep(0.01)
+    assert platform.left() == []
+    assert platform.process.wait(5) == 1
+    assert "plain ended 6 times (killed by SIGTERM)" in platform.output()
 
 
 def test_a_second_interrupt_does_not_disturb_the_stop(platform: Platform) -> None:

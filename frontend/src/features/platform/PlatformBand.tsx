@@ -1,0 +1,48 @@
+import { TriangleAlert } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { Ago } from "../../components/Ago";
+import { listTroubles, type Trouble, usePlatformState } from "../../lib/platform";
+import classes from "./PlatformBand.module.css";
+
+/** Below the header while a part of the platform does not work: which, since when, what that means, what to do. */
+export function PlatformBand() {
+  const { data } = usePlatformState();
+  const troubles = data ? listTroubles(data) : [];
+  if (troubles.length === 0) return null;
+  const isTemporary = troubles.every(({ state }) => state === "restarting" || state === "starting");
+  return (
+    <div className={classes.band} role="status" {...(isTemporary ? { "data-temporary": "" } : {})}>
+      <TriangleAlert size={16} aria-hidden />
+      <ul>
+        {troubles.map((trouble) => (
+          <TroubleItem key={trouble.name} trouble={trouble} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function TroubleItem({ trouble: { name, state, part } }: { trouble: Trouble }) {
+  const { t } = useTranslation();
+  const needsAction = state === "failed" || state === "not_seen" || state === "stopped";
+  const end = part.out_of_memory
+    ? t("platform.end.outOfMemory")
+    : part.signal
+      ? t("platform.end.signal", { signal: part.signal })
+      : part.exit_code === undefined
+        ? ""
+        : t("platform.end.exitCode", { code: part.exit_code });
+  return (
+    <li>
+      <strong>{t(`platform.state.${state}`, { part: t(`platform.part.${name}`) })}</strong>
+      {part.since && (
+        <span className="dim">
+          {" "}
+          (<Ago at={part.since} />)
+        </span>
+      )}
+      {end && state !== "stopped" && ` ${end}`} {state !== "starting" && t(`platform.effect.${name}`)}
+      {needsAction && ` ${t(`platform.action.${name === "schema" ? "schema" : state}`)}`}
+    </li>
+  );
+}

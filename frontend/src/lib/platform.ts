@@ -1,0 +1,88 @@
+import { useQuery } from "@tanstack/react-query";
+
+/** How often every open screen asks, in milliseconds. */
+const EVERY_MS = 10_000;
+
+export type PartState =
+  | "ok"
+  | "starting"
+  | "restarting"
+  | "failed"
+  | "stopped"
+  | "not_seen"
+  | "away"
+  | "unknown";
+
+/** One process of the platform, as `/readyz` reports it. */
+export interface PlatformPart {
+  readonly state: PartState;
+  readonly since?: string;
+  readonly restarts?: number;
+  readonly signal?: string;
+  readonly exit_code?: number;
+  readonly out_of_memory?: boolean;
+}
+
+export interface PlatformState {
+  readonly state: "ready" | "degraded" | "not_ready";
+  readonly checks: Readonly<Record<string, string>>;
+  readonly parts: Readonly<Record<string, PlatformPart>>;
+}
+
+/**
+ * The state of the platform, from outside `/api/v1`: it answers while the database is away, too. Null where something
+ * else answers, such as a proxy that keeps this address to itself.
+ */
+export async function loadPlatformState(signal?: AbortSignal): Promise<PlatformState | null> {
+  const response = await globalThis.fetch("/readyz", { cache: "no-store", ...(signal ? { signal } : {}) });
+  const body: unknown = await response.json().catch(() => null);
+  const isState = typeof body === "object" && body !== null && "checks" in body && "parts" in body;
+  return isState ? (body as PlatformState) : null;
+}
+
+export const usePlatformState = () =>
+  useQuery({
+    queryKey: ["platform-state"],
+    queryFn: ({ signal }) => loadPlatformState(signal),
+    refetchInterval: EVERY_MS,
+    retry: false,
+  });
+
+/** The parts that have a name and a consequence in the texts. */
+const NAMES = [
+  "api",
+  "postgresql",
+  "schema",
+  "scheduler",
+  "sshd",
+  "valkey",
+  "worker-parse",
+  "worker-ssh",
+] as const;
+
+/** The states of a part that does not work, the worst first. */
+const TROUBLES = ["failed", "away", "not_seen", "restarting", "stopped", "starting"] as const;
+
+export interface Trouble {
+  readonly name: (typeof NAMES)[number];
+  readonly state: (typeof TROUBLES)[number];
+  readonly part: PlatformPart;
+}
+
+/** The parts that do not work, the worst first; what has no process of its own comes from the checks. */
+export function listTroubles({ checks, parts }: PlatformState): Trouble[] {
+  const all: Record<string, PlatformPart | undefined> = { ...parts };
+  if (checks.database !== "ok") all.postgresql = worse(parts.postgresql);
+  else if (checks.migrations !== "ok") all.schema = { state: "failed" };
+  if (checks.broker !== "ok") all.valkey = worse(parts.valkey);
+  return TROUBLES.flatMap((state) =>
+    NAMES.flatMap((name) => {
+      const part = all[name];
+      return part?.state === state ? [{ name, state, part }] : [];
+    }),
+  );
+}
+
+/** What does not answer is away, whatever its process does. */
+const worse = (part: PlatformPart | undefined): PlatformPart =>
+  part && part.state !== "ok" ? part : { state: "away" };
