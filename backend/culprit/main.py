@@ -22,6 +22,7 @@ from culprit.infra.db import Database
 from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
+from culprit.kit.text_check import TextCheck
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
@@ -87,6 +88,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
+    app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are cleaned: none may be lost
     app.add_middleware(BodyLimit, limit=JSON_LIMIT, larger=larger)
     app.add_middleware(Metrics, registry=app.state.registry)
     app.add_middleware(SecurityHeaders)
