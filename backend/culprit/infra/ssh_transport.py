@@ -40,7 +40,7 @@ class BoundedPacketizer(Packetizer):
         return line
 
     def _read_timeout(self, timeout: float) -> bytes:
-        data: bytes = super()._read_timeout(timeout)
+        data: bytes = super()._read_timeout(timeout)  # type: ignore[misc]
         self._line_bytes += len(data)
         if self._line_bytes > MAX_LINE_BYTES:
             raise paramiko.SSHException("no protocol version in the first bytes of the peer")
@@ -61,7 +61,7 @@ class BoundedTransport(paramiko.Transport):
     """A transport that ends the connection where the peer ignores the flow-control window of a channel."""
 
     _channel_handler_table: ClassVar[dict[int, Any]] = {
-        **paramiko.Transport._channel_handler_table,
-        MSG_CHANNEL_DATA: _within_window(Channel._feed),
-        MSG_CHANNEL_EXTENDED_DATA: _within_window(Channel._feed_extended),
+        **paramiko.Transport._channel_handler_table,  # type: ignore[attr-defined]
+        MSG_CHANNEL_DATA: _within_window(Channel._feed),  # type: ignore[attr-defined]
+        MSG_CHANNEL_EXTENDED_DATA: _within_window(Channel._feed_extended),  # type: ignore[attr-defined]
     }

@@ -157,7 +157,7 @@ class Conversation:
         if self._first_ms is None:
             self._first_ms = (time.monotonic() - self._begun) * 1000
         self._bytes += len(data)
-        for frame in self._reader.feed(data):
+        for frame in self._reader.iterate(data):
             self._frames += 1
             if self._filter.accept(frame):
                 self._line.send({"frame": self._spool.describe(frame)})

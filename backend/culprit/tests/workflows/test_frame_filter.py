@@ -22,7 +22,7 @@ def accepted(stream: bytes, collectors=("vmstat",)) -> tuple[list[str], dict]:
     """The frames of a stream that are accepted, as "kind id part"."""
     checked = FrameFilter(dict.fromkeys(collectors, 1000))
     reader = FrameReader(sink=lambda head: Kept() if checked.accept_part(head) else DroppedPart())
-    heads = [one.header for one in reader.feed(stream) if checked.accept(one)]
+    heads = [one.header for one in reader.iterate(stream) if checked.accept(one)]
     return [" ".join(filter(None, (one.kind, one.id, one.part))) for one in heads], dict(checked.dropped)
 
 

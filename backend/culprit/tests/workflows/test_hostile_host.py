@@ -1,19 +1,28 @@
 """What a hostile host can do to a worker: real SSH peers, real worker processes, real PostgreSQL."""
 
+import multiprocessing
+import os
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import paramiko
 import pytest
+from culprit.infra.forkserver import ForkServer
+from culprit.infra.ssh import Hop
+from culprit.infra.ssh_keys import Login, PublicKey
 from culprit.tests.support.hostile_peer import FLOODS, HELLO, VMSTAT, HostilePeer, clock, frame, outcome
-from culprit.tests.support.sshd import make_key
+from culprit.tests.support.sshd import LOOPBACK, make_key
+from culprit.workflows.crew import SESSION
+from culprit.workflows.frame_filter import MAX_CLOCKS
+from culprit.workflows.session import pack_hop
+from culprit.workflows.supervise import Wishes, supervise
 
 pytestmark = pytest.mark.long(180)
 MIB = 1 << 20
 #: How much a hostile host may add to the memory of the worker that it shares with others, and of its own child.
 SESSION_BYTES = 16 * MIB
-FLOOD_S = 150
 
 
 @pytest.fixture
@@ -40,67 +49,89 @@ def memory_of(pid):
     return 0
 
 
-def children_of(pid):
-    with suppress(OSError):
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-        return [int(one) for one in text.split()]
-    return []
+def serve_floods(client_key, host_key_path, ports):
+    """Runs in a process of its own, so that the memory of the peers is not that of the worker."""
+    host_key = paramiko.RSAKey.from_private_key_file(host_key_path)
+    peers = {name: HostilePeer(script, client_key, host_key) for name, script in FLOODS.items()}
+    ports.put({name: peer.port for name, peer in peers.items()})
+    time.sleep(600)
 
 
-class Watch(threading.Thread):
-    """Notes the largest size of a worker and of each child of its fork server."""
+@pytest.fixture
+def floods(tmp_path):
+    """A hop to each flood, by name."""
+    client_key, host_key = make_key(tmp_path / "key"), paramiko.RSAKey.generate(2048)
+    host_key.write_private_key_file(str(tmp_path / "host"))
+    context = multiprocessing.get_context("spawn")
+    ports = context.Queue()
+    process = context.Process(
+        target=serve_floods, args=(client_key, str(tmp_path / "host"), ports), daemon=True
+    )
+    process.start()
+    login, shown = Login("key", "root", client_key), PublicKey(host_key.get_name(), host_key.asbytes())
+    yield {name: Hop(name, "127.0.0.1", port, login, shown) for name, port in ports.get(timeout=120).items()}
+    process.kill()
+    process.join()
 
-    def __init__(self, worker):
+
+class Session(threading.Thread):
+    """One session as a worker has it: a child of the fork server, supervised in a thread of this process."""
+
+    def __init__(self, server, hop, spool):
         super().__init__(daemon=True)
-        self.worker, self.largest, self.children = worker, 0, {}
-        self.stop = threading.Event()
+        self.server, self.hop, self.spool = server, hop, spool
+        self.home, self.child_sizes = None, []
 
     def run(self):
-        while not self.stop.wait(0.05):
-            self.largest = max(self.largest, memory_of(self.worker.pid))
-            threads = [t.name for t in Path(f"/proc/{self.worker.pid}/task").glob("*")]
-            servers = [c for t in threads for c in _task_children(self.worker.pid, t)]
-            for server in servers:
-                for child in children_of(server):
-                    self.children[child] = max(self.children.get(child, 0), memory_of(child))
+        rules = [[LOOPBACK.cidr, LOOPBACK.port_from, LOOPBACK.port_to]]
+        job = {"hops": [pack_hop(self.hop)], "rules": rules, "spool": str(self.spool)}
+        with self.server.child(SESSION, job | {"patience": {"connect_s": 60, "step_s": 60}}) as child:
+            wishes = Wishes(
+                max_silence_s=60,
+                connect_s=60,
+                host_deadline_s=60.0,
+                start=lambda limits: {
+                    "command": "true",
+                    "stdout_bytes": 72 * MIB,
+                    "collectors": {"vmstat": 64 * MIB},
+                },
+                keep=lambda home, progress: True,
+                called_off=lambda: bool(self.child_sizes.append(memory_of(child.pid))),
+                given_up=lambda: False,
+            )
+            self.home = supervise(child, wishes)
 
 
-def _task_children(pid, thread):
-    with suppress(OSError):
-        return [int(one) for one in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
-    return []
-
-
-def good(channel, stop):
-    """What an honest runner sends for one vmstat."""
-    channel.sendall(frame("hello", HELLO) + clock(0, 8_000_000_000))
-    channel.sendall_stderr(b"progress vmstat running 1\n")
-    channel.sendall(frame("part", VMSTAT, name="vmstat", part="stdout", fields="enc=identity complete=1"))
-    channel.sendall(outcome("vmstat") + clock(1, 13_000_000_000) + frame("end", b"state done\ncpu_ms 12"))
-    channel.send_exit_status(0)
-    channel.shutdown_write()
-    channel.close()
-
-
-def test_eight_floods_at_once_do_not_grow_the_worker_or_its_children(lab, peer_of):
-    honest = lab.enrol(peer_of(good))
-    hosts = [lab.enrol(peer_of(script)) for script in FLOODS.values()]
-    worker = lab.worker(CULPRIT_SSH_CONCURRENCY="12")
-    watch = Watch(worker)
-    watch.start()
-    lab.until_runs(lab.capture(honest, seconds=1), "ingesting", "failed", "partial")
-    before, child_before = watch.largest, max(watch.children.values())
-    watch.children.clear()
-    captures = {name: lab.capture(host, seconds=1) for name, host in zip(FLOODS, hosts, strict=True)}
-    lab.until(lambda: all(lab.run(one).state != "running" for one in captures.values()), FLOOD_S)
-    growth = watch.largest - before
-    child_growth = max(watch.children.values()) - child_before
-    watch.stop.set()
-    states = {name: ((r := lab.run(c)).failure and r.failure["key"]) or r.state for name, c in captures.items()}
-    print(f"worker {before >> 20} MiB, grew {growth >> 20} MiB by {len(captures)} hosts; {states}")
-    print(f"child {child_before >> 20} MiB, the largest grew {child_growth >> 20} MiB")
-    assert growth <= SESSION_BYTES
-    assert child_growth <= SESSION_BYTES
+def test_eight_floods_at_once_grow_neither_the_worker_nor_its_children(floods, tmp_path):
+    """Before: the worker grew by 70 MiB in 90 s and by more as long as it went on, one child by 378 MiB."""
+    server = ForkServer([SESSION])
+    server.start()
+    sessions = {}
+    for name, hop in floods.items():
+        (tmp_path / name).mkdir()
+        sessions[name] = Session(server, hop, tmp_path / name)
+    before = largest = memory_of(os.getpid())
+    try:
+        for one in sessions.values():
+            one.start()
+        while any(one.is_alive() for one in sessions.values()):
+            largest = max(largest, memory_of(os.getpid()))
+            time.sleep(0.05)
+    finally:
+        server.stop()
+    grown = {name: max(one.child_sizes) - one.child_sizes[0] for name, one in sessions.items()}
+    print(
+        f"worker grew {(largest - before) >> 20} MiB; children { ({n: v >> 20 for n, v in grown.items()}) }"
+    )
+    assert largest - before <= SESSION_BYTES
+    assert max(grown.values()) <= SESSION_BYTES
+    homes = {name: one.home for name, one in sessions.items()}
+    assert all(not home.parts and not home.outcomes for home in homes.values())
+    assert homes["unordered_outcomes"].dropped == {"not_ordered": 9999}
+    assert homes["progress"].dropped == {"not_ordered": 12_000}
+    assert len(homes["empty_frames"].clocks) == MAX_CLOCKS
+    assert {homes[name].kind for name in ("endless_header", "endless_stderr", "huge_length")} == {"flood"}
+    assert homes["no_window"].kind == "cut"
 
 
 def test_hostile_values_cost_one_login_and_their_own_fields(lab, peer_of):
