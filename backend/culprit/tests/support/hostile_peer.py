@@ -163,3 +163,11 @@ FLOODS: dict[str, Script] = {
     "progress": numbered(lambda n: f"progress other{n} running 1\n".encode(), stderr=True),
     "no_window": ignore_window,
 }
+
+
+def serve_floods(client_key, host_key_path, ports):
+    """Runs in a process of its own, so that the memory of the peers is not that of the worker."""
+    host_key = paramiko.RSAKey.from_private_key_file(host_key_path)
+    peers = {name: HostilePeer(script, client_key, host_key) for name, script in FLOODS.items()}
+    ports.put({name: peer.port for name, peer in peers.items()})
+    time.sleep(600)

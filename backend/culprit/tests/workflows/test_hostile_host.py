@@ -12,7 +12,7 @@ import pytest
 from culprit.infra.forkserver import ForkServer
 from culprit.infra.ssh import Hop
 from culprit.infra.ssh_keys import Login, PublicKey
-from culprit.tests.support.hostile_peer import FLOODS, HELLO, VMSTAT, HostilePeer, clock, frame, outcome
+from culprit.tests.support.hostile_peer import HELLO, VMSTAT, HostilePeer, clock, frame, outcome, serve_floods
 from culprit.tests.support.sshd import LOOPBACK, make_key
 from culprit.workflows.crew import SESSION
 from culprit.workflows.frame_filter import MAX_CLOCKS
@@ -47,14 +47,6 @@ def memory_of(pid):
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) * 1024
     return 0
-
-
-def serve_floods(client_key, host_key_path, ports):
-    """Runs in a process of its own, so that the memory of the peers is not that of the worker."""
-    host_key = paramiko.RSAKey.from_private_key_file(host_key_path)
-    peers = {name: HostilePeer(script, client_key, host_key) for name, script in FLOODS.items()}
-    ports.put({name: peer.port for name, peer in peers.items()})
-    time.sleep(600)
 
 
 @pytest.fixture
