@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from collectors.parse.tokens import whole
 
+#: The fields of the runner's clock record; see host/PROTOCOL.md.
+RECORD_FIELDS = ("seq", "at", "bt0", "bt1", "m0", "m1", "real", "res", "src", "edge")
 _MAX_UPTIME_NS = 1 << 60
 _MAX_REALTIME_NS = 1 << 62
 

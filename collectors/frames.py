@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -111,14 +111,20 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes. After a wrong byte there are none, whatever comes."""
+        return list(self.iterate(data))
+
+    def iterate(self, data: bytes) -> Iterator[Frame]:
+        """Yield the frames that `data` completes, each before the header of the next one is read.
+
+        Whoever decides by header what to accept therefore knows every frame before it.
+        """
         frames: list[Frame] = []
-        if self.trouble:
-            return frames
         view = memoryview(data)
         while view and not self.trouble:
             used = self._line(view) if self._header is None else self._body(view, frames)
             view = view[used:]
-        return frames
+            if frames:
+                yield frames.pop()
 
     def close(self) -> Trouble | None:
         """What was wrong with the stream as a whole; None for one that ended with `end` or with a refusal."""

@@ -10,8 +10,20 @@ from dataclasses import dataclass
 
 from collectors.contract import Sentence
 from collectors.frames import STATES, Frame
+from collectors.host_values import (
+    INT4_MAX,
+    INT8_MAX,
+    RejectedField,
+    clean_block,
+    clean_facts,
+    clean_line,
+    integer_field,
+    line_field,
+)
 
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,80}")
+#: Lines of one hello, busy, refused or end frame; a runner sends about thirty.
+MAX_FACTS = 64
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,6})?")
 
 
@@ -35,11 +47,16 @@ class Outcome:
     reason: Sentence | None = None
     tried: tuple[tuple[str, Sentence], ...] = ()
     stderr_tail: str = ""
+    rejected: tuple[RejectedField, ...] = ()
 
 
 def outcome(frame: Frame) -> Outcome:
-    """The outcome in an `outcome` frame. A state that nobody knows is a failure."""
+    """The outcome in an `outcome` frame. A state that nobody knows is a failure.
+
+    Every text and number in it can be stored; what was dropped or cleaned is named in `rejected`.
+    """
     head = frame.header
+    rejected: list[RejectedField] = []
     meta, _, tail = (
         frame.text.partition("\nstderr\n")
         if not frame.text.startswith("stderr\n")
@@ -50,33 +67,40 @@ def outcome(frame: Frame) -> Outcome:
     for line in meta.split("\n")[:40]:
         key, _, rest = line.partition(" ")
         if key == "argv":
-            argv = rest[:1024]
+            argv = line_field("argv", rest[:1024], rejected)
         elif key == "version":
-            version = rest[:200]
+            version = line_field("version", rest[:200], rejected)
         elif key == "reason":
             reason = sentence(rest)
         elif key == "tried":
             way, _, said = rest.partition(" ")
             why = sentence(said)
-            tried += [(way[:60], why)] if why else []
+            tried += [(clean_line(way[:60]), why)] if why else []
     state = head.fields.get("state", "")
+    if state not in STATES:
+        rejected.append(RejectedField("state", "unexpected_value"))
+    stderr_tail = clean_block(tail[:4096])
+    if "\0" in tail[:4096]:
+        rejected.append(RejectedField("stderr", "control_characters"))
+    fields = head.fields
     return Outcome(
         collector=head.id,
         state=state if state in STATES else "failed",
-        way=_dash(head.fields.get("way", "")),
-        exit_code=head.number("exit"),
+        way=_dash(head.fields.get("way", ""))[:60],
+        exit_code=integer_field(fields, "exit", INT4_MAX, rejected),
         signal=_dash(head.fields.get("signal", ""))[:16],
-        started_ns=head.number("start") or 0,
-        ended_ns=head.number("end") or 0,
-        cpu_ms=head.number("cpu_ms") or 0,
-        bytes=head.number("bytes") or 0,
-        parts=head.number("parts") or 0,
+        started_ns=integer_field(fields, "start", INT8_MAX, rejected) or 0,
+        ended_ns=integer_field(fields, "end", INT8_MAX, rejected) or 0,
+        cpu_ms=integer_field(fields, "cpu_ms", INT8_MAX, rejected) or 0,
+        bytes=integer_field(fields, "bytes", INT8_MAX, rejected) or 0,
+        parts=integer_field(fields, "parts", INT4_MAX, rejected) or 0,
         rung=_dash(head.fields.get("rung", ""))[:40],
         argv=argv,
         version=version,
         reason=reason,
         tried=tuple(tried),
-        stderr_tail=tail[:4096],
+        stderr_tail=stderr_tail,
+        rejected=tuple(rejected),
     )
 
 
@@ -93,7 +117,7 @@ def sentence(text: str) -> Sentence | None:
     for word in words[1:17]:
         name, equals, value = word.partition("=")
         if equals and _KEY.fullmatch(name):
-            params[name] = _value(value[:200])
+            params[name] = _value(clean_line(value[:200]))
     return Sentence(words[0], params)
 
 
@@ -104,13 +128,18 @@ def _value(text: str) -> str | int | float:
 
 
 def lines_of(frame: Frame) -> dict[str, str]:
-    """The `key value` lines of a hello, busy, refused or end frame. The first of equal keys counts."""
+    """The `key value` lines of a hello, busy, refused or end frame, clean. The first of equal keys counts."""
+    return read_facts(frame)[0]
+
+
+def read_facts(frame: Frame) -> tuple[dict[str, str], tuple[RejectedField, ...]]:
+    """Return the lines of a hello, busy, refused or end frame as `lines_of` does, and what was dropped or cleaned."""
     found: dict[str, str] = {}
-    for line in frame.text.split("\n")[:200]:
+    for line in frame.text.split("\n", MAX_FACTS)[:MAX_FACTS]:
         key, _, value = line.partition(" ")
         if _KEY.fullmatch(key):
             found.setdefault(key, value[:1024])
-    return found
+    return clean_facts(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from culprit.infra.db import Database
 from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
-from culprit.kit.stalled import cut_stalled
 from culprit.kit.json_limit import JsonLimit
+from culprit.kit.stalled import cut_stalled
+from culprit.kit.text_check import TextCheck
 from culprit.kit.version import VERSION
 from culprit.playbooks.library import library
 from culprit.reports import public as reports
@@ -107,6 +108,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
     ui.install(app, config.ui_dir)
     app.add_middleware(Compression, never=SECRETS)
     larger = {UPLOAD_PATH: config.upload_limit, f"{uploads.PREFIX}/": config.upload_limit}
+    app.add_middleware(TextCheck, except_below=("/alerts",))  # alerts are cleaned: none may be lost
     app.add_middleware(JsonLimit, proven=PROVEN_PATHS)
     app.add_middleware(
         BodyLimit,

@@ -229,7 +229,7 @@ def _waited_key(row: Row, found: Mapping[Key, Call]) -> Key | None:
         remote, port = addresses.split(row.text("peer").encode())
         return None if port is None else ("out", "tcp", row.text("comm"), remote, port)
     at = row.text("peer")
-    port = int(at) if at.isdigit() and len(at) < 6 else None
+    port = int(at) if at.isascii() and at.isdigit() and len(at) < 6 else None
     same = [key for key in found if key[0] == "in" and key[2] == row.text("comm") and key[4] == port]
     return same[0] if len(same) == 1 else None
 

@@ -131,6 +131,7 @@ def _outcome(one: records.Outcome) -> Json:
         "tool_version": one.version,
         "reason": reason,
         "stderr_tail": one.stderr_tail,
+        "rejected": [[field.field, field.reason] for field in one.rejected],
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from collectors import scope
+from collectors.host_values import FIELD_REJECTED
 from collectors.registry import COLLECTORS
 from culprit.infra.artifacts import ArtifactStore, is_digest
 from culprit.infra.bounded import is_output
@@ -79,7 +80,15 @@ def _collector(run: Run, one: Json) -> RunCollector:
     state = one["state"] if one["state"] in RUN_COLLECTOR_STATES else "failed"
     values = {name: _plain(one.get(name)) for name in names}
     return RunCollector(
-        run_id=run.id, collector=one["collector"], state=state, bytes=int(one.get("bytes") or 0), **values
+        run_id=run.id,
+        collector=one["collector"],
+        state=state,
+        bytes=int(one.get("bytes") or 0),
+        warnings=[
+            {"key": FIELD_REJECTED + reason, "params": {"field": field}}
+            for field, reason in one.get("rejected", [])
+        ],
+        **values,
     )
 
 

@@ -27,6 +27,7 @@ from paramiko.ssh_exception import IncompatiblePeer
 from culprit.infra.addresses import Rule, resolve
 from culprit.infra.ssh_errors import TIMEOUT_KIND, SshError, Stage, printable
 from culprit.infra.ssh_keys import Login, PublicKey, private_key
+from culprit.infra.ssh_transport import BoundedPacketizer, BoundedTransport
 
 # Nothing with SHA-1, MD5, CBC or 3DES. GCM first: half the CPU of CTR with a MAC.
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr")
@@ -287,7 +288,7 @@ def _reason(error: Exception) -> str:
 def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.Transport:
     """A transport that offers nothing weak, and asks for the pinned kind of key first."""
     try:
-        transport = paramiko.Transport(sock)
+        transport = BoundedTransport(sock, packetizer_class=BoundedPacketizer)
     except BaseException:
         sock.close()
         raise

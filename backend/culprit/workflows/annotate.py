@@ -19,6 +19,7 @@ from sqlalchemy import func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from collectors.host_values import INT8_MAX, is_digits
 from culprit.config import settings
 from culprit.core.annotations import Annotation as Told
 from culprit.infra.addresses import Rule
@@ -177,7 +178,7 @@ def _deliver(one: _Try) -> int | None:
         answer = _ask(one, "PATCH", f"/api/annotations/{known}", one.told.body(), missing=True)
         if answer.status != 404:
             return known
-    return _number(one, _ask(one, "POST", "/api/annotations", one.told.body()), "id")
+    return _number_in(one, _ask(one, "POST", "/api/annotations", one.told.body()), "id")
 
 
 def _look(one: _Try) -> int | None:
@@ -190,15 +191,26 @@ def _look(one: _Try) -> int | None:
         found = None
     if not isinstance(found, list):
         raise OutgoingError("garbled", host=place_of(one.lead.url).host, port=place_of(one.lead.url).port)
-    return int(found[0]["id"]) if found and isinstance(found[0], dict) and "id" in found[0] else None
+    if not found or not isinstance(found[0], dict) or "id" not in found[0]:
+        return None
+    return _number(one, found[0]["id"])
 
 
-def _number(one: _Try, reply: Reply, name: str) -> int:
+def _number_in(one: _Try, reply: Reply, name: str) -> int:
     try:
-        return int(json.loads(reply.body)[name])
-    except (ValueError, TypeError, KeyError, RecursionError):
+        value = json.loads(reply.body)[name]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        value = None
+    return _number(one, value)
+
+
+def _number(one: _Try, value: object) -> int:
+    """Return the number of an annotation as the server sent it; raise OutgoingError where no column holds it."""
+    text = str(value) if isinstance(value, int | str) else ""
+    if not is_digits(text) or int(text) > INT8_MAX:
         place = place_of(one.lead.url)
-        raise OutgoingError("garbled", host=place.host, port=place.port) from None
+        raise OutgoingError("garbled", host=place.host, port=place.port)
+    return int(text)
 
 
 def _ask(

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from collectors import bundle
 from collectors.contract import Sentence
+from collectors.host_values import is_digits
 from collectors.parse.preflight import read
 from collectors.preflight import PROGRAM, assess, checks
 from collectors.registry import COLLECTORS
@@ -155,14 +156,14 @@ def _clock(home: Homecoming, facts: Mapping[str, object]) -> Json | None:
     if not isinstance(record, Mapping) or home.heard_ns is None:
         return None
     real = record.get("real")
-    if not isinstance(real, str) or not real.isdigit():
+    if not isinstance(real, str) or not is_digits(real):
         return None
     trip_ms = min(home.round_trips_ms, default=DEFAULT_ROUND_TRIP_MS)
     tied = server_offset([home.heard_ns - int(real)], trip_ms)
     assert tied is not None, "there is one reading"
     # A host that can only tell whole seconds may be that much further on.
     grain = record.get("res")
-    grain_ns = int(grain) if isinstance(grain, str) and grain.isdigit() else 0
+    grain_ns = int(grain) if isinstance(grain, str) and is_digits(grain) else 0
     offset, uncertainty = tied[0] - grain_ns // 2, tied[1] + grain_ns // 2
     if abs(offset) <= uncertainty:
         offset = 0

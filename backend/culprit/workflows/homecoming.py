@@ -8,7 +8,7 @@ the run is no longer ours.
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from collectors import scope
+from collectors.host_values import FIELD_REJECTED, decimal
 from culprit.captures.leases import Claim, holds, leave
 from culprit.infra.artifacts import ArtifactStore
 from culprit.models import Artifact, Host, Run, RunCollector
@@ -23,6 +24,7 @@ from culprit.models import Artifact, Host, Run, RunCollector
 Json = dict[str, Any]
 TEXT_PARTS = frozenset({"stdout", "samples", "stderr", "snapshot"})
 MAX_STDERR = 4096
+MAX_REJECTED = 500
 
 
 @dataclass(slots=True)
@@ -47,10 +49,16 @@ class Homecoming:
     cancelled: bool = False
     text: str = ""
     heard_ns: int | None = None
+    rejected: list[Json] = field(default_factory=list)
+    dropped: dict[str, int] = field(default_factory=dict)
 
     def take(self, frame: Json) -> None:
         """Adds a frame as the session described it."""
         kind = frame["kind"]
+        for name, reason in frame.pop("rejected", ()):
+            if len(self.rejected) < MAX_REJECTED:
+                shown = name if kind in ("outcome", "part") else f"{kind}.{name}"
+                self.rejected.append({"collector": frame.get("id", ""), "field": shown, "reason": reason})
         if kind in ("part", "snapshot"):
             self.parts.append(frame)
         elif kind == "outcome":
@@ -70,6 +78,40 @@ class Homecoming:
     def brought_something(self) -> bool:
         """Whether any collector came home; the first snapshot alone is not worth ending a run for."""
         return bool(self.outcomes) or any(part["kind"] == "part" for part in self.parts)
+
+    def quality_note(self) -> Json | None:
+        """Return a sentence about what of the run itself was not stored, or None where everything was."""
+        fields = [f"{one['field']} ({one['reason']})" for one in self.rejected if not one["collector"]]
+        messages = [f"{reason}: {count}" for reason, count in sorted(self.dropped.items())]
+        if not fields and not messages:
+            return None
+        count = sum(self.dropped.values()) + len(fields)
+        return {
+            "key": "run.host_data_rejected",
+            "params": {"count": count, "what": ", ".join(messages + fields[:20])},
+        }
+
+    def without_details(self) -> Homecoming:
+        """Return the same evidence with nothing in it that a host wrote as text or number.
+
+        For the one case where a value could not be stored although each was checked: the artifacts count.
+        """
+        bare = {"reason": None, "way": None, "argv": None, "exit": None, "signal": None, "version": None}
+        zero = {"started_ns": None, "ended_ns": None, "cpu_ms": None, "bytes": 0, "stderr": "", "id": ""}
+        outcomes = {
+            name: {**bare, **zero, "state": one["state"], "way": one["way"]}
+            for name, one in self.outcomes.items()
+        }
+        return replace(
+            self,
+            outcomes=outcomes,
+            clocks=[],
+            hello={},
+            end=None,
+            timings={},
+            rejected=[],
+            failure={"key": "run.host_data_unstorable", "params": {}},
+        )
 
     def as_json(self) -> Json:
         """For the spool."""
@@ -99,6 +141,11 @@ def commit(session: Session, claim: Claim, home: Homecoming, state: str, clock: 
     }
     for name, row in rows.items():
         _fill(row, home.outcomes.get(name), home)
+        row.warnings = [
+            {"key": FIELD_REJECTED + one["reason"], "params": {"field": one["field"]}}
+            for one in home.rejected
+            if one["collector"] == name
+        ]
     for part in home.parts:
         collector = rows.get(part["id"])
         session.add(
@@ -126,7 +173,7 @@ def commit(session: Session, claim: Claim, home: Homecoming, state: str, clock: 
         boot_id=home.hello.get("boot_id"),
         clock=clock,
         timings=home.timings,
-        host_cpu_ms=_number((home.end or {}).get("cpu_ms")),
+        host_cpu_ms=decimal((home.end or {}).get("cpu_ms", "")),
         bytes=home.bytes,
         progress=None,
         **_target(home),
@@ -172,13 +219,6 @@ def signal_number(name: str | None) -> int | None:
         return int(name) if int(name) < 128 else None
     found = signal.Signals.__members__.get("SIG" + name.removeprefix("SIG"))
     return int(found) if found else None
-
-
-def _number(text: object) -> float | None:
-    try:
-        return float(str(text))
-    except ValueError:
-        return None
 
 
 def _note_host(session: Session, claim: Claim, home: Homecoming) -> None:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import structlog
 from sqlalchemy import exists, func, select, update
+from sqlalchemy.exc import DataError
 from sqlalchemy.orm import Session
 
 from collectors.registry import COLLECTORS
@@ -37,7 +39,10 @@ MAX_ATTEMPTS = 3
 MAX_RESULT_BYTES = 16 << 20
 MAX_CLOCK_BYTES = 1 << 20
 READABLE_STATES = ("done", "failed", "timed_out", "unreadable")
+#: What a reading raises that the database cannot hold; it is no fault of the worker.
+UNSTORABLE = (DataError, ValueError, ArithmeticError)
 Json = dict[str, Any]
+log = structlog.get_logger("culprit.ingest_run")
 
 
 @dataclass(slots=True)
@@ -75,8 +80,37 @@ def ingest_run(run_id: UUID, *, again: bool = False) -> str | None:
         return None
     with workspace(settings().home / "work") as directory:
         read_all(work, directory, LIMITS)
+        return _store(db, work, again=again)
+
+
+def _store(db: Database, work: Work, *, again: bool) -> str | None:
+    """Store all readings; one that the database cannot hold costs its own collector, and no second attempt."""
+
+    def attempt(readings: list[Reading], *, keep: bool = True) -> str | None:
         with unit_of_work(db.sessions) as session:
-            return store(session, work.run_id, work.fence, work.readings, clock=work.clock, again=again)
+            state = store(session, work.run_id, work.fence, readings, clock=work.clock, again=again)
+            if not keep:
+                session.flush()
+                raise _TriedOnly
+            return state
+
+    try:
+        return attempt(work.readings)
+    except UNSTORABLE as error:
+        log.error("reading_not_storable", run=str(work.run_id), error=type(error).__name__, exc_info=True)
+    readings: list[Reading] = []
+    for reading in work.readings:
+        try:
+            attempt([reading], keep=False)
+        except _TriedOnly:
+            readings.append(reading)
+        except UNSTORABLE:
+            readings.append(unreadable(reading.run_collector_id, "ingest.not_storable"))
+    return attempt(readings)
+
+
+class _TriedOnly(Exception):
+    """What was written is to be rolled back."""
 
 
 def _begin(db: Database, blobs: ArtifactStore, run_id: UUID, again: bool) -> Work | None:
@@ -219,6 +253,10 @@ def _dead(job: Job, ended: Ended, limits: Limits) -> Reading:
     return unreadable(job.run_collector_id, f"ingest.{ended.verdict}", attempts=job.deaths, **params)
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(name)  # NaN and Infinity are no JSON, and JSONB takes neither
+
+
 def _collect(job: Job, directory: Path) -> Reading:
     """What the child left about one collector. It is as hostile as what it was made of, but it is bounded."""
     with open_output(directory / f"{job.place}.json") as stream:
@@ -228,4 +266,8 @@ def _collect(job: Job, directory: Path) -> Reading:
     with open_output(directory / f"{job.place}.blob") as stream:
         blob = stream.read(LIMITS.file_bytes)
     version = COLLECTORS[job.collector].parser_version if job.collector in COLLECTORS else 1
-    return Reading(job.run_collector_id, json.loads(data), job.artifacts, blob, version, None)
+    try:
+        parsed = json.loads(data, parse_constant=_refuse_constant)
+    except ValueError:
+        return unreadable(job.run_collector_id, "ingest.not_storable")
+    return Reading(job.run_collector_id, parsed, job.artifacts, blob, version, None)

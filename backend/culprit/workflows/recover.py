@@ -11,7 +11,7 @@ from culprit.captures.leases import Claim
 from culprit.config import settings
 from culprit.infra.artifacts import artifact_store
 from culprit.workflows.homecoming import Homecoming, adopt
-from culprit.workflows.run_capture import settle_once
+from culprit.workflows.run_capture import settle_safely
 from culprit.workflows.spool import left_behind
 
 log = structlog.get_logger("culprit.recover")
@@ -35,7 +35,7 @@ def recover() -> int:
         claim = Claim(run_id, UUID(kept["claim"]["capture_id"]), fence, kept["claim"]["attempt"])
         try:
             adopt(artifact_store(), home)
-            state = settle_once(claim, home, kept["clock"], kept["plan"])
+            state = settle_safely(claim, home, kept["clock"], kept["plan"])
         except DBAPIError as error:
             log.warning("database_away", error=type(error).__name__)
             return done

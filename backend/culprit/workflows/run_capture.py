@@ -14,10 +14,11 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.orm import Session
 
 from collectors import bundle
+from collectors.host_values import decimal
 from culprit.captures import leases
 from culprit.captures.leases import Claim
 from culprit.config import settings
@@ -41,6 +42,8 @@ from culprit.workflows.supervise import Died, Lost, Wishes, first_connect_s, sup
 BUSY_PAUSE = timedelta(seconds=5)
 COMMIT_TRIES_S = 600.0
 FRAME_OVERHEAD = 8 << 20
+#: What data from a host raises on its way into the database; neither the worker nor the database is at fault.
+UNSTORABLE = (DataError, ValueError, ArithmeticError)
 Json = dict[str, Any]
 log = structlog.get_logger("culprit.run_capture")
 
@@ -157,6 +160,7 @@ def _command(claim: Claim, order: Order, limits: Waits) -> Message:
         "command": bundle.command(program, sudo=order.sudo),
         "first_line": order.sudo_password,
         "stdout_bytes": order.max_bytes + FRAME_OVERHEAD,
+        "collectors": {job.id: job.max_bytes for job in order.jobs},
     }
 
 
@@ -196,20 +200,46 @@ def _elapsed_ms(one: Json) -> float:
 
 def _settle(claim: Claim, order: Order, home: Homecoming, spool: Spool) -> str | None:
     """Commits what came home, however long the database is away."""
-    clock = clock_of_session(home)
     home.timings = _timings(home)
+    try:
+        clock = clock_of_session(home)
+    except UNSTORABLE as error:
+        log.error("clock_not_readable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
+        home, clock = home.without_details(), None
     adopt(artifact_store(), home)
     plan = _decide(order, home)
+    if plan["do"] == "ingest":
+        home.failure = home.failure or home.quality_note()
     spool.keep({"home": home.as_json(), "clock": clock, "plan": plan, "claim": _claim_json(claim)})
     until = time.monotonic() + COMMIT_TRIES_S
     while True:
         try:
-            return settle_once(claim, home, clock, plan)
+            return settle_safely(claim, home, clock, plan)
         except DBAPIError as error:
             if time.monotonic() > until:
                 raise
             log.warning("evidence_in_hand", run=str(claim.run_id), error=type(error).__name__)
             time.sleep(1)
+
+
+def settle_safely(claim: Claim, home: Homecoming, clock: Json | None, plan: Json) -> str | None:
+    """Commit as `settle_once` does; what cannot be stored because of its data is stored without its details.
+
+    Trying again would bring the same data, from one more login: there is no second attempt. Raises DBAPIError where
+    the database is away.
+    """
+    try:
+        return settle_once(claim, home, clock, plan)
+    except UNSTORABLE as error:
+        log.error("host_data_unstorable", run=str(claim.run_id), error=type(error).__name__, exc_info=True)
+    bare = home.without_details()
+    try:
+        return settle_once(claim, bare, None, plan if plan["do"] in ("ingest", "cancel") else {"do": "fail"})
+    except UNSTORABLE:
+        with unit_of_work(database().sessions) as session:
+            after_commit(session, lambda: tell(claim))
+            left = leases.leave(session, claim, "failed", failure=bare.failure, failure_side="host")
+            return "failed" if left else None
 
 
 def _claim_json(claim: Claim) -> Json:
@@ -224,10 +254,8 @@ def _timings(home: Homecoming) -> dict[str, float]:
     if home.round_trips_ms:
         timings["rtt_ms"] = round(min(home.round_trips_ms), 2)
         timings["rtt_max_ms"] = round(max(home.round_trips_ms), 2)
-    for name in ("fork_ms",):
-        if str(home.hello.get(name, "")).replace(".", "", 1).isdigit():
-            timings[name] = float(home.hello[name])
-    return timings
+    fork_ms = decimal(home.hello.get("fork_ms", ""))
+    return timings if fork_ms is None else {**timings, "fork_ms": fork_ms}
 
 
 def _decide(order: Order, home: Homecoming) -> Json:

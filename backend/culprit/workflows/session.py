@@ -5,8 +5,9 @@ what happens, message by message, writes the payloads of frames into the spool d
 any time. It imports little, because every child carries it.
 
 From the worker: the job; {"start": …} once we are logged in; {"ok": 1} as long as it holds the lease;
-{"cancel": 1}. To the worker: {"stage"}, {"ready"}, {"heard"}, {"progress"}, {"said"}, {"frame"}, and at last
-{"ended"} or {"error"}.
+{"cancel": 1}. To the worker: {"stage"}, {"ready"}, {"heard"}, {"progress"}, {"said"}, {"frame"}, {"dropped"}, and at
+last {"ended"} or {"error"}. What the host sends beyond what was ordered never reaches the worker; see
+`culprit.workflows.frame_filter`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from culprit.infra.ssh import Connection, Hop, Patience, connect
 from culprit.infra.ssh_errors import SshError, Stage, printable
 from culprit.infra.ssh_exec import Bounds, converse, start
 from culprit.infra.ssh_keys import Login, PublicKey
+from culprit.workflows.frame_filter import DroppedPart, FrameFilter
 from culprit.workflows.spool import Spool
 from culprit.workflows.survey import Survey
 
@@ -34,6 +36,8 @@ CANCEL_GRACE_S = 3.0
 MAX_LINE = 4096
 COMPLETE = (0, 3, 69, 73, 75)
 MAX_NOISE = 2000
+#: The shortest and the longest round trip are used; a watcher that runs for days must not gather all of them.
+MAX_ROUND_TRIPS = 1000
 #: How the words begin of what waits on a host; whoever asked for it reads them.
 WATCHER = (b"watch ", b"fire ", b"note ")
 STDERR_BYTES = 4 << 20
@@ -108,7 +112,10 @@ def _session(
     bounds = Bounds(order["silence_s"], order["total_s"], order["stdout_bytes"], STDERR_BYTES)
     channel = start(connection, hop, order["command"], patience, talk.report)
     talk.started()
-    status = converse(connection, channel, talk, bounds)
+    try:
+        status = converse(connection, channel, talk, bounds)
+    finally:
+        talk.report_dropped()
     talk.ended(status, connection)
 
 
@@ -119,7 +126,9 @@ class Conversation:
         self._line = line
         self._spool = spool
         limits = frames.FrameLimits(total_bytes=order["stdout_bytes"])
-        self._reader = frames.FrameReader(limits, spool.open)
+        self._reader = frames.FrameReader(limits, self._open_part)
+        self._filter = FrameFilter(order.get("collectors", {}))
+        self._dropped_reported = 0
         self._first_line: str | None = order.get("first_line")
         self._beat_s: float = order["beat_s"]
         self._patience_s = patience_s
@@ -148,9 +157,13 @@ class Conversation:
         if self._first_ms is None:
             self._first_ms = (time.monotonic() - self._begun) * 1000
         self._bytes += len(data)
-        for frame in self._reader.feed(data):
+        for frame in self._reader.iterate(data):
             self._frames += 1
-            self._line.send({"frame": self._spool.describe(frame)})
+            if self._filter.accept(frame):
+                self._line.send({"frame": self._spool.describe(frame)})
+
+    def _open_part(self, header: frames.Header) -> frames.Sink:
+        return self._spool.open(header) if self._filter.accept_part(header) else DroppedPart()
 
     def stderr(self, data: bytes) -> None:
         """Answers to heartbeats, progress, and noise."""
@@ -164,12 +177,14 @@ class Conversation:
         said = frames.parse_progress(line.decode("utf-8", "replace"))
         if isinstance(said, frames.Alive):
             sent = self._beats.pop(said.n, None)
-            if sent is not None:
+            if sent is not None and len(self._round_trips) < MAX_ROUND_TRIPS:
                 self._round_trips.append((time.monotonic() - sent) * 1000)
         elif isinstance(said, frames.Progress):
-            self._line.send({"progress": [said.collector, said.state, said.elapsed_ms]})
+            if self._filter.accept_progress(said):
+                self._line.send({"progress": [said.collector, said.state, said.elapsed_ms]})
         elif line.startswith(WATCHER):
-            self._line.send({"said": line.decode("utf-8", "replace")})
+            if self._filter.accept_line(time.monotonic()):
+                self._line.send({"said": line.decode("utf-8", "replace")})
         else:
             self._noise = (self._noise + line + b"\n")[-MAX_NOISE:]
 
@@ -190,7 +205,15 @@ class Conversation:
         if now - self._reported >= REPORT_EVERY_S:
             self._reported = now
             self._line.send({"heard": self._bytes, "rtt_ms": self._round_trips[-1:] or None})
+            self.report_dropped()
         return words
+
+    def report_dropped(self) -> None:
+        """Tell the worker how much was not accepted, where that is new."""
+        count = self._filter.dropped.total()
+        if count != self._dropped_reported:
+            self._dropped_reported = count
+            self._line.send({"dropped": dict(self._filter.dropped)})
 
     def _obey(self, now: float) -> bytes:
         """Messages of the worker. A worker that says nothing has lost us: then the host must not go on."""

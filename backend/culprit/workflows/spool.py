@@ -11,12 +11,15 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from collectors import records
+from collectors.clock_reading import RECORD_FIELDS
 from collectors.frames import Frame, Header
+from collectors.host_values import INT8_MAX, RejectedField
 from culprit.infra.part_file import PartFile
 
 OUTCOME = "outcome.json"
@@ -51,8 +54,10 @@ class Spool:
         if head.kind == "outcome":
             return _outcome(frame)
         if head.kind == "clock":
-            return {"kind": "clock", "fields": dict(head.fields), "heard_ns": time.time_ns()}
-        return {"kind": head.kind, "facts": records.lines_of(frame)}
+            fields = {name: head.fields[name][:24] for name in RECORD_FIELDS if name in head.fields}
+            return {"kind": "clock", "fields": fields, "heard_ns": time.time_ns()}
+        facts, rejected = records.read_facts(frame)
+        return {"kind": head.kind, "facts": facts, "rejected": _pairs(rejected)}
 
     def _part(self, frame: Frame) -> Json:
         head = frame.header
@@ -61,16 +66,18 @@ class Spool:
             file = self.open(head)
             file.write(frame.payload)
         sha256 = file.close()
+        fits = head.raw is not None and head.raw <= INT8_MAX
         return {
             "kind": head.kind,
             "id": head.id,
             "part": SNAPSHOT if head.kind == "snapshot" else head.part,
             "size": file.size,
-            "raw": file.size if file.encoding == "identity" or head.raw is None else head.raw,
+            "raw": head.raw if fits and file.encoding != "identity" else file.size,
             "sha256": sha256,
             "encoding": file.encoding,
             "complete": file.intact and frame.intact and head.fields.get("complete") != "0",
             "path": str(file.path),
+            "rejected": [] if head.raw is None or fits else [[f"{head.part}.raw", "out_of_range"]],
         }
 
     def keep(self, outcome: Json) -> None:
@@ -112,15 +119,20 @@ def _outcome(frame: Frame) -> Json:
         "reason": {"key": said.reason.key, "params": dict(said.reason.params)} if said.reason else None,
         "way": said.way or None,
         "argv": said.argv or None,
-        "exit": said.exit_code if said.exit_code is None or said.exit_code < 1 << 31 else None,
+        "exit": said.exit_code,
         "signal": said.signal or None,
         "version": said.version or None,
         "started_ns": said.started_ns,
         "ended_ns": said.ended_ns,
         "cpu_ms": said.cpu_ms,
         "bytes": said.bytes,
-        "stderr": said.stderr_tail.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        "stderr": said.stderr_tail,
+        "rejected": _pairs(said.rejected),
     }
+
+
+def _pairs(rejected: Iterable[RejectedField]) -> list[list[str]]:
+    return [[one.field, one.reason] for one in rejected]
 
 
 def left_behind(home: Path) -> list[tuple[UUID, int, Spool]]:

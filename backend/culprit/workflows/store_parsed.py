@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from collectors import look_back
 from collectors.clock import ClockMap
+from collectors.host_values import FIELD_REJECTED
 from culprit.captures.leases import settle_capture
 from culprit.core.fact_names import of_collector
 from culprit.core.outcomes import run_state
@@ -258,7 +259,8 @@ def _outcomes(session: Session, run: Run, readings: list[Reading]) -> None:
     for reading in readings:
         one = session.get_one(RunCollector, reading.run_collector_id)
         one.parser_version = reading.parser_version or one.parser_version
-        one.warnings = reading.parsed.get("warnings", [])
+        of_host = [warning for warning in one.warnings if warning["key"].startswith(FIELD_REJECTED)]
+        one.warnings = of_host + reading.parsed.get("warnings", [])
         if reading.reason is not None:
             if one.state in {"done", "unreadable"}:
                 one.state = "unreadable"

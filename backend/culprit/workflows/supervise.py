@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import structlog
+
 from culprit.core.patience import Waits, connect_s, waits
 from culprit.infra.forkserver import Child, Hungup, Message
 from culprit.infra.ssh_errors import FINAL, TIMEOUT_KIND, Stage
@@ -19,11 +21,14 @@ from culprit.workflows.homecoming import Homecoming
 
 Json = dict[str, Any]
 LOOK_EVERY_S = 0.25
+log = structlog.get_logger("culprit.supervise")
 SPARE_S = 2.0
 RENEW_EVERY_S = 3.0
 #: Collectors change state in bursts; each burst is one transaction and one piece of news.
 NEWS_EVERY_S = 0.5
 CANCEL_LIMIT_S = 4.0
+#: How long messages are still read that were sent before a limit passed.
+REST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def supervise(child: Child, wishes: Wishes) -> Homecoming:
             raise Died from error
         if message is not None and _hear(watch, message):
             return watch.home
-        if _overdue(watch, now):
+        if _overdue(watch, now) is not None and _is_over(watch):
             return watch.home
         if wishes.given_up():
             raise Lost
@@ -115,16 +120,33 @@ def _limit(watch: _Watch, stage: Stage) -> None:
     watch.stage, watch.until = stage, time.monotonic() + seconds + SPARE_S
 
 
-def _overdue(watch: _Watch, now: float) -> bool:
+def _overdue(watch: _Watch, now: float) -> tuple[str, float] | None:
+    """Return the kind of the limit that has passed and since when it ran; None where there is time left."""
     if watch.cancel_until and now > watch.cancel_until:
-        return True
+        return "", 0.0
     if watch.total_until and now > watch.total_until:
-        _fail(watch.home, "deadline", seconds=round(watch.total_until - watch.started_at))
-        return True
+        return "deadline", watch.total_until - watch.started_at
     if now > watch.until:
-        _fail(watch.home, TIMEOUT_KIND[watch.stage], seconds=round(watch.until - watch.started_at))
-        return True
-    return False
+        return TIMEOUT_KIND[watch.stage], watch.until - watch.started_at
+    return None
+
+
+def _is_over(watch: _Watch) -> bool:
+    """Hear what the child had already sent when a limit passed; return whether the session is over for all that."""
+    try:
+        until = time.monotonic() + REST_S
+        while time.monotonic() < until and (message := watch.child.line.receive(0)) is not None:
+            if _hear(watch, message):
+                return True
+    except Hungup:
+        pass  # the limit had passed before: that is why it ends
+    limit = _overdue(watch, time.monotonic())
+    if limit is None:
+        return False
+    kind, seconds = limit
+    if kind:
+        _fail(watch.home, kind, seconds=round(seconds))
+    return True
 
 
 def _fail(home: Homecoming, kind: str, **params: str | int | float) -> None:
@@ -162,6 +184,8 @@ def _hear(watch: _Watch, message: Message) -> bool:
         }
         watch.changed = watch.changed or before.get("state") != state
         _heard(watch)
+    elif "dropped" in message:
+        home.dropped = message["dropped"]
     elif "said" in message:
         _heard(watch)
         if watch.wishes.told is not None:
@@ -178,7 +202,10 @@ def _hear(watch: _Watch, message: Message) -> bool:
         home.failure = {"key": f"ssh.{home.kind}", "params": message["error"]["params"]}
         return True
     elif "bug" in message:
-        raise RuntimeError(f"the session's process failed:\n{message['bug']}")
+        log.error("session_failed", trace=message["bug"])
+        home.kind, home.final = "bug", True
+        home.failure = {"key": "run.session_failed", "params": {}}
+        return True
     return False
 
 

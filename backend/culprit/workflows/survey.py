@@ -22,7 +22,7 @@ class Survey:
         self._line = line
         self._first_line: str | None = order.get("first_line")
         self._patience_s = patience_s
-        self._text = b""
+        self._text = bytearray()
         self._noise = b""
         self._begun = self._reported = time.monotonic()
         self._first_ms: float | None = None
@@ -40,8 +40,9 @@ class Survey:
         """Facts."""
         if self._first_ms is None:
             self._first_ms = (time.monotonic() - self._begun) * 1000
-        self._text = (self._text + data)[:MAX_TEXT]
-        if self._clock_heard_ns is None and CLOCK in self._text:
+        searched = max(0, len(self._text) - len(CLOCK))
+        self._text += data[: MAX_TEXT - len(self._text)]
+        if self._clock_heard_ns is None and self._text.find(CLOCK, searched) >= 0:
             self._clock_heard_ns = time.time_ns()
 
     def stderr(self, data: bytes) -> None:
@@ -64,6 +65,9 @@ class Survey:
         """The check needs no input."""
         return self._first_line is None
 
+    def report_dropped(self) -> None:
+        """Do nothing: a check accepts text up to a bound and knows no frames."""
+
     def last_words(self) -> str:
         """What the host said instead of facts."""
         said = self._noise + b"\n" + self._text[-500:]
@@ -71,7 +75,7 @@ class Survey:
 
     def ended(self, status: int, connection: Connection) -> None:
         """The command has ended by itself."""
-        _, begins, facts = self._text.partition(BEGINS)
+        _, begins, facts = bytes(self._text).partition(BEGINS)
         if not begins:
             raise SshError("no_shell", status=status, said=self.last_words())
         timings: dict[str, Any] = dict(connection.timings)

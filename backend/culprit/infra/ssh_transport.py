@@ -1,0 +1,67 @@
+"""An SSH transport whose memory the peer cannot grow: lines, packets and unread data are bounded.
+
+paramiko reads a packet of whatever length the peer states, a greeting of whatever length it sends, and keeps data
+that the peer sends beyond the window that it was given. Each of these ends the connection here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import paramiko
+from paramiko.channel import Channel
+from paramiko.common import MSG_CHANNEL_DATA, MSG_CHANNEL_EXTENDED_DATA
+from paramiko.message import Message
+from paramiko.packet import Packetizer
+
+#: RFC 4253 asks for 35,000 bytes; OpenSSH never sends more than this.
+MAX_PACKET_BYTES = 256 << 10
+#: RFC 4253 allows 255 bytes per line of a greeting.
+MAX_LINE_BYTES = 8 << 10
+
+
+class BoundedPacketizer(Packetizer):
+    """A packetizer that refuses a packet or a line of the greeting that is too long, before it has read it."""
+
+    _line_bytes = 0
+
+    def read_all(self, n: int, check_rekey: bool = False) -> bytes:
+        """Return the next `n` bytes; raise SSHException where no packet is that long."""
+        if not 0 <= n <= MAX_PACKET_BYTES:
+            raise paramiko.SSHException(f"the peer announces a packet of {n} bytes")
+        data: bytes = super().read_all(n, check_rekey)
+        return data
+
+    def readline(self, timeout: float) -> str:
+        """Return the next line of the greeting; raise SSHException where it does not end."""
+        self._line_bytes = 0
+        line: str = super().readline(timeout)
+        return line
+
+    def _read_timeout(self, timeout: float) -> bytes:
+        data: bytes = super()._read_timeout(timeout)  # type: ignore[misc]
+        self._line_bytes += len(data)
+        if self._line_bytes > MAX_LINE_BYTES:
+            raise paramiko.SSHException("no protocol version in the first bytes of the peer")
+        return data
+
+
+def _within_window(feed: Callable[[Channel, Message], None]) -> Callable[[Channel, Message], None]:
+    def checked(channel: Channel, message: Message) -> None:
+        unread = len(channel.in_buffer) + len(channel.in_stderr_buffer)
+        if unread > channel.in_window_size + MAX_PACKET_BYTES:
+            raise paramiko.SSHException("the peer sends more than the window allows")
+        feed(channel, message)
+
+    return checked
+
+
+class BoundedTransport(paramiko.Transport):
+    """A transport that ends the connection where the peer ignores the flow-control window of a channel."""
+
+    _channel_handler_table: ClassVar[dict[int, Any]] = {
+        **paramiko.Transport._channel_handler_table,  # type: ignore[attr-defined]
+        MSG_CHANNEL_DATA: _within_window(Channel._feed),  # type: ignore[attr-defined]
+        MSG_CHANNEL_EXTENDED_DATA: _within_window(Channel._feed_extended),  # type: ignore[attr-defined]
+    }
