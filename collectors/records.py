@@ -12,6 +12,12 @@ from collectors.contract import Sentence
 from collectors.frames import STATES, Frame
 
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,80}")
+#: What a `busy` frame may say of the run that holds the lease. Everything else in it is dropped.
+_HOLDER = {
+    "run": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "pid": re.compile(r"[1-9][0-9]{0,6}"),
+    "since": re.compile(r"[1-9][0-9]{8,10}"),
+}
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,6})?")
 
 
@@ -104,12 +110,19 @@ def _value(text: str) -> str | int | float:
 
 
 def lines_of(frame: Frame) -> dict[str, str]:
-    """The `key value` lines of a hello, busy, refused or end frame. The first of equal keys counts."""
+    """The `key value` lines of a hello, busy, refused or end frame. The first of equal keys counts.
+
+    Of a `busy` frame only a run, a pid and a time of the expected form are kept: they are shown to people.
+    """
     found: dict[str, str] = {}
     for line in frame.text.split("\n")[:200]:
         key, _, value = line.partition(" ")
         if _KEY.fullmatch(key):
             found.setdefault(key, value[:1024])
+    if frame.header.kind == "busy":
+        return {
+            key: value for key, value in found.items() if key in _HOLDER and _HOLDER[key].fullmatch(value)
+        }
     return found
 
 
