@@ -28,6 +28,8 @@ END_MARK = "CULPRIT-END"
 WHOLE_HOST = Scope()
 PARTS = (
     "base.sh",
+    "directories.sh",
+    "lease.sh",
     "place.sh",
     "guard.sh",
     "jobs.sh",
@@ -38,6 +40,9 @@ PARTS = (
     "standby.sh",
     "main.sh",
 )
+#: Where the directory of the lease may be created, in this order: where only root can create one, the account's own
+#: (/run/user stands for /run/user/UID), shared directories last.
+LOCK_DIRECTORIES = ("/run", "/run/user", "/var/run", "/run/lock", "/dev", "/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
 #: What a run that measures has no use for.
 ONLY_STANDBY = frozenset({"standby.sh"})
 
@@ -111,7 +116,7 @@ class Limits:
     lease: str = "capture"
     zstd_ok: bool = True
     directories: tuple[str, ...] = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
-    lock_directories: tuple[str, ...] = ("/run/lock", "/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
+    lock_directories: tuple[str, ...] = LOCK_DIRECTORIES
     path: str = ""
 
 

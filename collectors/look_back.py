@@ -52,17 +52,26 @@ FILES = tuple(dict.fromkeys(path for name in KEPT for path in _files(name)))
 #: Of several rings the one that goes back furthest; of that the newest pieces that fit.
 _SH = (
     r"""
-ring= oldest=
-for d in "${DIR%/*}"/culprit-*/ring /dev/shm/culprit-*/ring /var/tmp/culprit-*/ring /tmp/culprit-*/ring; do
-    [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue
-    set -- "$d"/r.*
-    [ -e "$1" ] || continue
-    x=${1##*/r.}
+# Change into the ring of directory $1, if nobody else can write there: from then on no other user can lead the shell
+# elsewhere. A mount point is refused, as a file system in user space can claim any owner.
+enter_ring() {
+    [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && b=$(cd -P "${1%/*}" && pwd -P) || return 1
+    cd -P "$1" 2> /dev/null && [ "$PWD" = "${b%/}/${1##*/}" ] && [ -O . ] || return 1
+    case $(ls -ldn .) in d????-??-*) ;; *) return 1 ;; esac
+    ! grep -qF " $PWD " /proc/self/mountinfo && [ "$PWD" -ef . ] && [ -d ring ] && [ ! -L ring ] && cd ring
+}
+home=$PWD place= oldest=
+for d in "${DIR%/*}"/culprit-* /dev/shm/culprit-* /var/tmp/culprit-* /tmp/culprit-*; do
+    enter_ring "$d" && set -- r.* && [ -e "$1" ] || continue
+    x=${1#r.}
     x=${x%%[!0-9]*}
-    [ -z "$ring" ] || [ "$x" -lt "$oldest" ] || continue
-    ring=$d oldest=$x
+    [ -z "$place" ] || [ "$x" -lt "$oldest" ] || continue
+    place=$PWD oldest=$x
+    exec 7< .
 done
-[ -n "$ring" ] || { echo "nothing kept a look-back here" >&2; exit 69; }
+cd "$home"
+[ -n "$place" ] || { echo "nothing kept a look-back here" >&2; exit 69; }
+ring=/proc/self/fd/7
 list= room=$BYTES take=
 for f in "$ring"/r.*; do list="$f $list"; done
 for f in $list; do
@@ -71,12 +80,13 @@ for f in $list; do
     [ "$room" -ge 0 ] || break
     take="$f $take"
 done
-echo "cat $ring/r.*" > "${ARGV:-/dev/null}"
+echo "cat $place/r.*" > "${ARGV:-/dev/null}"
 if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else cat $take 2> /dev/null; fi
 [ -n "$take" ]
 [ -s "$ring/perf.pid" ] || exit 0
 (
-    read -r p < "$ring/perf.pid" && rm -f "$ring"/perf.data.[0-9]* && kill -USR2 "$p" || exit
+    read -r p began < "$ring/perf.pid" && read -r x < "/proc/$p/stat" && x=${x##*) } && set -- $x || exit
+    [ "${20}" = "$began" ] && rm -f "$ring"/perf.data.[0-9]* && kill -USR2 "$p" || exit
     n=0
     while set -- "$ring"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 100 ]; do
         sleep 0.1 2> /dev/null || sleep 1

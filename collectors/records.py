@@ -24,6 +24,12 @@ from collectors.host_values import (
 _KEY = re.compile(r"[a-z][a-z0-9_.]{0,80}")
 #: Lines of one hello, busy, refused or end frame; a runner sends about thirty.
 MAX_FACTS = 64
+#: What a `busy` frame may say of the run that holds the lease. Everything else in it is dropped.
+_HOLDER = {
+    "run": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "pid": re.compile(r"[1-9][0-9]{0,6}"),
+    "since": re.compile(r"[1-9][0-9]{8,10}"),
+}
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,6})?")
 
 
@@ -133,12 +139,19 @@ def lines_of(frame: Frame) -> dict[str, str]:
 
 
 def read_facts(frame: Frame) -> tuple[dict[str, str], tuple[RejectedField, ...]]:
-    """Return the lines of a hello, busy, refused or end frame as `lines_of` does, and what was dropped or cleaned."""
+    """Return the lines of a hello, busy, refused or end frame as `lines_of` does, and what was dropped or cleaned.
+
+    Of a `busy` frame only a run, a pid and a time of the expected form are kept: they are shown to people.
+    """
     found: dict[str, str] = {}
     for line in frame.text.split("\n", MAX_FACTS)[:MAX_FACTS]:
         key, _, value = line.partition(" ")
         if _KEY.fullmatch(key):
             found.setdefault(key, value[:1024])
+    if frame.header.kind == "busy":
+        found = {
+            key: value for key, value in found.items() if key in _HOLDER and _HOLDER[key].fullmatch(value)
+        }
     return clean_facts(found)
 
 

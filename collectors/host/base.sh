@@ -1,5 +1,6 @@
 # Clocks, tools and frames. Everything here is shared by all roles of the program.
-# Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the turn of the writers, 9 the lease.
+# Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the turn of the writers,
+# 7 what the main shell tells the guard, 8 the text of the program, 9 the lease.
 umask 077
 LC_ALL=C
 export LC_ALL PATH
@@ -40,7 +41,7 @@ applet() {
 }
 
 tools() {
-  for t_ in awk cat date df du find flock grep gzip ionice mkdir mv nice readlink rm rmdir sleep tail tr wc zstd; do
+  for t_ in awk cat date df du find flock grep gzip ionice ls mkdir mv nice readlink rm rmdir sleep tail tr wc zstd; do
     tool "$t_" "T_$t_"
   done
   tool sha256sum SHA
@@ -89,14 +90,15 @@ give() {
 turns() {
   if [ -n "${BASH_VERSION-}" ]; then
     set +o posix
-    eval 'exec 5< <(:) 6< <(:)'
+    eval 'exec 5< <(:) 6< <(:) 7< <(:)'
     set -o posix
   else
-    exec 5<<X 6<<Y
+    exec 5<<X 6<<Y 7<<Z
 X
 Y
+Z
   fi
-  exec 5<>/proc/self/fd/5 6<>/proc/self/fd/6
+  exec 5<>/proc/self/fd/5 6<>/proc/self/fd/6 7<>/proc/self/fd/7
   TURNS=1
 }
 

@@ -18,13 +18,15 @@ guard() {
     READER=$!
   fi
   exec 3<&-
-  [ -z "$DIR" ] || { proc $$; echo "guard $$ $START" >>"$DIR/manifest"; }
+  DIR= TRY= LOCK= HELD= CAGE= GO=
+  cd /
   echo "$$" >&5
   # What waits for hours is looked after with fewer forks: no job of it has a deadline or a cap of its own.
   PACE=${STANDBY:+2}
   PACE=${PACE:-1}
   while :; do
     [ -n "$EV" ] || nap "$PACE"
+    [ -n "$GO" ] || learn
     up
     # Asleep for long, as under SIGSTOP or a stalled hypervisor: what came meanwhile was not yet heard.
     [ $((CS - LAST)) -lt 500 ] || BEAT=$CS
@@ -35,7 +37,7 @@ guard() {
     [ -n "$EV" ] || [ "$CS" -lt "$END" ] || EV=deadline
     [ -z "$EV" ] || break
     [ -z "$DIR" ] || [ -n "$STANDBY" ] || watch
-    if [ -z "$STANDBY" ] && [ "$CS" -ge "$CLOCK_AT" ]; then
+    if [ -z "$STANDBY" ] && [ -n "$GO" ] && [ "$CS" -ge "$CLOCK_AT" ]; then
       CLOCK_AT=$((CS + 1000))
       # In a process of its own: the stream may be stalled, and the guard may not be.
       if [ -z "${TICK-}" ] || ! kill -0 "$TICK" 2>/dev/null; then
@@ -59,6 +61,21 @@ guard() {
   fi
   clean "$why"
   exit 0
+}
+
+# Read what the main shell has told so far. Our own line ends it, so that this never waits.
+learn() {
+  echo . >&7
+  while read -r k_ v_ <&7; do
+    case $k_ in
+      .) break ;;
+      try) TRY=$v_ ;;
+      dir) DIR=$v_ ;;
+      cage) CAGE=$v_ ;;
+      lease) WAY_LOCK=${v_%% *} LOCK=${v_#* } ;;
+      go) GO=1 ;;
+    esac
+  done
 }
 
 # Whoever takes the turn from now on knows that the run is stopping, and why.
@@ -192,6 +209,7 @@ linger() {
   from=$CS
   while [ "$EV" != finish ] && kill -0 "$MAIN" 2>/dev/null && [ "$((CS - from))" -lt $(($1 * 100)) ]; do
     # One that was just being started when the others were ended.
+    [ -n "$GO" ] || learn
     busy_jobs && strike_all KILL
     pause
   done
@@ -200,6 +218,7 @@ linger() {
 
 # The last act: nothing of the run remains. The main shell is spared when it is about to leave by itself.
 clean() {
+  [ -n "$GO" ] || learn
   exec 7>&2 2>/dev/null
   [ -z "${TICK-}" ] || kill -KILL "$TICK"
   # Its parent only waits for it, and then tells the main shell.
@@ -213,6 +232,7 @@ clean() {
   fi
   purge "$RUN" "$T0" "$g_" "$keep_" || say "note processes of this run could not be ended" 2>&7
   uncage "$CAGE"
-  [ -z "$DIR" ] || $T_rm -rf "$DIR"
-  release
+  remove_own_directory "${DIR:-$TRY}"
+  # A main shell that is about to leave still holds the lease, and gives it back itself.
+  [ "$1" = finish ] || [ "$why" = finish ] || release_lease
 }

@@ -1,11 +1,11 @@
-# The roles of the program: `setup` takes the lease and a directory and starts `main` in its place; `main` starts the
-# guard and the collectors and sends what they leave.
+# The roles of the program: `setup` starts `main` in its place, in a scope of systemd where there is one; `main` starts
+# the guard first, then takes the lease and a directory, runs the collectors and sends what they leave. `setup` touches
+# nothing that other users can change, and waits for none of it.
 
 setup() {
   if [ -n "$STANDALONE" ]; then
-    PROGF=$0
+    case $0 in /*) PROGF=$0 ;; *) PROGF=$PWD/$0 ;; esac
     exec 3<&- 4>&1 </dev/null >/dev/null
-    unset q
   else
     PROGF=
     exec 3<&0 4>&1 </dev/null >/dev/null
@@ -13,54 +13,76 @@ setup() {
   tools
   tick_rate
   proc $$
-  MYSTART=$START
-  host_key
+  T0=$START
   identity
   fork_cost
-  lease
-  sweep
-  if ! place && [ "$PIPE_OK" = 0 ]; then
-    frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))${NL}inodes $INODES"
-    release
-    exit 73
-  fi
   up
   BEGUN=$CS
   END=$((CS + DEADLINE * 100))
-  T0=$MYSTART
-  RUNG=nice CAGE= SCOPE=
-  [ -z "$DIR" ] || settle
-  CULPRIT_ROLE=main
+  choose_scope
   CULPRIT_RUN=$RUN
-  export CULPRIT_ROLE CULPRIT_RUN CULPRIT_SH BEGUN END T0 DIR FREE INODES SWEPT LOCK WAY_LOCK RUNG CAGE \
-    PROGF FORK_MS MACHINE BOOT MNT TCK SRC
-  if [ -n "$PROGF" ]; then
-    exec $SCOPE $SH "$PROGF"
-  fi
-  # Without a file it has to be an argument again, and the kernel takes none of 128 KiB.
-  if [ ${#q} -ge 131000 ]; then
-    frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))"
-    release
-    exit 73
-  fi
-  exec $SH -c "$q" "$q"
+  export CULPRIT_RUN CULPRIT_SH BEGUN END T0 RUNG PROGF FORK_MS TCK SRC
+  start_role main "exec $SCOPE"
 }
 
-# Writes into the directory what the guard and the next sweep need, and the program itself.
+# Start role $1 with the command prefix $2. The text of the program goes through a pipe: as an argument it would be too
+# long for the kernel and for whoever lists processes, and a file would need a disk.
+start_role() {
+  CULPRIT_ROLE=$1
+  export CULPRIT_ROLE
+  if [ -n "$PROGF" ]; then
+    $2 $SH "$PROGF"
+    return
+  fi
+  if [ -n "${BASH_VERSION-}" ]; then
+    set +o posix
+    eval 'exec 8< <(printf "%s\n" "$q")'
+    set -o posix
+  else
+    exec 8<<X
+$q
+X
+  fi
+  $2 $SH -c "q=\$($T_cat <&8); exec 8<&-; eval \"\$q\""
+}
+
+# Everything that other users can reach comes after the guard: whatever happens there, the run ends in time.
+begin() {
+  host_key
+  acquire_lease
+  sweep
+  if ! place && [ "$PIPE_OK" = 0 ]; then
+    frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))${NL}inodes $INODES"
+    depart 73
+  fi
+  export DIR
+  create_cages
+  tell_guard cage "$CAGE"
+  if [ -n "$DIR" ]; then
+    proc "$GUARD"
+    settle
+  fi
+  [ -n "$DIR" ] || probe_memory
+  tell_guard dir "$DIR"
+  tell_guard go
+  exec 7<&-
+}
+
+# Write into the directory what the next sweep needs, and make room for what jobs write.
 settle() {
-  ladder
-  { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $MYSTART" "cage $CAGE" >"$DIR/manifest" &&
-    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go" && {
-    [ -n "$PROGF" ] || { printf '%s\n' "$q" >"$DIR/run" && PROGF=$DIR/run; }
-  }; } 2>/dev/null || full
+  { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $T0" "cage $CAGE" "guard $GUARD $START" >"$DIR/manifest" &&
+    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go"; } 2>/dev/null || full
 }
 
 # The directory filled up or vanished between the check and now: go on without one.
 full() {
-  $T_rm -rf "$DIR"
-  uncage "$CAGE"
-  DIR= SCOPE= CAGE= RUNG=nice
-  [ -n "$STANDALONE" ] || PROGF=
+  remove_own_directory "$DIR"
+  DIR=
+}
+
+# Tell the guard `$1 $2`: what there is to enforce, and to remove in the end.
+tell_guard() {
+  printf '%s\n' "$*" >&7
 }
 
 identity() {
@@ -121,8 +143,11 @@ probe() {
     : | $T_gzip -1 >/dev/null 2>&1 || x_=
     PACK="$T_gzip $x_ -c" PACKF="$T_gzip $x_ -f" PACKX=.gz ENC=gzip
   fi
+}
+
+# How output is kept in memory, where there is no directory.
+probe_memory() {
   MEMPACK=cat MEMENC=identity
-  [ -n "$DIR" ] && return
   tool base64 x_
   [ -n "$x_" ] || { tool openssl x_; [ -z "$x_" ] || x_="$x_ base64"; }
   if [ -n "$x_" ]; then
@@ -141,13 +166,6 @@ tick_rate() {
   case $TCK in '' | *[!0-9]* | 0) TCK=100 ;; esac
 }
 
-# Runs role $1 of this program in a session of its own, with fd 3 as the heartbeats.
-role() {
-  CULPRIT_ROLE=$1
-  export CULPRIT_ROLE
-  if [ -n "$PROGF" ]; then $SID $SH "$PROGF"; else $SID $SH -c "$0" "$0"; fi
-}
-
 main() {
   tools
   tool adjtimex T_adj
@@ -157,15 +175,18 @@ main() {
   proc $$
   MYPGRP=$PGRP
   MAIN=$$
+  MYSTART=$T0
+  DIR= LOCK= CAGE= PASSED=
+  cd /
   probe
   turns
-  export MAIN MYUID SRC NAPF TURNS TCK FRAC MYPGRP
+  export MAIN MYUID SRC NAPF TURNS TCK FRAC MYPGRP DIR
   EV= GUARD=
   trap 'hangup' HUP TERM INT
   trap 'emergency' USR1
   (
     trap '' INT
-    role guard
+    start_role guard "$SID"
     kill -s USR1 $$
     echo 0 >&5
   ) &
@@ -175,6 +196,8 @@ main() {
   case $GUARD in '' | 0 | *[!0-9]*) emergency ;; esac
   echo t >&5
   give
+  unset q
+  begin
   target
   hello
   clock start 0
@@ -186,7 +209,7 @@ main() {
   fi
   clock end 9999
   farewell
-  depart
+  depart "${STOP:+3}"
 }
 
 # Waits for child $1, whatever signals come meanwhile.
@@ -211,8 +234,8 @@ emergency() {
   done
   purge "$RUN" "$T0" "$g_" 0
   uncage "$CAGE"
-  [ -z "$DIR" ] || $T_rm -rf "$DIR"
-  release
+  remove_own_directory "$DIR"
+  release_lease
   exit 70
 }
 
@@ -238,6 +261,7 @@ free_kb $FREE
 free_inodes $INODES
 need_kb $NEED_KB
 swept $SWEPT
+passed_over $PASSED
 machine_id $MACHINE
 boot_id $BOOT
 mnt_ns $MNT
@@ -339,12 +363,13 @@ elapsed_ms $(((CS - BEGUN) * 10))
 rung $RUNG${STANDBY:+${NL}watcher $WATCHER}"
 }
 
+# End the guard, give the lease back and leave with status $1.
 depart() {
   trap '' USR1
   kill -s USR2 "$GUARD" 2>/dev/null
   attend_guard
-  [ -z "$STOP" ] || exit 3
-  exit 0
+  release_lease
+  exit "${1:-0}"
 }
 
 attend_guard() {

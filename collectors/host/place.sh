@@ -1,98 +1,4 @@
-# The lease, the working directory, what earlier runs left, and the rung of the ladder of limits.
-
-# What the lease is keyed by.
-host_key() {
-  MACHINE=-
-  BOOT=-
-  { read -r MACHINE </etc/machine-id; } 2>/dev/null
-  { read -r BOOT </proc/sys/kernel/random/boot_id; } 2>/dev/null
-  MNT=
-  [ -z "$T_readlink" ] || MNT=$($T_readlink /proc/self/ns/mnt 2>/dev/null)
-  MNT=${MNT##*[}
-  MNT=${MNT%]}
-  KEY=${MACHINE:-0}-${BOOT%%-*}-${MNT:-0}
-}
-
-# Takes the lease or leaves: exit 75 with a frame that names the holder. Root and other users must meet in one place,
-# so the first directory that anybody may write to is it.
-lease() {
-  LOCK=
-  up
-  HOLDER="run $RUN pid $$ start $MYSTART since $(($($T_date +%s)))"
-  for d_ in $LOCKDIRS; do
-    [ -k "$d_" ] && [ -w "$d_" ] || continue
-    LOCK=$d_/culprit-$KIND-$KEY
-    if [ -n "$T_flock" ]; then lease_flock && return 0; else lease_mkdir && return 0; fi
-  done
-  LOCK=
-  WAY_LOCK=none
-}
-
-lease_flock() {
-  n_=0
-  while [ $n_ -lt 20 ]; do
-    n_=$((n_ + 1))
-    [ -e "$LOCK" ] || (set -C; umask 022; echo "$HOLDER" >"$LOCK") 2>/dev/null
-    { exec 9<"$LOCK"; } 2>/dev/null || return 1
-    if $T_flock -n 9; then
-      # Somebody may have removed the file between our open and our lock.
-      if [ "$LOCK" -ef /proc/self/fd/9 ]; then
-        { (umask 022; echo "$HOLDER" >"$LOCK"); } 2>/dev/null
-        WAY_LOCK=flock
-        return 0
-      fi
-    elif [ "$LOCK" -ef /proc/self/fd/9 ]; then
-      { read -r H_ <"$LOCK"; } 2>/dev/null
-      busy
-    fi
-    exec 9<&-
-  done
-  return 1
-}
-
-lease_mkdir() {
-  LOCK=$LOCK.d
-  n_=0
-  while [ $n_ -lt 20 ]; do
-    n_=$((n_ + 1))
-    if $T_mkdir -m 755 "$LOCK" 2>/dev/null; then
-      (umask 022; echo "$HOLDER" >"$LOCK/holder")
-      WAY_LOCK=mkdir
-      return 0
-    fi
-    [ -d "$LOCK" ] || return 1
-    H_=
-    { read -r H_ <"$LOCK/holder"; } 2>/dev/null
-    set -- $H_
-    # Without a holder: being taken this very moment, or its taker died in between.
-    if [ $# -lt 6 ]; then
-      [ $n_ -gt 10 ] || { $T_sleep 1; continue; }
-    elif alive "$4" "$6"; then
-      busy
-    fi
-    # One breaker at a time, and it looks again, lest it breaks a lease that was just taken.
-    if $T_mkdir "$LOCK.break" 2>/dev/null; then
-      A_=
-      { read -r A_ <"$LOCK/holder"; } 2>/dev/null
-      [ "$A_" != "$H_" ] || $T_rm -rf "$LOCK"
-      $T_rmdir "$LOCK.break"
-    elif [ $n_ -gt 18 ]; then
-      $T_rmdir "$LOCK.break" 2>/dev/null
-    fi
-  done
-  busy
-}
-
-busy() {
-  set -- $H_
-  frame busy - - "run ${2--}${NL}pid ${4--}${NL}since ${8--}"
-  exit 75
-}
-
-release() {
-  [ -n "$LOCK" ] || return 0
-  $T_rm -rf "$LOCK"
-}
+# The working directory, what earlier runs left, and the rung of the ladder of limits.
 
 # Pids of processes with the text $1 in their environment that started at tick $2 or later. Not process $3, nor what that has started after tick $4.
 # Members of the groups and sessions in $5 are among them whatever their environment says.
@@ -145,22 +51,26 @@ uncage() {
   done
 }
 
-# Directories of runs that are over. Only our own: anybody may make a directory with such a name in /tmp, and
-# what its manifest says would be ended on our authority.
+# Directories of runs that are over. Only our own, in places where nobody else can replace them: anybody may make a
+# directory with such a name in /tmp, and what its manifest says is ended on our authority.
 sweep() {
   SWEPT=0
   for b_ in $DIRS; do
+    [ -d "$b_" ] && is_secure_parent "$b_" || continue
+    b_=${P_%/}
     for d_ in "$b_"/culprit-????????-*; do
-      [ -d "$d_" ] && [ ! -L "$d_" ] && [ -O "$d_" ] || continue
-      if [ ! -f "$d_/manifest" ]; then
-        [ -z "$T_find" ] || [ -z "$($T_find "$d_" -prune -mmin +10 2>/dev/null)" ] || $T_rm -rf "$d_"
-        continue
+      [ -d "$d_" ] && [ ! -L "$d_" ] && [ -O "$d_" ] && enter_own_directory "$d_" || continue
+      if [ -f manifest ] && [ ! -L manifest ] && [ -O manifest ]; then
+        sweep_one "$d_"
+      elif [ ! -e manifest ] && [ ! -L manifest ]; then
+        [ -z "$T_find" ] || [ -z "$($T_find . -prune -mmin +10 2>/dev/null)" ] || remove_own_directory "$d_"
       fi
-      sweep_one "$d_"
+      cd /
     done
   done
 }
 
+# The directory $1, which is the current one.
 sweep_one() {
   m_run= m_boot= m_end=0 m_main= m_guard= m_cage= m_groups=
   while read -r k_ v_; do
@@ -172,23 +82,25 @@ sweep_one() {
       guard) m_guard=$v_ ;;
       cage) m_cage=$v_ ;;
     esac
-  done <"$1/manifest"
-  case $m_run in '' | *[!0-9a-f-]*) return ;; esac
+  done <manifest
+  case $m_run in *[!0-9a-f-]*) return ;; ????????-????-????-????-????????????) ;; *) return ;; esac
+  case $m_end in '' | *[!0-9]*) m_end=0 ;; esac
   if [ "$m_boot" = "$BOOT" ]; then
     up
     if alive $m_main || alive ${m_guard:-0 0}; then
       [ "$CS" -gt "$((m_end + 3000))" ] || return 0
     fi
-    for l_ in "$1"/l/*; do
-      [ -f "$l_" ] || continue
+    for l_ in l/*; do
+      [ -f "$l_" ] && [ ! -L "$l_" ] || continue
       read -r g_ s_ R_ <"$l_"
+      case $g_ in '' | 0 | 1 | *[!0-9]*) continue ;; esac
       ! alive "$g_" "$s_" || m_groups="$m_groups $g_"
     done
     set -- "$1" $m_main
     purge "$m_run" "${3:-0}" "$m_groups" 0
     uncage "$m_cage"
   fi
-  $T_rm -rf "$1"
+  remove_own_directory "$1"
   SWEPT=$((SWEPT + 1))
 }
 
@@ -201,14 +113,15 @@ place() {
   while read -r k_ v_ R_; do [ "$k_" != MemAvailable: ] || MEMFREE=$v_; done </proc/meminfo
   for b_ in $DIRS; do
     [ -d "$b_" ] && [ -w "$b_" ] || continue
+    is_secure_parent "$b_" || { pass_over "$b_" insecure; continue; }
+    d_=${P_%/}
     # Memory is no place to write to unless there is plenty.
     case $b_ in /dev/shm) [ "$MEMFREE" -gt $((NEED_KB * 4 + 4194304)) ] || continue ;; esac
     room "$b_"
     [ "$f_" -le "$FREE" ] || FREE=$f_ INODES=$i_
     [ "$f_" -ge "$NEED_KB" ] || continue
     case $i_ in *[!0-9]* | '' | 0) ;; *) [ "$i_" -ge 256 ] || continue ;; esac
-    if $T_mkdir -m 700 "$b_/culprit-$RUN" 2>/dev/null; then
-      DIR=$b_/culprit-$RUN
+    if create_directory "$d_"; then
       FREE=$f_ INODES=$i_
       return 0
     fi
@@ -229,26 +142,30 @@ room() {
   [ $# -lt 6 ] || { i_=$4; [ "$2" != 0 ] || i_=-; }
 }
 
-# The strongest limit that works here. Sets RUNG, CAGE (control groups to join) and SCOPE (a command prefix).
-ladder() {
+# The strongest limit that works here: a scope of systemd (SCOPE, a command prefix), which is chosen first, as the main
+# shell must start in it. Sets RUNG.
+choose_scope() {
   RUNG=nice
   CAGE=
   SCOPE=
-  [ "$MYUID" = 0 ] || return 0
-  if [ -d /run/systemd/system ]; then
-    tool systemd-run T_sdrun
-    tool timeout T_timeout
-    [ -n "$T_sdrun" ] && [ -n "$T_timeout" ] || return 0
-    for x_ in "-p RuntimeMaxSec=$((DEADLINE + 60))" ""; do
-      S_="$T_sdrun --scope -q -p CPUQuota=$CPU_PCT% -p MemoryMax=$MEM_BYTES -p TasksMax=$TASKS -p IOWeight=1 $x_"
-      if $T_timeout 3 $S_ --unit "culprit-probe-$RUN" true </dev/null >/dev/null 2>&1; then
-        SCOPE="$S_ --unit culprit-$RUN"
-        RUNG=systemd_scope
-        return 0
-      fi
-    done
-    return 0
-  fi
+  [ "$MYUID" = 0 ] && [ -d /run/systemd/system ] || return 0
+  tool systemd-run T_sdrun
+  tool timeout T_timeout
+  [ -n "$T_sdrun" ] && [ -n "$T_timeout" ] || return 0
+  for x_ in "-p RuntimeMaxSec=$((DEADLINE + 60))" ""; do
+    S_="$T_sdrun --scope -q -p CPUQuota=$CPU_PCT% -p MemoryMax=$MEM_BYTES -p TasksMax=$TASKS -p IOWeight=1 $x_"
+    S_="$S_ --description Culprit"
+    if $T_timeout 3 $S_ --unit "culprit-probe-$RUN" true </dev/null >/dev/null 2>&1; then
+      SCOPE="$S_ --unit culprit-$RUN"
+      RUNG=systemd_scope
+      return 0
+    fi
+  done
+}
+
+# Or control groups of our own (CAGE), which jobs join.
+create_cages() {
+  [ "$MYUID" = 0 ] && [ ! -d /run/systemd/system ] || return 0
   for b_ in /sys/fs/cgroup /sys/fs/cgroup/unified; do
     [ -f "$b_/cgroup.controllers" ] || continue
     cage "$b_" || continue

@@ -23,8 +23,10 @@ sh "$dir/run.sh" >"$dir/bundle" || echo "The look ended with status $?; what the
 code=$(curl -sS -o "$dir/answer" -w '%{http_code}' -T "$dir/bundle" "$url") || code="curl $?"
 [ -s "$dir/answer" ] && cat "$dir/answer"
 [ "$code" = 201 ] && exit 0
-kept=culprit-$$.bundle
-cp "$dir/bundle" "$kept" || exit 74
+read -r name </proc/sys/kernel/random/uuid
+kept=culprit-$name.bundle
+# A new file, whose name nobody could guess: in /tmp, a symbolic link of another user may wait for one that can be guessed.
+(set -C && cat "$dir/bundle" >"$kept") || exit 74
 echo "It was not taken ($code). What was seen is kept in $kept. Send it again with:" >&2
 echo "  curl -T $kept '$url'" >&2
 exit 75

@@ -7,7 +7,10 @@
 # directory, culprit-*, which it removes. Ctrl-C ends it early and keeps what there is.
 if [ "${CULPRIT_ROLE-}" = "" ]; then
   if [ "${1-}" = -o ] && [ -n "${2-}" ]; then
+    # Only a new file: where others can write, a symbolic link of theirs may have that name.
+    set -C
     exec >"$2" || exit 73
+    set +C
   elif [ -t 1 ]; then
     echo "usage: sh $0 > culprit-out.bundle" >&2
     exit 64

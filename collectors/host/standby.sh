@@ -47,12 +47,13 @@ stacks() {
   while read -r x_ R_; do case $x_ in cpu[0-9]*) k_=$((k_ + 1)) ;; esac; done </proc/stat
   g_=512
   while [ $((g_ * k_)) -gt 4096 ] && [ $g_ -gt 16 ]; do g_=$((g_ / 2)); done
+  STAT='read -r x </proc/self/stat; set -- ${x##*) }'
   (
     cd "$DIR/ring" || exit 1
     CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CAGE=$CAGE CU_F=0 CU_V=
     CU_LINE="$END 9000000000000 KILL stacks"
     export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
-    PERF_CONFIG=/dev/null DEBUGINFOD_URLS= exec $SID $NI $SH -c "$PRE${NL}echo \$\$ >perf.pid${NL}exec perf record --overwrite --switch-output=signal -N --no-bpf-event -k CLOCK_MONOTONIC -F $STACKS -a -g -m $g_ -o perf.data" \
+    PERF_CONFIG=/dev/null DEBUGINFOD_URLS= exec $SID $NI $SH -c "$PRE${NL}$STAT${NL}echo \$\$ \${20} >perf.pid${NL}set --${NL}exec perf record --overwrite --switch-output=signal -N --no-bpf-event -k CLOCK_MONOTONIC -F $STACKS -a -g -m $g_ -o perf.data" \
       </dev/null >"$DIR/t/perf.err" 2>&1 3<&- 4>&- 5>&- 6>&- 9<&-
   ) &
 }

@@ -101,10 +101,15 @@ def read(session: Session, rows: Sequence[UploadAddress], url: str | None = None
             created_by=UserRef(id=row.created_by, name=people[row.created_by]),
             bytes=row.size,
             url=url,
-            command=f"curl -fsS '{url}' -o culprit.sh && sh culprit.sh" if url else None,
+            command=_command_for(url) if url else None,
         )
         for row in rows
     ]
+
+
+def _command_for(url: str) -> str:
+    """Return the line for a console; elsewhere another user could replace the script before it runs."""
+    return f"""d=$(mktemp -d) && cd "$d" && curl -fsS '{url}' -o culprit.sh && sh culprit.sh"""
 
 
 def script(session: Session, config: Settings, token: str) -> str:

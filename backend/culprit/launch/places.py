@@ -60,13 +60,20 @@ def elsewhere(path: Path, *, durable: bool) -> Path:
 def own_directory(path: Path, mode: int, user: pwd.struct_passwd | None = None) -> Path:
     """Make `path` with `mode`, owned by `user` or us. Raises PermissionError where it is someone else's."""
     path.mkdir(parents=True, exist_ok=True)
-    info = path.lstat()
-    allowed = {os.geteuid()} | ({user.pw_uid} if user else set())
-    if not stat.S_ISDIR(info.st_mode) or info.st_uid not in allowed:
-        raise PermissionError(f"{path} belongs to someone else")
-    if user is not None:
-        os.chown(path, user.pw_uid, user.pw_gid)
-    path.chmod(mode)
+    # By descriptor: another user may replace the path between a check and a change of owner.
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise PermissionError(f"{path} belongs to someone else") from error
+    try:
+        info = os.fstat(handle)
+        if info.st_uid not in {os.geteuid()} | ({user.pw_uid} if user else set()):
+            raise PermissionError(f"{path} belongs to someone else")
+        if user is not None:
+            os.fchown(handle, user.pw_uid, user.pw_gid)
+        os.fchmod(handle, mode)
+    finally:
+        os.close(handle)
     return path
 
 

@@ -37,6 +37,7 @@ TOOLS = [
     "gzip",
     "head",
     "ionice",
+    "ls",
     "mkdir",
     "mv",
     "nice",

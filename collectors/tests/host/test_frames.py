@@ -169,3 +169,14 @@ def test_progress() -> None:
     assert frames.parse_progress("progress vmstat running 120\n") == frames.Progress("vmstat", "running", 120)
     assert frames.parse_progress("alive 17") == frames.Alive(17)
     assert frames.parse_progress("progress vmstat exploded 120") is None
+
+
+def test_busy_frame_keeps_only_what_has_the_expected_form() -> None:
+    """What holds a lease is named by a file on the host; it is shown to people and stored."""
+    run = "0190d5b7-0000-7000-8000-00000000002a"
+    told = f"run {run}\npid 77\nsince 1790000000\nnote <script>\nmessage call 555-0100\nRUN x".encode()
+    [found] = frames.FrameReader().feed(frame("busy", told))
+    assert records.lines_of(found) == {"run": run, "pid": "77", "since": "1790000000"}
+    hostile = b"run <img src=x>\npid 99999999999999999999\nsince yesterday"
+    [found] = frames.FrameReader().feed(frame("busy", hostile))
+    assert records.lines_of(found) == {}

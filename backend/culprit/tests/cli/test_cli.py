@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import uuid
@@ -364,8 +365,12 @@ def test_a_console_sends_what_it_saw_with_curl_alone(
     here = made["command"].replace("http://testserver", server_url)
     script = cli("bundle", "--push", made["url"].replace("http://testserver", server_url))
     assert script.startswith("#!/bin/sh") and made["url"] in script
-    subprocess.run(["sh", "-c", here.partition("&&")[0]], cwd=tmp_path, check=True)
-    assert (tmp_path / "culprit.sh").read_text().count("CULPRIT_ENDS_HERE") == 2
+    # Fetched into a new private directory, where no other user can put something in its place.
+    fetch = here.rpartition("&&")[0]
+    subprocess.run(["sh", "-c", fetch], check=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    [fetched] = tmp_path.glob("*/culprit.sh")
+    assert fetched.read_text().count("CULPRIT_ENDS_HERE") == 2
+    assert fetched.parent.stat().st_mode & 0o777 == 0o700
     (tmp_path / "culprit.sh").write_text(script.replace("http://testserver", server_url))
     ran = subprocess.run(
         ["sh", "culprit.sh"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120

@@ -82,7 +82,8 @@ def test_a_host_that_nobody_enrolled_gets_a_name(client, session, address) -> No
 def test_the_token_is_shown_once_and_kept_as_a_hash(as_, session, address) -> None:
     made, path = address()
     token = path.rpartition("/")[2]
-    assert len(token) >= 43 and made["command"] == f"curl -fsS '{made['url']}' -o culprit.sh && sh culprit.sh"
+    fetch = f"curl -fsS '{made['url']}' -o culprit.sh && sh culprit.sh"
+    assert len(token) >= 43 and made["command"] == f'd=$(mktemp -d) && cd "$d" && {fetch}'
     row = session.scalars(select(UploadAddress)).one()
     assert token.encode() not in row.token_hash and token not in as_("admin").get(API).text
     assert all(token not in str(one.detail) for one in session.scalars(select(AuditEntry)))
