@@ -31,6 +31,8 @@ command -v nice > .which 2>&1 && nice='nice -n 19'
 clock= extra=
 has record --clockid && clock='-k CLOCK_MONOTONIC'
 has record --no-buildid-cache && extra=-N
+# Without build ids perf does not open every file of every container again when it stops recording.
+has record '--no-buildid ' && extra="$extra -B"
 has record --no-bpf-event && extra="$extra --no-bpf-event"
 lost= inline=
 has script --show-lost-events && lost=--show-lost-events

@@ -37,8 +37,8 @@ rate=$(($(ctxt) - first))
 """
 _BPF_SH = (
     r"""
-LC_ALL=C
-export LC_ALL
+LC_ALL=C DEBUGINFOD_URLS=
+export LC_ALL DEBUGINFOD_URLS
 umask 077
 say() { echo "$*" >> status.txt; }
 """

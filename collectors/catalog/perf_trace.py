@@ -35,8 +35,8 @@ _NUMBERS = ("calls", "errors", "total", "min", "avg", "max")
 
 #: perf trace ends with 0 where it may not open its tracepoints; what counts is that it wrote a summary.
 _SH = """
-LC_ALL=C
-export LC_ALL
+LC_ALL=C DEBUGINFOD_URLS= PERF_CONFIG=/dev/null
+export LC_ALL DEBUGINFOD_URLS PERF_CONFIG
 p=
 for t in ${TARGET_PIDS:-${TARGET_PID-}}; do
   [ -d "/proc/$t" ] && p="$p,$t"

@@ -8,6 +8,7 @@ from collectors.contract import Collector, Context, Cost, Needs, Option, Parsed,
 from collectors.net_shell import PRELUDE
 from collectors.parse import probe_lines
 from collectors.probe_shell import CURL
+from collectors.target_shell import LOW
 
 _MAX_BYTES = 4 << 20
 
@@ -61,12 +62,13 @@ PYTHON
 #: curl's telnet talks until its time is up, so a time of connecting means success, whatever it says in the end.
 _SH_CURL = (
     PRELUDE
+    + LOW
     + r"""
 address=${OPT_ADDRESS:-127.0.0.1} port=${OPT_PORT:-22}
 echo "target $address:$port"
 case $address in *:*) address="[$address]" ;; esac
 ask() {
-    $ns curl -q -s -o /dev/null --noproxy '*' --max-time 3.5 -w '%{time_connect}' \
+    $ns $low curl -q -s -o /dev/null --noproxy '*' --max-time 3.5 -w '%{time_connect}' \
         "telnet://$address:$port" < /dev/null > ".$i"
     code=$?
     awk '{ printf "%.3f", $1 * 1000; exit !($1 > 0) }' ".$i" && code=0
