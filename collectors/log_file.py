@@ -18,6 +18,13 @@ PATTERN = rf"/{_FOLDER}(?:{_STEP}){{0,12}}{_NAME}"
 
 PATH = Option("path", PATTERN, Text("Path of the log", "日志文件路径"), required=True)
 
+#: Defines `read_end FILE BYTES` for a file that a process holds open: regular, also after it was opened.
+READ_END = r"""
+read_end() {
+  [ -f "$1" ] && timeout 5 sh -c 'exec <"$1" && [ -f /proc/self/fd/0 ] && exec tail -c "$2"' sh "$1" "$2"
+}
+"""
+
 #: Defines `read_log BYTES`: the time of the last change in seconds, a line end, then at most BYTES of the end of the
 #: file. Checks the file once and leaves with 69 where it cannot be read. What is opened is checked after opening:
 #: a regular file, outside of the folders that hold no logs.

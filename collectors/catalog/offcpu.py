@@ -112,7 +112,9 @@ say "seconds $SECS"
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
-$nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
+limit=
+timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 8))"
+$limit $nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {
         at = 0; for (i = 1; i <= NF && !at; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0

@@ -60,9 +60,8 @@ def read_all(fd: int, limit: int) -> bytes:
 
 
 def write_all(data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(1, view) :]
+    while data:
+        data = data[os.write(1, data) :]
 
 
 class Target:

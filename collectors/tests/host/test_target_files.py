@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from collectors.contract import Script
+from collectors.log_file import READ_END
 from collectors.registry import COLLECTORS
 from collectors.tests.host.container import Container
 from collectors.tests.record_fixtures import run_script
@@ -144,3 +146,50 @@ def test_a_host_log_that_is_swapped_for_a_fifo_or_a_link_is_refused(tmp_path: Pa
     for name in ("fifo.log", "link.log"):
         left = run_script(COLLECTORS["app_log"], unchecked, 0, env={"OPT_PATH": str(tmp_path / name)})
         assert (left.exit_code, left.parts) == (69, {}), name
+
+
+def test_a_descriptor_that_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    """What a process replaces under the number of a log, after that was looked at."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "log").write_text("a line\n" * 100)
+    began = time.monotonic()
+    for path, size in ((tmp_path / "fifo", 0), ("/dev/zero", 0), (tmp_path / "log", 70)):
+        for check in ('[ -f "$1" ] && ', ""):
+            text = (
+                READ_END.replace('[ -f "$1" ] && ', check).replace("timeout 5", "timeout 2")
+                + 'read_end "$1" 70'
+            )
+            found = subprocess.run(["sh", "-c", text, "sh", str(path)], capture_output=True)
+            assert len(found.stdout) == size
+    assert time.monotonic() - began < 5
+
+
+HANGS = """
+import ctypes, mmap, os
+os.mkfifo("/tmp/perf-1.map")
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory.write(b"\\xeb\\xfe")
+open("/evidence/ready", "w")
+ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))()
+"""
+
+
+@pytest.mark.skipif(
+    not shutil.which("perf") or os.uname().machine != "x86_64", reason="needs perf and its code"
+)
+def test_a_map_that_is_a_fifo_does_not_keep_perf(tmp_path: Path) -> None:
+    """perf opens /tmp/perf-PID.map of each process as root; samples of before are kept."""
+    container = Container(tmp_path / "c", "/app/java", "-c", HANGS, uid=0)
+    try:
+        container.wait_for_file("ready")
+        way = COLLECTORS["perf_record"].ways[0]
+        assert isinstance(way, Script)
+        began = time.monotonic()
+        left = run_script(COLLECTORS["perf_record"], way, 2)
+        assert time.monotonic() - began < 2 + 15 + 1  # the runner's deadline
+        assert left.exit_code == 0, left.stderr
+        assert b"clock" in left.parts["status.txt"], left.parts["status.txt"]
+        print(left.parts["status.txt"].decode(), len(left.parts.get("script.txt", b"")))
+        assert not (container.evidence / "executed").exists()
+    finally:
+        container.end()
