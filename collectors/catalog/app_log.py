@@ -6,7 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.log_file import OPEN, PATH
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
@@ -139,4 +150,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(PATH,),
+    touches=frozenset({TargetAccess.FILES}),
 )

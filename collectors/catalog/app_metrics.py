@@ -18,6 +18,7 @@ from collectors.contract import (
     Part,
     Script,
     Series,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -201,4 +202,5 @@ COLLECTOR = Collector(
             "auto",
         ),
     ),
+    touches=frozenset({TargetAccess.FILES}),
 )

@@ -16,6 +16,7 @@ from collectors.contract import (
     Part,
     Script,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -203,4 +204,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.FILES, TargetAccess.SOCKETS}),
 )

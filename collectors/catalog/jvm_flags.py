@@ -6,7 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.jvm_shell import ATTACH
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
@@ -95,4 +106,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.SOCKETS}),
 )

@@ -6,7 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.lean import lean
 from collectors.log_file import READ_END
 from collectors.parse import fielded
@@ -128,4 +139,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=120,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES}),
 )

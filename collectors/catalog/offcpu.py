@@ -14,6 +14,7 @@ from collectors.contract import (
     ProfileSource,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -210,4 +211,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

@@ -15,6 +15,7 @@ from collectors.contract import (
     Sampled,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -136,4 +137,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -151,4 +152,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -19,6 +19,7 @@ from collectors.contract import (
     Part,
     Script,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -151,4 +152,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(Option("port", r"[1-9][0-9]{0,4}", Text("Port", "端口")),),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Option, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Option,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.net_shell import PRELUDE
 from collectors.parse import probe_lines
 from collectors.probe_shell import CURL
@@ -132,4 +144,5 @@ COLLECTOR = Collector(
         Option("port", r"[1-9]\d{0,4}", Text("TCP port", "TCP 端口"), "22"),
         Option("count", r"[1-9]\d{0,3}", Text("Number of probes", "探测次数"), "200"),
     ),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.contract import Collector, Cost, Needs, Option, Script, Text, Tier
+from collectors.contract import Collector, Cost, Needs, Option, Script, TargetAccess, Text, Tier
 from collectors.parse import probe_calls
 from collectors.target_shell import LOW
 from collectors.trace_shell import PRELUDE, PROBE
@@ -81,4 +81,5 @@ COLLECTOR = Collector(
             required=True,
         ),
     ),
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )
