@@ -192,3 +192,32 @@ def test_a_map_that_is_a_fifo_does_not_keep_perf(tmp_path: Path) -> None:
         assert not (container.evidence / "executed").exists()
     finally:
         container.end()
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "tool", "options"),
+    [
+        ("http_probe", "curl", "curl", {"OPT_COUNT": "1"}),
+        ("tcp_probe", "curl", "curl", {"OPT_COUNT": "1"}),
+        ("redis_info", "redis-cli", "redis-cli", {"OPT_PORT": "1"}),
+    ],
+)
+def test_what_parses_answers_of_others_runs_as_nobody(
+    tmp_path: Path, name: str, way: str, tool: str, options: dict[str, str]
+) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o711)
+    tools, evidence = tmp_path / "bin", tmp_path / "evidence"
+    for folder, mode in ((tools, 0o755), (evidence, 0o1777)):
+        folder.mkdir()
+        folder.chmod(mode)
+    fake = tools / tool
+    fake.write_text(f"#!/bin/sh\ngrep -E '^(Uid|Cap|NoNew)' /proc/self/status > {evidence}/rights\n")
+    fake.chmod(0o755)
+    script = next(one for one in COLLECTORS[name].ways if one.name == way)
+    assert isinstance(script, Script)
+    run_script(COLLECTORS[name], script, 1, env={"PATH": f"{tools}:/usr/sbin:/usr/bin:/sbin:/bin", **options})
+    lines = [line.split() for line in (evidence / "rights").read_text().splitlines()]
+    rights = {words[0]: words[1:] for words in lines}
+    assert rights["Uid:"] == ["65534"] * 4 and rights["NoNewPrivs:"] == ["1"]
+    assert not any(int(rights[f"Cap{which}:"][0], 16) for which in ("Inh", "Prm", "Eff", "Bnd", "Amb"))
