@@ -48,7 +48,6 @@ class NoFileError(RefusedError):
 
 
 def read_all(fd: int, limit: int) -> bytes:
-    """Return at most `limit` bytes of a descriptor."""
     pieces = []
     while limit > 0:
         piece = os.read(fd, min(limit, 1 << 16))
