@@ -277,6 +277,19 @@ class Option:
     required: bool = False
 
 
+class TargetAccess(StrEnum):
+    """What of a process a collector touches. Nothing of it is ever executed, whatever this says.
+
+    `counters`: what the kernel says of it, names and counts included. `files`: bytes of files that it controls.
+    `sockets`: talks to it, or reads its packets. `memory`: reads its memory, or sets probes in it.
+    """
+
+    COUNTERS = "counters"
+    FILES = "files"
+    SOCKETS = "sockets"
+    MEMORY = "memory"
+
+
 @dataclass(frozen=True, slots=True)
 class Collector:
     """One thing that can be run on a host and read afterwards.
@@ -284,7 +297,7 @@ class Collector:
     `exclusive` collectors run one after another, after the light ones have started. `seconds_max` caps the
     duration, `max_bytes` what it may write on the host (decompressed). `parser_version` grows whenever
     `parse` would yield something else for the same bytes. Light collectors are part of every plan, unless they
-    are `on_demand`.
+    are `on_demand`. `touches` is empty where only the host as a whole is looked at.
     """
 
     id: str
@@ -302,3 +315,4 @@ class Collector:
     parser_version: int = 1
     options: tuple[Option, ...] = ()
     on_demand: bool = False
+    touches: frozenset[TargetAccess] = field(kw_only=True)

@@ -31,6 +31,8 @@ command -v nice > .which 2>&1 && nice='nice -n 19'
 clock= extra=
 has record --clockid && clock='-k CLOCK_MONOTONIC'
 has record --no-buildid-cache && extra=-N
+# Without build ids perf does not open every file of every container again when it stops recording.
+has record '--no-buildid ' && extra="$extra -B"
 has record --no-bpf-event && extra="$extra --no-bpf-event"
 lost= inline=
 has script --show-lost-events && lost=--show-lost-events
@@ -38,14 +40,19 @@ has script --inline && inline=--no-inline
 usable() { "$perf" report --header-only -i "$1" > header.txt 2> .header && [ -s header.txt ]; }
 """
 
-#: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`.
+#: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`. To name
+#: functions perf opens the binaries and /tmp/perf-PID.map of each process inside its mount namespace, as root; a FIFO
+#: there would keep it for ever, so it is ended shortly before the runner would end the whole collector.
 POSTLUDE = r"""
+limit=
+timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
 text() {
-    { $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
+    { $limit $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
         | $nice $4 | head -c "$2" > script.txt
     say "script_exit $(cat .scriptcode)"
+    [ "$(cat .scriptcode)" != 137 ] || say "script_cut 1"
     [ "$(wc -c < script.txt)" -lt "$2" ] || say "script_cut 1"
     [ -s script.txt ] || { cat .scripterr >&2; rm -f script.txt; }
 }
-stats() { $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || rm -f stats.txt; }
+stats() { $limit $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || rm -f stats.txt; }
 """

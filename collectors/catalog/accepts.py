@@ -18,6 +18,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Series,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -170,4 +171,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(Option("port", r"[1-9][0-9]{0,4}", Text("Listening port", "监听端口"), required=True),),
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -6,7 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.log_file import OPEN, PATH
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
@@ -79,10 +90,11 @@ export LC_ALL
 trap : TERM
 sleep "$SECS" & wait $!
 echo "count patterns in the last 20 MB of $OPT_PATH" > "${{ARGV:-/dev/null}}"
-m=$(date -r "$f" +%s) || exit 69
-tail -n 200 "$f" | cut -c1-80 > .tail
+read_log 200000 > .end || exit 69
+read -r m < .end
+sed 1d .end | tail -n 200 | cut -c1-80 > .tail
 [ -s .tail ] || echo > .tail
-tail -c 20000000 "$f" | awk -v idle=$(($(date +%s) - m)) -v window=$((SECS + 60)) '{_AWK}' .tail - > .out
+read_log 20000000 | sed 1d | awk -v idle=$(($(date +%s) - m)) -v window=$((SECS + 60)) '{_AWK}' .tail - > .out
 {{ grep '^log' .out; grep -v '^log' .out | sort; }}
 """
 
@@ -121,9 +133,12 @@ COLLECTOR = Collector(
     ways=(
         Script(
             "awk",
-            Needs(tools=("awk", "tail"), mend="a readable log file"),
+            Needs(
+                tools=("awk", "sed", "tail", "timeout"),
+                mend="a readable log file; python3 for one in a container",
+            ),
             sh=_SH,
-            shows="tail -c 20000000 PATH | awk (counts of patterns), after {seconds} s",
+            shows="tail -c 20000000 PATH | awk (counts of patterns), after {seconds} s; in a container as its user",
         ),
     ),
     parse=parse,
@@ -135,4 +150,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(PATH,),
+    touches=frozenset({TargetAccess.FILES}),
 )

@@ -18,6 +18,7 @@ from collectors.contract import (
     Part,
     Script,
     Series,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -116,7 +117,7 @@ export LC_ALL
 trap : TERM
 sleep "$SECS" & wait $!
 echo "read the last 20 MB of $OPT_PATH" > "${{ARGV:-/dev/null}}"
-tail -c 20000000 "$f" | awk -v now="$(date +%s)" -v window=$((SECS + 60)) -v form="${{OPT_FORMAT:-auto}}" '{_AWK}'
+read_log 20000000 | sed 1d | awk -v now="$(date +%s)" -v window=$((SECS + 60)) -v form="${{OPT_FORMAT:-auto}}" '{_AWK}'
 """
 
 
@@ -201,4 +202,5 @@ COLLECTOR = Collector(
             "auto",
         ),
     ),
+    touches=frozenset({TargetAccess.FILES}),
 )

@@ -65,4 +65,5 @@ COLLECTOR = Collector(
     cost=Cost(0.5, 5_000, Text("Reads one file of a few MB, at the end.", "结束时读取一个几兆字节的文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -212,4 +212,5 @@ COLLECTOR = Collector(
     yields=("disk.inflight",),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

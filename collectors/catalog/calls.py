@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Sentence, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.lean import lean
 from collectors.net_shell import PRELUDE
 from collectors.parse import addresses, call_edges, netns, sampled
@@ -152,4 +164,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,6 +20,7 @@ from collectors.contract import (
     Sentence,
     Series,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -195,4 +196,5 @@ COLLECTOR = Collector(
     yields=("cgroup.cpu_usage_pct", "cgroup.cpu_throttled_pct"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -156,4 +157,5 @@ COLLECTOR = Collector(
     cost=Cost(0.2, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,6 +20,7 @@ from collectors.contract import (
     Sentence,
     Series,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -222,4 +223,5 @@ COLLECTOR = Collector(
     yields=("cgroup.memory_usage_kb", "cgroup.refault_file_per_s"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,6 +20,7 @@ from collectors.contract import (
     Part,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -162,4 +163,5 @@ COLLECTOR = Collector(
     cost=Cost(0.4, 500, Text("One look through logs and /etc, at the end.", "结束时查看一遍日志与 /etc。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -7,7 +7,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
 
@@ -80,4 +91,5 @@ COLLECTOR = Collector(
     cost=Cost(0.2, 50, Text("Four short questions, at the end.", "结束时查询四个简短状态。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

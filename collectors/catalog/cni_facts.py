@@ -16,6 +16,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -124,4 +125,5 @@ COLLECTOR = Collector(
     cost=Cost(0.1, 1_000, Text("One short command, twice.", "一条短命令，执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -15,6 +15,7 @@ from collectors.contract import (
     Part,
     Sampled,
     Series,
+    TargetAccess,
     Text,
     Tier,
     Values,
@@ -122,4 +123,5 @@ COLLECTOR = Collector(
     yields=("conntrack.count", "conntrack.fill_pct", *_RATES),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -153,4 +153,5 @@ COLLECTOR = Collector(
     cost=Cost(0.5, 300, Text("Asks the engine once, at the end.", "结束时向容器引擎查询一次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -6,7 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Option, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Option,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
 
@@ -113,4 +125,5 @@ COLLECTOR = Collector(
             Text("Folder of the socket", "套接字目录"),
         ),
     ),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

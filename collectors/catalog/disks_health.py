@@ -91,4 +91,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -19,6 +19,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -194,4 +195,5 @@ COLLECTOR = Collector(
             required=True,
         ),
     ),
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -208,4 +208,5 @@ COLLECTOR = Collector(
     yields=("platform.cpu_freq_mhz", "platform.thermal_throttles_per_s"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

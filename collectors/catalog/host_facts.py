@@ -181,4 +181,5 @@ COLLECTOR = Collector(
     cost=Cost(0.01, 400, Text("About a hundred tiny files, twice.", "约一百个极小的文件，各读两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Option, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Option,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.net_shell import PRELUDE
 from collectors.parse import probe_lines
 from collectors.probe_shell import CURL
+from collectors.target_shell import LOW
 
 _MAX_BYTES = 4 << 20
 
 #: `-q`: no .curlrc; no redirects are followed, so that nothing is asked but the URL that was named.
 _SH = (
     PRELUDE
+    + LOW
     + r"""
 url=${OPT_URL:-http://127.0.0.1/}
 echo "target $url"
 ask() {
-    $ns curl -q -s -o /dev/null --noproxy '*' --connect-timeout 3.5 --max-time 5 \
+    $ns $low curl -q -s -o /dev/null --noproxy '*' --connect-timeout 3.5 --max-time 5 \
         -w '%{time_total} %{http_code}' "$url" < /dev/null > ".$i"
     code=$?
     awk '{ printf "%.3f %d", $1 * 1000, $2 }' ".$i"
@@ -77,4 +91,5 @@ COLLECTOR = Collector(
         ),
         Option("count", r"[1-9]\d{0,3}", Text("Number of probes", "探测次数"), "200"),
     ),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

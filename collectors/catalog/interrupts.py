@@ -80,4 +80,5 @@ COLLECTOR = Collector(
     cost=Cost(0.01, 500, Text("Read twice, at the start and the end.", "仅在开始与结束时各读一次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -101,4 +101,5 @@ COLLECTOR = Collector(
     yields=iostat_reports.METRICS,
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -94,4 +94,5 @@ COLLECTOR = Collector(
     cost=Cost(0.3, 200, Text("At most 50 000 lines are counted, at the end.", "结束时最多统计五万行。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -16,12 +16,14 @@ from collectors.contract import (
     Part,
     Script,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
 from collectors.jvm_shell import ATTACH
 from collectors.parse import fielded
 from collectors.parse.tokens import words
+from collectors.target_shell import MEND
 
 _MAX_BYTES = 16 << 20
 _MAX_LINES = 400_000
@@ -55,10 +57,10 @@ export LC_ALL
 s=$SECS
 i=1
 while [ $i -le 3 ]; do
-  jcmd_in Thread.print > .dump
+  jvm_command Thread.print 5000000 > .dump
   grep -q 'java.lang.Thread.State' .dump || {{ echo "the Java process does not answer" >&2; exit 69; }}
   echo "dump $i"
-  head -c 5000000 .dump
+  cat .dump
   echo
   i=$((i + 1))
   [ $i -gt 3 ] || [ "$s" -lt 1 ] || sleep 1
@@ -184,12 +186,11 @@ COLLECTOR = Collector(
     on_demand=True,
     ways=(
         Script(
-            "jcmd",
-            Needs(
-                tools=("awk", "nsenter"), target=True, mend="a JDK (jcmd) on the host or beside the process"
-            ),
+            "attach",
+            Needs(tools=("awk", "env", "grep"), target=True, mend=MEND),
             sh=_SH,
-            shows="jcmd PID Thread.print, three times a second apart ({seconds} s at most)",
+            shows="Thread.print over the attach socket of the JVM, as its user, three times a second apart"
+            " ({seconds} s at most)",
         ),
     ),
     parse=parse,
@@ -203,4 +204,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.FILES, TargetAccess.SOCKETS}),
 )

@@ -6,10 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.jvm_shell import ATTACH
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
+from collectors.target_shell import MEND
 
 _MAX_BYTES = 1 << 20
 _FLAGS = (Field("flag", number=False), Field("value", number=False))
@@ -29,8 +41,8 @@ _SH = f"""
 LC_ALL=C
 export LC_ALL
 {ATTACH}
-c=$(jcmd_in VM.flags) || {{ echo "the Java process does not answer" >&2; exit 69; }}
-h=$(jcmd_in GC.heap_info)
+c=$(jvm_command VM.flags 262144) || {{ echo "the Java process does not answer" >&2; exit 69; }}
+h=$(jvm_command GC.heap_info 262144)
 [ "$SECS" -lt 1 ] || sleep 1
 printf '%s\\n' "$c" | tr ' ' '\\n' | awk -F= '/^-XX:/ {{ n = substr($1, 5); v = $2
   if (n ~ /^[+-]/) {{ v = substr(n, 1, 1) == "+" ? "true" : "false"; n = substr(n, 2) }}
@@ -77,12 +89,10 @@ COLLECTOR = Collector(
     on_demand=True,
     ways=(
         Script(
-            "jcmd",
-            Needs(
-                tools=("awk", "nsenter"), target=True, mend="a JDK (jcmd) on the host or beside the process"
-            ),
+            "attach",
+            Needs(tools=("awk", "env", "grep"), target=True, mend=MEND),
             sh=_SH,
-            shows="jcmd PID VM.flags; jcmd PID GC.heap_info ({seconds} s at most)",
+            shows="VM.flags and GC.heap_info over the attach socket of the JVM, as its user ({seconds} s at most)",
         ),
     ),
     parse=parse,
@@ -90,10 +100,11 @@ COLLECTOR = Collector(
         1.0,
         500,
         Text(
-            "Two attach commands; each starts a small JVM for half a second.",
-            "两条 attach 命令，各启动一个小型 JVM 约半秒。",
+            "Two commands that the JVM answers itself, some milliseconds each; the first one starts a thread in it.",
+            "两条由 JVM 自身应答的命令，各数毫秒；首次会在 JVM 中启动一个线程。",
         ),
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.SOCKETS}),
 )

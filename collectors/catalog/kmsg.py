@@ -152,4 +152,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     parser_version=2,
+    touches=frozenset(),
 )

@@ -18,6 +18,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -264,4 +265,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     parser_version=2,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -74,4 +74,5 @@ COLLECTOR = Collector(
     yields=(*(one.metric for one in _YIELDS), "load.avg1_per_cpu"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

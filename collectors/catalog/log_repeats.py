@@ -6,8 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.lean import lean
+from collectors.log_file import READ_END
 from collectors.parse import fielded
 from collectors.parse.fielded import Field
 
@@ -21,7 +33,9 @@ _REPEATS = (
 #: Of the target, else of the 30 processes that wrote most: regular files that are open for writing and grew, four to
 #: a process. What they grew by, 64 kB of it at most, is compared line by line; lines of fewer than eight bytes and
 #: repetitions within one file say nothing. The files are reached through the process, whatever its namespace.
-_SH = r"""
+_SH = (
+    READ_END
+    + r"""
 LC_ALL=C
 export LC_ALL
 umask 077
@@ -58,13 +72,13 @@ name() { readlink "$1" | tr -d '\000-\037=' | cut -c1-200; }
 while read -r p g f; do
   t=$g
   [ $t -le 65536 ] || t=65536
-  tail -c $t "$f" > .a 2>/dev/null
+  read_end "$f" $t > .a 2>/dev/null
   while read -r q h o; do
     [ "$q" = "$p" ] && [ "$o" != "$f" ] || continue
     [ "$h" -lt "$g" ] || { [ "$h" = "$g" ] && [ "${o##*/}" -gt "${f##*/}" ]; } || continue
     t=$h
     [ $t -le 65536 ] || t=65536
-    tail -c $t "$o" > .b 2>/dev/null
+    read_end "$o" $t > .b 2>/dev/null
     c=
     read -r c </proc/$p/comm
     awk 'length < 8 { next } NR == FNR { if (!($0 in a)) n++; a[$0]; next } !($0 in b) { b[$0]; m++; r += ($0 in a) }
@@ -77,6 +91,7 @@ while read -r p g f; do
 done < .grown
 rm -f .a .b
 """
+)
 
 
 def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
@@ -103,7 +118,7 @@ COLLECTOR = Collector(
         Script(
             "proc",
             Needs(
-                tools=("awk", "grep", "stat", "tail", "readlink", "xargs"),
+                tools=("awk", "grep", "stat", "tail", "timeout", "readlink", "xargs"),
                 files=("/proc/self/fdinfo",),
                 root=True,
                 mend="coreutils; root for the files of other users",
@@ -124,4 +139,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=120,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES}),
 )

@@ -54,4 +54,5 @@ COLLECTOR = Collector(
     yields=(*(one.metric for one in _YIELDS), "mem.available_pct"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -15,6 +15,7 @@ from collectors.contract import (
     Part,
     Sampled,
     Series,
+    TargetAccess,
     Text,
     Tier,
     Values,
@@ -106,4 +107,5 @@ COLLECTOR = Collector(
     yields=(*(f"net.{name}" for name in _RATES), "net.drop_ratio_pct", "net.bytes_per_pkt"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Sampled,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.parse import named, outcome, sampled
 from collectors.parse.named import Yield
 
@@ -60,4 +71,5 @@ COLLECTOR = Collector(
     yields=tuple(one.metric for one in _YIELDS),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -16,6 +16,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -128,4 +129,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

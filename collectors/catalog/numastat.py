@@ -229,4 +229,5 @@ COLLECTOR = Collector(
     yields=(*_COUNTERS.values(), "numa.other_node_ratio_pct", "numa.free_kb"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

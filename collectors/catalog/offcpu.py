@@ -14,6 +14,7 @@ from collectors.contract import (
     ProfileSource,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -37,8 +38,8 @@ rate=$(($(ctxt) - first))
 """
 _BPF_SH = (
     r"""
-LC_ALL=C
-export LC_ALL
+LC_ALL=C DEBUGINFOD_URLS=
+export LC_ALL DEBUGINFOD_URLS
 umask 077
 say() { echo "$*" >> status.txt; }
 """
@@ -112,7 +113,9 @@ say "seconds $SECS"
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
-$nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
+limit=
+timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
+$limit $nice "$perf" script -i .data $inline --ns -F "$fields" 2> .scripterr | $nice awk -v tids="$(echo $tids)" '
     BEGIN { n = split(tids, one, " "); for (i = 1; i <= n; i++) only[one[i]] = 1 }
     /sched:sched_switch:/ {
         at = 0; for (i = 1; i <= NF && !at; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0
@@ -208,4 +211,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

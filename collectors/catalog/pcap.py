@@ -16,6 +16,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -136,4 +137,5 @@ COLLECTOR = Collector(
             "port", r"(|\d{1,5})", Text("TCP port (empty: handshakes only)", "TCP 端口（留空则只抓握手）")
         ),
     ),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

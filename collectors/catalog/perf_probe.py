@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.contract import Collector, Cost, Needs, Option, Script, Text, Tier
+from collectors.contract import Collector, Cost, Needs, Option, Script, TargetAccess, Text, Tier
 from collectors.parse import probe_calls
 from collectors.trace_shell import PRELUDE, PROBE
 
@@ -57,4 +57,5 @@ COLLECTOR = Collector(
             required=True,
         ),
     ),
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -14,6 +14,7 @@ from collectors.contract import (
     ProfileSource,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -115,4 +116,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

@@ -15,6 +15,7 @@ from collectors.contract import (
     Sampled,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -65,7 +66,7 @@ say "pages $pages"
 say "clock ${clock:-none}"
 usable sched.data || { rm -f sched.data header.txt; exit 69; }
 stats sched.data
-$nice "$perf" sched timehist -i sched.data -s 2> .timehist | head -c 1048576 > timehist.txt
+$limit $nice "$perf" sched timehist -i sched.data -s 2> .timehist | head -c 1048576 > timehist.txt
 [ -s timehist.txt ] || rm -f timehist.txt
 text sched.data $((BYTES / 2)) """
     + _FIELDS
@@ -136,4 +137,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -16,6 +16,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Series,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -127,4 +128,5 @@ COLLECTOR = Collector(
     yields=tuple(_METRICS.values()),
     seconds_max=60,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -173,4 +174,5 @@ COLLECTOR = Collector(
     cost=Cost(0.2, 1_000, Text("Two counters for each thread.", "每个线程两个计数器。")),
     seconds_max=60,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

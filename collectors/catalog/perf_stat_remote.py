@@ -74,4 +74,5 @@ COLLECTOR = Collector(
     cost=Cost(0.5, 100, Text("Counters of the processor only.", "只用处理器计数器。")),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -35,8 +36,8 @@ _NUMBERS = ("calls", "errors", "total", "min", "avg", "max")
 
 #: perf trace ends with 0 where it may not open its tracepoints; what counts is that it wrote a summary.
 _SH = """
-LC_ALL=C
-export LC_ALL
+LC_ALL=C DEBUGINFOD_URLS= PERF_CONFIG=/dev/null
+export LC_ALL DEBUGINFOD_URLS PERF_CONFIG
 p=
 for t in ${TARGET_PIDS:-${TARGET_PID-}}; do
   [ -d "/proc/$t" ] && p="$p,$t"
@@ -151,4 +152,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=10,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

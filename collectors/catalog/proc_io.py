@@ -17,6 +17,7 @@ from collectors.contract import (
     Sampled,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -189,4 +190,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

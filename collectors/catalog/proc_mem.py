@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -187,4 +188,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -15,6 +15,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -269,4 +270,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

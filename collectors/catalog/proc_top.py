@@ -19,6 +19,7 @@ from collectors.contract import (
     Sentence,
     Series,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -150,4 +151,5 @@ COLLECTOR = Collector(
     yields=("proc.d_state_count", "proc.r_state_count"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

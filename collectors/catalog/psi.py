@@ -81,4 +81,5 @@ COLLECTOR = Collector(
     yields=("psi.some_pct", "psi.full_pct", "psi.some_avg10_pct", "psi.full_avg10_pct"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -17,6 +17,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -227,4 +228,5 @@ COLLECTOR = Collector(
     cost=Cost(0.1, 500, Text("Two short commands.", "两次短命令。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

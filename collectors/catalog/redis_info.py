@@ -19,11 +19,13 @@ from collectors.contract import (
     Part,
     Script,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
 from collectors.parse import fielded
 from collectors.parse.fielded import Field, Line
+from collectors.target_shell import LOW
 
 _MAX_BYTES = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?\Z")
@@ -57,6 +59,7 @@ END { put() }
 _SH = f"""
 LC_ALL=C
 export LC_ALL
+{LOW}
 p=${{OPT_PORT-}}
 if [ -z "$p" ]; then
   p=$(ss -Hltnp 2>/dev/null | awk -v want=" ${{TARGET_PIDS:-${{TARGET_PID-}}}} " '/"(redis-server|valkey-server|redis|keydb-server)"/ {{
@@ -65,8 +68,11 @@ if [ -z "$p" ]; then
 fi
 [ -n "$p" ] || {{ echo "no redis is listening here" >&2; exit 69; }}
 c=$(command -v redis-cli || command -v valkey-cli) || {{ echo "no redis-cli" >&2; exit 69; }}
-c="timeout 5 $c -h 127.0.0.1 -p $p"
-[ -z "${{TARGET_PID-}}" ] || ! nsenter -t "$TARGET_PID" -n true 2>/dev/null || c="nsenter -t $TARGET_PID -n $c"
+c="timeout 5 $low $c -h 127.0.0.1 -p $p"
+if [ -n "${{TARGET_PID-}}" ] && nsenter -t "$TARGET_PID" -n true 2>/dev/null; then
+  unset REDISCLI_AUTH
+  c="nsenter -t $TARGET_PID -n $c"
+fi
 echo "redis-cli -p $p INFO, SLOWLOG GET 128, LATENCY LATEST, CONFIG GET hz" > "${{ARGV:-/dev/null}}"
 info() {{ $c INFO 2>/dev/null | tr -d '\\r' | awk -F: -v when="$1" '
   /^(redis_version|redis_mode|uptime_in_seconds|hz|configured_hz|io_threads_active|connected_clients|blocked_clients|maxclients|used_memory|used_memory_rss|maxmemory|maxmemory_policy|mem_fragmentation_ratio|loading|rdb_bgsave_in_progress|aof_enabled|aof_delayed_fsync|aof_last_write_status|latest_fork_usec|instantaneous_ops_per_sec|total_connections_received|total_commands_processed|rejected_connections|expired_keys|evicted_keys|keyspace_hits|keyspace_misses|role|connected_slaves|master_link_status|used_cpu_sys|used_cpu_user|used_cpu_sys_main_thread|used_cpu_user_main_thread):/ {{
@@ -146,4 +152,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(Option("port", r"[1-9][0-9]{0,4}", Text("Port", "端口")),),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

@@ -66,4 +66,5 @@ COLLECTOR = Collector(
     cost=Cost(0.3, 5_000, Text("Reads two files of a few MB, at the end.", "结束时读取两个几兆字节的文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

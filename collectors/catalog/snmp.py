@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Sampled,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.parse import named, outcome, rates, sampled
 from collectors.parse.named import Yield
 
@@ -80,4 +91,5 @@ COLLECTOR = Collector(
     yields=(*(one.metric for one in (*_YIELDS, *_YIELDS6)), "tcp.retrans_pct"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

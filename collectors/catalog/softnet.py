@@ -89,4 +89,5 @@ COLLECTOR = Collector(
     yields=tuple(_COLUMNS),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -16,6 +16,7 @@ from collectors.contract import (
     Script,
     Sentence,
     Series,
+    TargetAccess,
     Text,
     Tier,
     Times,
@@ -207,4 +208,5 @@ COLLECTOR = Collector(
     yields=("tcp.state_count",),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,6 +20,7 @@ from collectors.contract import (
     Sentence,
     Series,
     Table,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -228,4 +229,5 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     parser_version=2,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

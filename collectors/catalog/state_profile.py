@@ -17,6 +17,7 @@ from collectors.contract import (
     ProfileSource,
     Script,
     Sentence,
+    TargetAccess,
     Text,
     Tier,
 )
@@ -160,4 +161,5 @@ COLLECTOR = Collector(
     seconds_max=30,
     max_bytes=_MAX_BYTES,
     parser_version=2,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -10,7 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Sentence, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    Sentence,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.parse import fielded, strace_calls
 
 _MAX_BYTES = 64 << 20
@@ -171,4 +183,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS, TargetAccess.MEMORY}),
 )

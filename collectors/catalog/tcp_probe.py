@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Option, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Option,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.net_shell import PRELUDE
 from collectors.parse import probe_lines
 from collectors.probe_shell import CURL
+from collectors.target_shell import LOW
 
 _MAX_BYTES = 4 << 20
 
@@ -17,7 +30,7 @@ _SH_PYTHON = (
     + r"""
 address=${OPT_ADDRESS:-127.0.0.1} port=${OPT_PORT:-22}
 echo "target $address:$port"
-$ns python3 - "$address" "$port" "${OPT_COUNT:-200}" "$SECS" <<'PYTHON'
+$ns python3 -I -S -B - "$address" "$port" "${OPT_COUNT:-200}" "$SECS" <<'PYTHON'
 import errno, selectors, socket, sys, time
 address, port, count, seconds = sys.argv[1], *map(int, sys.argv[2:])
 patience = 3.5 if seconds > 7 else seconds / 2
@@ -61,12 +74,13 @@ PYTHON
 #: curl's telnet talks until its time is up, so a time of connecting means success, whatever it says in the end.
 _SH_CURL = (
     PRELUDE
+    + LOW
     + r"""
 address=${OPT_ADDRESS:-127.0.0.1} port=${OPT_PORT:-22}
 echo "target $address:$port"
 case $address in *:*) address="[$address]" ;; esac
 ask() {
-    $ns curl -q -s -o /dev/null --noproxy '*' --max-time 3.5 -w '%{time_connect}' \
+    $ns $low curl -q -s -o /dev/null --noproxy '*' --max-time 3.5 -w '%{time_connect}' \
         "telnet://$address:$port" < /dev/null > ".$i"
     code=$?
     awk '{ printf "%.3f", $1 * 1000; exit !($1 > 0) }' ".$i" && code=0
@@ -129,4 +143,5 @@ COLLECTOR = Collector(
         Option("port", r"[1-9]\d{0,4}", Text("TCP port", "TCP 端口"), "22"),
         Option("count", r"[1-9]\d{0,3}", Text("Number of probes", "探测次数"), "200"),
     ),
+    touches=frozenset({TargetAccess.SOCKETS}),
 )

@@ -6,7 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
+from collectors.contract import (
+    Collector,
+    Context,
+    Cost,
+    Needs,
+    Parsed,
+    Part,
+    Script,
+    TargetAccess,
+    Text,
+    Tier,
+)
 from collectors.lean import lean
 from collectors.net_shell import PRELUDE
 from collectors.parse import fielded
@@ -149,4 +160,5 @@ COLLECTOR = Collector(
     ),
     seconds_max=60,
     max_bytes=_MAX_BYTES,
+    touches=frozenset({TargetAccess.COUNTERS}),
 )

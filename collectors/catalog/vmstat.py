@@ -149,4 +149,5 @@ COLLECTOR = Collector(
     yields=tuple(_COLUMNS.values()),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -116,4 +116,5 @@ COLLECTOR = Collector(
     yields=tuple(one.metric for one in _YIELDS),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
+    touches=frozenset(),
 )

@@ -96,10 +96,12 @@ def test_what_a_collector_says_of_itself(collector: Collector) -> None:
 
 
 def test_nothing_reads_command_lines_or_environments() -> None:
-    """Arguments and environments hold secrets."""
+    """Arguments and environments hold secrets. One option of a JVM is looked for and is never written anywhere."""
+    looked_for = 'return NO_ATTACH in self.target.read("cmdline")'
     for one in COLLECTORS.values():
         for way in one.ways:
             read = way.sh if isinstance(way, Script) else " ".join(way.files)
+            read = read.replace(looked_for, "", 1)
             assert not re.search(r"cmdline|environ\b", read), one.id
 
 
