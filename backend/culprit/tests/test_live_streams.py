@@ -27,7 +27,7 @@ from culprit.models import (
     UserIdentity,
 )
 from culprit.tests.support import runs
-from culprit.tests.support.live import Login, Server, StreamReader, make_login, server
+from culprit.tests.support.live import PASSWORD, Login, Server, StreamReader, add_session, make_login, server
 from sqlalchemy import delete, update
 
 pytestmark = pytest.mark.long(40)
@@ -84,7 +84,12 @@ class Scene:
 
 def change_password(scene: Scene, who: Login) -> None:
     """From another session of the account, which stays."""
-    scene.ask("PATCH", "/me", who.bearer, json={"password": "correct horse battery"})
+    scene.ask(
+        "PATCH",
+        "/me",
+        add_session(scene.db, who.user_id),
+        json={"password": "another horse battery", "current_password": PASSWORD},
+    )
 
 
 def remove_provider(scene: Scene, who: Login) -> None:
@@ -121,14 +126,14 @@ WAYS: dict[str, tuple[str, Way]] = {
         update(LoginSession).where(LoginSession.id == who.session_id).values(expires_at=now()))),
     "identity provider removed": ("cookie", lambda s, who, *_: remove_provider(s, who)),
     "account disabled": ("bearer", lambda s, who, *_: s.ask(
-        "PATCH", f"/users/{who.user_id}", s.admin.bearer, json={"disabled": True})),
+        "PATCH", f"/users/{who.user_id}", s.admin.cookie, json={"disabled": True})),
     "account deleted": ("cookie", lambda s, who, *_: s.write(
         delete(UserAccount).where(UserAccount.id == who.user_id))),
     "scope changed": ("cookie", lambda s, who, *_: s.ask(
-        "PATCH", f"/users/{who.user_id}", s.admin.bearer, json={"label_scope": {"role": ["ads"]}})),
+        "PATCH", f"/users/{who.user_id}", s.admin.cookie, json={"label_scope": {"role": ["ads"]}})),
     "host relabeled": ("cookie", lambda s, who, host, _: s.write(
         update(Host).where(Host.id == host).values(labels={"role": "ads"}))),
-    "token revoked": ("bearer", lambda s, who, *_: s.ask("DELETE", f"/tokens/{who.token_id}", who.bearer)),
+    "token revoked": ("bearer", lambda s, who, *_: s.ask("DELETE", f"/tokens/{who.token_id}", who.cookie)),
     "token expired": ("bearer", lambda s, who, *_: s.write(
         update(ApiToken).where(ApiToken.id == who.token_id).values(expires_at=now()))),
     "token rests": ("bearer", lambda s, who, *_: rest_token(s, who)),
@@ -176,7 +181,7 @@ def test_a_role_that_changes_keeps_the_stream_and_the_reader_sees_what_is_left(d
         who = make_login(db, "reader", "oncall")
         reader = StreamReader(stream_url(served.url, "captures", thing), who.cookie)
         assert reader.ready.wait(20)
-        scene.ask("PATCH", f"/users/{who.user_id}", scene.admin.bearer, json={"role": "viewer"})
+        scene.ask("PATCH", f"/users/{who.user_id}", scene.admin.cookie, json={"role": "viewer"})
         time.sleep(5)
         assert reader.ended_at is None
 

@@ -168,7 +168,7 @@ def test_first_frame_needs_no_fork(room: Room) -> None:
 def test_all_collectors_fit_into_one_argument(room: Room) -> None:
     jobs = [bundle.Job.of(collector, 30) for collector in COLLECTORS.values()]
     command = bundle.command(bundle.build(jobs, room.limits()), sudo="password")
-    assert len(command) < 96 * 1024
+    assert len(command) < 104 * 1024  # the kernel takes 128 KiB
     assert "password" not in command.replace("sudo -S", "")
 
 

@@ -210,14 +210,11 @@ def test_what_makes_no_sense_is_refused_with_what_to_do(as_, body, status, key) 
 
 
 def test_hostile_text_is_bounded_and_stays_text(as_, feed) -> None:
-    what = "<script>alert(1)</script>\x00\x1b[2J\u202e" + "x" * 500
+    what = "<script>alert(1)</script>\x1b[2J\u202e" + "x" * 500
     made = told(
         as_("investigator"), hosts=["feed-7"], what=what, who="\r\nroot", detail="=cmd|' /C calc'!A0\n" * 900
     )
-    assert (
-        made["what"].startswith("<script>alert(1)</script>\ufffd\ufffd[2J\ufffdxxx")
-        and len(made["what"]) == 200
-    )
+    assert made["what"].startswith("<script>alert(1)</script>\ufffd[2J\ufffdxxx") and len(made["what"]) == 200
     assert made["who"] == "root" and len(made["detail"]) == 4000
     answer = as_("viewer").get(f"{API}/hosts/{feed}/timeline")
     assert answer.headers["content-type"] == "application/json"

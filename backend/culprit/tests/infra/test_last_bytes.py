@@ -108,18 +108,21 @@ def test_every_frame_before_the_end_is_kept(keys, order):
 
 
 class Cut:
-    """A proxy that passes on so many bytes of the server's answer and then resets both sides."""
+    """A proxy that passes on so many bytes of the server's answer and then ends both sides."""
 
     def __init__(self, port, after):
         self.port_behind, self.after, self.passed = port, after, 0
         self.socket = socket.create_server(("127.0.0.1", 0))
+        self.opened = [self.socket]
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
         with contextlib.suppress(OSError):
             client, _ = self.socket.accept()
+            self.opened.append(client)
             server = socket.create_connection(("127.0.0.1", self.port_behind))
+            self.opened.append(server)
             threading.Thread(target=self._copy, args=(client, server), daemon=True).start()
             while data := server.recv(min(16384, self.after - self.passed)):
                 client.sendall(data)
@@ -127,7 +130,11 @@ class Cut:
                 if self.passed >= self.after:
                     break
             client.shutdown(socket.SHUT_WR)
-            server.close()
+            server.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        for one in self.opened:
+            one.close()
 
     def _copy(self, client, server):
         with contextlib.suppress(OSError):
@@ -145,7 +152,7 @@ def test_a_cut_at_any_byte_keeps_every_frame_that_was_complete(keys):
             after = int(whole * share) + 6_000
             proxy = Cut(peer.port, after)
             frames, _ = conversation(peer, proxy.port)
-            proxy.socket.close()
+            proxy.close()
             # 6,000 bytes at most for the handshake; less than 1 % for packets; one packet may be incomplete.
             sure = (after - 6_000) * 0.99 - 33_000
             complete = sum(1 for at in range(COUNT) if sum(len(one) for one in FRAMES[: at + 1]) <= sure)

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
 
 import httpx2
-from culprit.auth.tokens import API_PREFIX, new_token, token_hash
+from culprit.auth.tokens import API_PREFIX, hash_password, new_token, token_hash
 from culprit.infra.db import Database
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
@@ -67,6 +68,15 @@ def server(*options: str, **environment: str) -> Iterator[Server]:
             process.wait(10)
 
 
+PASSWORD = "correct horse battery"
+
+
+@lru_cache(maxsize=1)
+def hash_of_password() -> str:
+    """The hash of PASSWORD; making one takes a while."""
+    return hash_password(PASSWORD)
+
+
 @dataclass
 class Login:
     """An account with a browser session and an API token."""
@@ -84,12 +94,14 @@ def make_login(
     """A new account that is logged in."""
     cookie, csrf, token = new_token(), new_token(), new_token(API_PREFIX)
     with unit_of_work(db.sessions) as session:
-        user = UserAccount(name=name, role=role, label_scope=dict(scope or {}))
+        user = UserAccount(
+            name=name, role=role, label_scope=dict(scope or {}), password_hash=hash_of_password()
+        )
         session.add(user)
         session.flush()
         login = LoginSession(
             user_id=user.id, token_hash=token_hash(cookie), csrf_token=csrf, created_at=now(),
-            expires_at=now() + timedelta(hours=1), last_seen_at=now(),
+            expires_at=now() + timedelta(hours=1), last_seen_at=now(), proved_at=now(),
         )  # fmt: skip
         api = ApiToken(user_id=user.id, name="t", token_hash=token_hash(token), prefix="x", role=role)
         session.add_all([login, api])
@@ -101,6 +113,19 @@ def make_login(
             {"Cookie": f"culprit_session={cookie}", "X-CSRF-Token": csrf},
             {"Authorization": f"Bearer {token}"},
         )
+
+
+def add_session(db: Database, user_id: UUID) -> dict[str, str]:
+    """Another browser session of an account, proved just now: the headers of its requests."""
+    cookie, csrf = new_token(), new_token()
+    with unit_of_work(db.sessions) as session:
+        session.add(
+            LoginSession(
+                user_id=user_id, token_hash=token_hash(cookie), csrf_token=csrf, created_at=now(),
+                expires_at=now() + timedelta(hours=1), last_seen_at=now(), proved_at=now(),
+            )
+        )  # fmt: skip
+    return {"Cookie": f"culprit_session={cookie}", "X-CSRF-Token": csrf}
 
 
 class StreamReader:
