@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -21,9 +21,9 @@ import structlog
 from fastapi import Depends, Request
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from culprit.auth.actor import Actor, lower
 from culprit.auth.dependencies import TOKENS_REST_AFTER
@@ -48,12 +48,22 @@ log = structlog.get_logger("culprit.live")
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True, slots=True)
+class LiveResource:
+    """What a stream shows. `select_visible` selects the ids of all that exists for an actor, of that kind."""
+
+    id: UUID
+    ids: InstrumentedAttribute[UUID]
+    select_visible: Callable[[Actor], Select[UUID]]
+
+
 class LiveStream:
     """One open stream. `actor` is its reader as the account is now."""
 
-    def __init__(self, streams: LiveStreams, actor: Actor) -> None:
+    def __init__(self, streams: LiveStreams, actor: Actor, resource: LiveResource) -> None:
         self.id = uuid7()
         self.actor = actor
+        self.resource = resource
         self.checked_at = time.monotonic()
         self._ended = False
         self._streams = streams
@@ -91,9 +101,9 @@ class LiveStreams:
         """How many streams are open."""
         return len(self._open)
 
-    def open(self, actor: Actor) -> LiveStream:
+    def open(self, actor: Actor, resource: LiveResource) -> LiveStream:
         """Register a stream. Raises TooMany for the account, Overloaded for the server."""
-        stream = LiveStream(self, actor)
+        stream = LiveStream(self, actor, resource)
         limits = self._settings
         with self._lock:
             own = sum(one.actor.id == actor.id for one in self._open.values())
@@ -198,7 +208,7 @@ def _server_full(limit: int) -> Overloaded:
 
 
 def check_access(session: Session, streams: Sequence[LiveStream]) -> None:
-    """End the streams whose session, token or account is over, and give the others their present role and scope."""
+    """End the streams whose access is over, and give the others the present role and scope of their reader."""
     accounts = {
         row.id: row
         for row in session.scalars(
@@ -225,7 +235,26 @@ def check_access(session: Session, streams: Sequence[LiveStream]) -> None:
         role = lower(account.role, token_role)
         if (role, account.label_scope) != (actor.role, actor.label_scope):
             stream.actor = replace(actor, role=role, label_scope=account.label_scope)
-        stream.checked_at = time.monotonic()
+    _end_invisible(session, [stream for stream in streams if not stream.ended])
+
+
+def _end_invisible(session: Session, streams: Sequence[LiveStream]) -> None:
+    """End the streams whose resource is deleted or out of the reader's scope; the others are checked.
+
+    One query for all readers without a scope, and one for each reader with one, per kind of resource.
+    """
+    groups: dict[tuple[str, UUID | None], list[LiveStream]] = {}
+    for stream in streams:
+        reader = None if stream.actor.unrestricted else stream.actor.id
+        groups.setdefault((str(stream.resource.ids), reader), []).append(stream)
+    for group in groups.values():
+        resource = group[0].resource
+        query = resource.select_visible(group[0].actor)
+        visible = set(session.scalars(query.where(resource.ids.in_({one.resource.id for one in group}))))
+        for stream in group:
+            if stream.resource.id not in visible:
+                stream.end()
+            stream.checked_at = time.monotonic()
 
 
 def _token_roles(session: Session, token_ids: set[UUID]) -> dict[UUID, str]:
@@ -251,9 +280,9 @@ class StreamOpener:
         self.streams = streams
         self.stream: LiveStream | None = None
 
-    def open(self, actor: Actor) -> LiveStream:
+    def open(self, actor: Actor, resource: LiveResource) -> LiveStream:
         """See LiveStreams.open."""
-        self.stream = self.streams.open(actor)
+        self.stream = self.streams.open(actor, resource)
         return self.stream
 
 

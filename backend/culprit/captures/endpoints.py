@@ -12,7 +12,7 @@ from sse_starlette import EventSourceResponse
 
 from culprit.auth.dependencies import CurrentActor
 from culprit.auth.idempotency import Once
-from culprit.auth.live import Opener
+from culprit.auth.live import LiveResource, Opener
 from culprit.auth.policy import policy
 from culprit.captures import queries, service
 from culprit.captures.live import watch
@@ -133,7 +133,7 @@ def capture_progress(  # noqa: PLR0917
     database: Database = request.app.state.database
     settings: Settings = request.app.state.settings
     let_go(session)
-    stream = opener.open(actor)
+    stream = opener.open(actor, LiveResource(capture_id, Capture.id, queries.select_visible_ids))
     return EventSourceResponse(
         watch(database.sessions, settings.redis_url, stream, capture_id, last_event_id), ping=15
     )

@@ -20,8 +20,8 @@ from culprit.captures.schemas import CaptureRead, RunSummary
 from culprit.core.outcomes import CAPTURE_FINAL
 from culprit.infra.progress import Reader
 
-#: Without news a capture is read again after so long: it may have been deleted, or moved out of the reader's scope.
-LOOK_S = 3.0
+#: Without news a capture is read again after this time. Lost access ends the stream sooner (culprit.auth.live).
+LOOK_S = 10.0
 POLL_S = 1.0
 BROKER_PAUSE_S = 10.0
 GATHER_S = 0.2

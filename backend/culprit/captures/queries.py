@@ -37,6 +37,11 @@ def captures(actor: Actor, host: UUID | None = None, state: str | None = None) -
     return query
 
 
+def select_visible_ids(actor: Actor) -> Select[UUID]:
+    """Select the ids of the captures that exist for this actor."""
+    return select(Capture.id).where(visible_captures(actor))
+
+
 def capture(session: Session, actor: Actor, capture_id: UUID) -> Capture | None:
     """One capture, if it exists for this actor."""
     return session.scalar(captures(actor).where(Capture.id == capture_id))

@@ -15,7 +15,7 @@ from sse_starlette import EventSourceResponse
 from culprit.auth.actor import Actor
 from culprit.auth.dependencies import CurrentActor
 from culprit.auth.idempotency import Once
-from culprit.auth.live import Opener
+from culprit.auth.live import LiveResource, Opener
 from culprit.auth.policy import policy
 from culprit.captures.endpoints import Store
 from culprit.config import Settings
@@ -275,7 +275,7 @@ def incident_events(
     let_go(db)
     if once:
         return EventSourceResponse(live.list_events(live.look(database.sessions, actor, incident_id) or {}))
-    stream = opener.open(actor)
+    stream = opener.open(actor, LiveResource(incident_id, Incident.id, queries.select_visible_ids))
     return EventSourceResponse(
         live.watch(database.sessions, settings.redis_url, stream, incident_id), ping=15
     )

@@ -22,8 +22,9 @@ from culprit.infra.progress import Reader
 from culprit.kit.clock import now
 from culprit.kit.unit_of_work import unit_of_work
 
-#: Without news an incident is looked at after so long: runs change without news here, and scopes and hosts may too.
-LOOK_S = 3.0
+#: Without news an incident is read again after this time: runs change without news here, and its reader stays present.
+#: Lost access ends the stream sooner (culprit.auth.live).
+LOOK_S = 8.0
 POLL_S = 2.0
 BROKER_PAUSE_S = 10.0
 Events = dict[str, str]

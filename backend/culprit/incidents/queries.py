@@ -66,6 +66,11 @@ def incidents(actor: Actor, states: Collection[str] = (), host: UUID | None = No
     return query
 
 
+def select_visible_ids(actor: Actor) -> Select[UUID]:
+    """Select the ids of the incidents that exist for this actor."""
+    return select(Incident.id).where(visible_incidents(actor))
+
+
 def incident(session: Session, actor: Actor, incident_id: UUID, *, lock: bool = False) -> Incident | None:
     """One, where it exists for this actor; locked until the end of the transaction where that is asked for."""
     query = incidents(actor).where(Incident.id == incident_id)
