@@ -124,7 +124,10 @@ class Container:
         return sorted(one.name for one in Path(f"/proc/{self.pid}/root/tmp").iterdir())
 
     def end(self) -> None:
-        self._unshare.send_signal(signal.SIGKILL)
+        """Kill process 1 of the container, and with it all others. A change of user cleared its death signal."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self._unshare.kill()
         self._unshare.wait(20)
 
 

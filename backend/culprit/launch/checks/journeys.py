@@ -76,10 +76,12 @@ def start(round_: Round, home: Path, log: int) -> subprocess.Popen[bytes]:
     """`./culprit up` on a free port."""
     port = machine.free_port("127.0.0.1", 0)
     environment = round_.environment() | {"CULPRIT_HOME": str(home)}
-    return subprocess.Popen(
+    platform = subprocess.Popen(
         children.guarded([str(ROOT / "culprit"), "up", "--listen", f"127.0.0.1:{port}"]),
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=ROOT, start_new_session=True,
     )  # fmt: skip
+    round_.started.add(platform.pid)
+    return platform
 
 
 def wait_ready(

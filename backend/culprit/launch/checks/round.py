@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from culprit.launch import children
+from culprit.launch import children, warden
 from culprit.launch.checks.outcome import SHORT_TAIL_LINES, Log, Outcome
 from culprit.launch.paths import ROOT, VENV, python_path
 from culprit.launch.progress import Progress
@@ -25,6 +26,8 @@ class Round:
     results: Path
     full: bool
     progress: Progress
+    started: set[int] = field(default_factory=set)
+    """Pids of processes whose exit codes are read elsewhere."""
 
     def environment(self) -> dict[str, str]:
         """The environment of every check."""
@@ -54,7 +57,7 @@ class Round:
                 cwd=cwd, env=dict(self.environment() if env is None else env), start_new_session=True,
             )  # fmt: skip
             try:
-                return child.wait(timeout_s)
+                return wait_and_reap(child, timeout_s, self.started)
             except subprocess.TimeoutExpired:
                 log.write(f"culprit test: more than {timeout_s:.0f} s, killed\n".encode())
                 return 124
@@ -96,3 +99,19 @@ class Round:
             named = any(case.state == "failed" for case in outcome.cases)
             outcome.logs.append(Log(self.log(step), SHORT_TAIL_LINES) if named else Log(self.log(step)))
         return outcome
+
+
+def wait_and_reap(child: subprocess.Popen[bytes], timeout_s: float, others: set[int]) -> int:
+    """Return the exit code of `child`; meanwhile collect the ended orphans that this process adopted, but not `others`.
+
+    Hundreds of zombies would slow down every test that reads all of /proc. Raises subprocess.TimeoutExpired.
+    """
+    until = time.monotonic() + timeout_s
+    while True:
+        left_s = until - time.monotonic()
+        try:
+            return child.wait(max(0.0, min(1.0, left_s)))
+        except subprocess.TimeoutExpired:
+            if left_s <= 0:
+                raise
+            warden.reap_adopted({child.pid} | others)
