@@ -26,6 +26,7 @@ from culprit.kit import logs, problem
 from culprit.kit.compression import Compression
 from culprit.kit.http import BodyLimit, Metrics, SecurityHeaders
 from culprit.kit.json_limit import JsonLimit
+from culprit.kit.sentences import say
 from culprit.kit.stalled import cut_stalled
 from culprit.kit.text_check import TextCheck
 from culprit.kit.version import VERSION
@@ -100,7 +101,7 @@ def create_app(given: Settings | None = None) -> FastAPI:
         generate_unique_id_function=operation_id,
     )
     furnish(app, config)
-    problem.install(app)
+    problem.install(app, say)
     app.include_router(health.router)
     app.include_router(api_router())
     app.include_router(reports.router)

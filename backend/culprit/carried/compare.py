@@ -13,7 +13,7 @@ from culprit.incidents.load import load
 from culprit.infra.db import database
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Incident
-from culprit.workflows.evaluate_run import being_built
+from culprit.workflows.readiness import being_built
 
 
 def compare_carried(incident_id: UUID) -> bool:

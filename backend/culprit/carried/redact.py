@@ -26,7 +26,7 @@ from culprit.infra.artifacts import ArtifactAltered, ArtifactMissing, ArtifactSt
 from culprit.infra.parts import StoredPart
 from culprit.models import Run
 from culprit.reports.queries import known_names
-from culprit.workflows import ingest_run
+from culprit.workflows import parse_run
 
 Json = dict[str, Any]
 #: Text of one artifact that is looked through here; recordings are far larger, and no text.
@@ -250,10 +250,10 @@ def _readings(
 ) -> dict[UUID, tuple[Json, bytes]]:
     run = session.get_one(Run, run_id)
     target = (run.facts or {}).get("target")
-    work = ingest_run.Work(run_id, run.fence, run.clock, {"target": target} if target else {})
-    ingest_run.gather(session, store, work)
+    work = parse_run.Work(run_id, run.fence, run.clock, {"target": target} if target else {})
+    parse_run.gather(session, store, work)
     for job in work.jobs:
         job.order = change(job.order)
     directory.mkdir()
-    ingest_run.read_all(work, directory, ingest_run.LIMITS)
+    parse_run.read_all(work, directory, parse_run.LIMITS)
     return {one.run_collector_id: (one.parsed, one.blob) for one in work.readings if one.failure is None}

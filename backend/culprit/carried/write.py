@@ -36,7 +36,7 @@ from culprit.infra.bounded import workspace
 from culprit.kit.errors import Conflict, TooLarge
 from culprit.kit.version import VERSION
 from culprit.models import Incident
-from culprit.workflows.evaluate_run import being_built
+from culprit.workflows.readiness import being_built
 
 Json = dict[str, Any]
 IN_MEMORY = 8 << 20

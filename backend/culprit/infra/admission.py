@@ -6,10 +6,14 @@ import asyncio
 import threading
 from collections import deque
 
-from culprit.kit.errors import Overloaded
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 MAX_WAITING = 1000
 WAIT_S = 5.0
+
+
+class DatabaseBusyError(PoolTimeout):
+    """No connection within the time that a request may wait; the same as a pool that is exhausted."""
 
 
 class Slot:
@@ -46,14 +50,14 @@ class RequestSlots:
         return self.count - self._free
 
     async def acquire(self) -> Slot:
-        """Return a slot, in the order of arrival. Raises Overloaded after `wait_s` seconds."""
+        """Return a slot, in the order of arrival. Raises DatabaseBusyError after `wait_s` seconds."""
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._free > 0:
                 self._free -= 1
                 return Slot(self)
             if len(self._waiting) >= self.max_waiting:
-                raise Overloaded("platform.busy")
+                raise DatabaseBusyError("all database connections are in use")
             turn: asyncio.Future[None] = loop.create_future()
             self._waiting.append((loop, turn))
         try:
@@ -62,7 +66,7 @@ class RequestSlots:
         except BaseException as error:
             self._leave(loop, turn)
             if isinstance(error, TimeoutError):
-                raise Overloaded("platform.busy") from None
+                raise DatabaseBusyError("all database connections are in use") from None
             raise
         return Slot(self)
 

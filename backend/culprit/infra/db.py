@@ -66,7 +66,7 @@ def database() -> Database:
 
 
 async def hold_slot(request: Request) -> AsyncIterator[Slot | None]:
-    """Wait for the turn of this request to use the database. Raises Overloaded."""
+    """Wait for the turn of this request to use the database. Raises DatabaseBusyError."""
     db: Database = request.app.state.database
     slot = await db.slots.acquire() if db.slots else None
     try:

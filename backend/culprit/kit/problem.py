@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -15,11 +15,17 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from culprit.kit.errors import CulpritError, FieldError, Overloaded, TooMany, Unavailable
-from culprit.kit.sentences import say
 
 MEDIA_TYPE = "application/problem+json"
 MAX_FIELD_ERRORS = 50
+Render = Callable[[str, Mapping[str, Any] | None], str]
 log = structlog.get_logger("culprit.http")
+_render: Render = lambda key, _: key  # noqa: E731 - until `install` names the catalog of messages
+
+
+def render_message(key: str, params: Mapping[str, Any] | None = None) -> str:
+    """Return the English text of a message key, from the catalog that `install` was given."""
+    return _render(key, params)
 
 
 def problem(
@@ -36,7 +42,7 @@ def problem(
         "type": problem_type,
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": say(key, params),
+        "detail": render_message(key, params),
         "key": key,
         "params": dict(params or {}),
     }
@@ -76,8 +82,10 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def install(app: FastAPI) -> None:
-    """Make the application answer errors as problems."""
+def install(app: FastAPI, render: Render) -> None:
+    """Make the application answer errors as problems; `render` makes the text of a message key and its parameters."""
+    global _render  # noqa: PLW0603 - middleware answers before a request has an application
+    _render = render
     app.add_exception_handler(CulpritError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)

@@ -9,8 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from culprit.kit.errors import FieldError
-from culprit.kit.problem import problem
-from culprit.kit.sentences import say
+from culprit.kit.problem import problem, render_message
 
 ESCAPED_NUL = b"\\u0000"
 #: A longer body is not looked at: it is a file, and whoever stores a text of it is told by the database.
@@ -42,7 +41,7 @@ class TextCheck:
             refusal = error
         fields = nul_fields(bytes(body))
         if fields:
-            text = say("request.nul_character")
+            text = render_message("request.nul_character")
             errors = tuple(FieldError(field, "request.nul_character", text) for field in fields)
             answer = problem(422, "request.invalid", {"fields": ", ".join(fields)}, errors=errors)
             await answer(scope, receive, send)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import psycopg
 import pytest
-from culprit.infra.admission import RequestSlots
+from culprit.infra.admission import DatabaseBusyError, RequestSlots
 from culprit.infra.db import RESERVED_CONNECTIONS, Database
 from culprit.kit.errors import Overloaded
 from culprit.tests.support import runs
@@ -141,7 +141,7 @@ def test_slots_are_given_in_order_and_never_lost():
         waiting[0].cancel()
         ended = await asyncio.gather(*waiting, return_exceptions=True)
         assert isinstance(ended[0], asyncio.CancelledError)
-        assert all(isinstance(one, Overloaded) for one in ended[1:])
+        assert all(isinstance(one, DatabaseBusyError) for one in ended[1:])
         turn = asyncio.create_task(slots.acquire())
         await asyncio.sleep(0)
         held[0].release()
@@ -164,7 +164,7 @@ def test_so_many_may_wait_and_no_more():
         slot = await slots.acquire()
         second = asyncio.create_task(slots.acquire())
         await asyncio.sleep(0)
-        with pytest.raises(Overloaded):
+        with pytest.raises(DatabaseBusyError):
             await slots.acquire()
         slot.release()
         (await second).release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import select
@@ -9,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from culprit.auth.actor import Actor
 from culprit.auth.policy import visible_runs
-from culprit.models import Host, Run
+from culprit.models import Evaluation, Finding, Host, Run
 
 
 def siblings(session: Session, actor: Actor, run: Run, most: int) -> dict[UUID, str]:
@@ -28,3 +29,13 @@ def siblings(session: Session, actor: Actor, run: Run, most: int) -> dict[UUID, 
         .limit(most)
     )
     return {row.id: row.name for row in session.execute(query)}
+
+
+def get_evaluation(session: Session, run_id: UUID) -> Evaluation | None:
+    """Return what the rules concluded about a run, in short; None where they were not evaluated."""
+    return session.get(Evaluation, run_id)
+
+
+def list_findings(session: Session, run_id: UUID) -> Sequence[Finding]:
+    """Return the findings of a run."""
+    return session.scalars(select(Finding).where(Finding.run_id == run_id).order_by(Finding.id)).all()

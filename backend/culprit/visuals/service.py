@@ -17,7 +17,6 @@ from culprit.core.rules.contract import Finding
 from culprit.core.visuals.contract import Builder, Visual
 from culprit.core.visuals.registry import BUILDERS, draw, fitting, reads_of
 from culprit.evidence.service import run
-from culprit.findings import queries as findings
 from culprit.infra.artifacts import artifact_store
 from culprit.visuals import queries
 from culprit.visuals.schemas import BuilderRead, TextRead
@@ -64,10 +63,12 @@ def of_run(
 
 def said_of(session: Session, run_id: UUID) -> tuple[Finding, ...]:
     """Everything that rules said about a run, also what they could not say; nothing where they were not asked yet."""
-    kept = findings.evaluation(session, run_id)
+    kept = queries.get_evaluation(session, run_id)
     if kept is None:
         return ()
-    fired = [{name: getattr(one, name) for name in _FINDING} for one in findings.findings(session, run_id)]
+    fired = [
+        {name: getattr(one, name) for name in _FINDING} for one in queries.list_findings(session, run_id)
+    ]
     return tuple(form.read_finding(one) for one in (*fired, *kept.quiet, *kept.not_evaluated))
 
 

@@ -25,7 +25,7 @@ from culprit.infra.db import database
 from culprit.kit.errors import CulpritError
 from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Evaluation, Incident, Run
-from culprit.workflows.evaluate_run import being_built
+from culprit.workflows.readiness import being_built
 
 
 def advance_incident(incident_id: UUID) -> str | None:

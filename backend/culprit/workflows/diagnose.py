@@ -43,10 +43,10 @@ from culprit.kit.unit_of_work import unit_of_work
 from culprit.models import Capture, Diagnosis, Evaluation, Host, Run
 from culprit.services import queries as services
 from culprit.workflows.baselines import baseline_run
-from culprit.workflows.evaluate_run import READ, being_built
 from culprit.workflows.groups import room_for
 from culprit.workflows.measuring import measuring
 from culprit.workflows.read_view import read_view
+from culprit.workflows.readiness import READ, being_built
 
 Json = dict[str, Any]
 TRIAGE = "triage"

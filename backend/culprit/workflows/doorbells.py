@@ -37,7 +37,7 @@ from culprit.models import (
     Verification,
 )
 from culprit.workflows import builds
-from culprit.workflows.evaluate_run import BEFORE_PROFILES, profiles_to_come
+from culprit.workflows.readiness import BEFORE_PROFILES, profiles_to_come
 
 BATCH = 100
 RING_AGAIN_S = 8

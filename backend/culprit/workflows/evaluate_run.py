@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from uuid import UUID
 
-from sqlalchemy import Exists, and_, delete, exists, or_, select
+from sqlalchemy import and_, delete, exists, or_, select
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from culprit.core.rules import form
 from culprit.core.rules.contract import Finding as Said
@@ -20,7 +20,6 @@ from culprit.core.rules.evaluate import evaluate
 from culprit.core.rules.rank import rank
 from culprit.core.rules.registry import CAUSES, RULES
 from culprit.findings.queries import overrides
-from culprit.imports.sources import PROM_IMPORT
 from culprit.infra.artifacts import artifact_store
 from culprit.infra.broker import announce
 from culprit.infra.db import database
@@ -31,19 +30,12 @@ from culprit.models import (
     Evaluation,
     Finding,
     IncidentRun,
-    Profile,
     Removal,
     Run,
-    RunCollector,
     Verification,
 )
 from culprit.workflows.read_view import read_view
-
-#: What was fetched is read at once; where that did not happen nobody waits for it any longer.
-READ_WITHIN_NS = 60 * 1_000_000_000
-#: In a ranking: rules were asked when profiles of the run were still to come.
-BEFORE_PROFILES = "before_profiles"
-READ = ("done", "partial", "failed", "cancelled")
+from culprit.workflows.readiness import BEFORE_PROFILES, READ, being_built, profiles_to_come
 
 
 def evaluate_run(run_id: UUID) -> int | None:
@@ -71,35 +63,6 @@ def _deleted(session: Session, run_id: UUID) -> bool:
     removed = exists(select(Removal.kind).where(Removal.run_id == run_id))
     said = exists(select(Evaluation.run_id).where(Evaluation.run_id == run_id))
     return bool(session.scalar(select(and_(removed, said))))
-
-
-def profiles_to_come(run_id: UUID | InstrumentedAttribute[UUID]) -> Exists:
-    """Whether profiles of a run are still being built."""
-    return exists(
-        select(Profile.id).where(Profile.run_id == run_id, Profile.state.in_(("queued", "running")))
-    )
-
-
-def being_built(session: Session, run_id: UUID) -> bool:
-    """Whether profiles of the run, or what its service's Prometheus measured, are still to come.
-
-    Or have come just now, and rules were not asked since.
-    """
-    asked_early = exists(
-        select(Evaluation.run_id).where(
-            Evaluation.run_id == run_id, Evaluation.ranking.has_key(BEFORE_PROFILES)
-        )
-    )
-    lately_ns = time.time_ns() - READ_WITHIN_NS
-    unread = and_(
-        RunCollector.state == "done", RunCollector.parser_version.is_(None), RunCollector.ended_ns > lately_ns
-    )
-    fetched = select(RunCollector.id).where(
-        RunCollector.run_id == run_id,
-        RunCollector.collector == PROM_IMPORT,
-        or_(RunCollector.state == "queued", unread),
-    )
-    return bool(session.scalar(select(or_(profiles_to_come(run_id), asked_early, exists(fetched)))))
 
 
 def _store(session: Session, run: Run, found: list[Said], elapsed_ms: float, *, early: bool) -> int:

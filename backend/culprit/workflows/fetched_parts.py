@@ -14,8 +14,7 @@ from culprit.infra.artifacts import ArtifactStore, Stored
 from culprit.infra.bounded import workspace
 from culprit.infra.db import Database
 from culprit.models import Artifact, Run, RunCollector
-from culprit.workflows.ingest_run import LIMITS, Work, gather, read_all
-from culprit.workflows.store_parsed import Reading
+from culprit.workflows.parse_run import LIMITS, Reading, Work, gather, read_all
 
 
 def still_planned(

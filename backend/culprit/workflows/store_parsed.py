@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from culprit.kit.uuid7 import uuid7
 from culprit.models import Host, Profile, ResultTable, Run, RunCollector
 from culprit.services import queries as services
 from culprit.workflows.keep_facts import Source, keep
+from culprit.workflows.parse_run import Reading
 from culprit.workflows.parsed_form import events_form
 from culprit.workflows.store_events import replace_events
 from culprit.workflows.store_series import Lane, replace_series
@@ -32,28 +32,6 @@ FETCHED_STATES = ("done", "partial")
 TARGET = "target"  # what the runner found of the scope, before any collector
 MAX_NS = (1 << 63) - 1  # what a bigint holds
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one collector's bytes yielded (`parsed`, see `parsed_form`), or why nothing."""
-
-    run_collector_id: UUID
-    parsed: Json
-    artifacts: Mapping[str, UUID]
-    blob: bytes
-    parser_version: int
-    failure: Json | None
-
-    @property
-    def reason(self) -> Json | None:
-        """Why it is unreadable, as a sentence; None where it could be read."""
-        if self.failure is not None:
-            return self.failure
-        if self.parsed["readable"]:
-            return None
-        warnings: list[Json] = self.parsed["warnings"]
-        return warnings[0] if warnings else {"key": "ingest.unreadable", "params": {}}
 
 
 def store(

@@ -14,7 +14,7 @@ from culprit.core.outcomes import RUN_FINAL
 from culprit.incidents import journal
 from culprit.kit.clock import now
 from culprit.models import Evaluation, Fix, Incident, Run, Verification
-from culprit.workflows.evaluate_run import being_built
+from culprit.workflows.readiness import being_built
 from culprit.workflows.verify_sides import Asked
 
 Json = dict[str, Any]

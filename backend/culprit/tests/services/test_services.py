@@ -28,9 +28,10 @@ from culprit.models import (
 )
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
-from culprit.workflows.evaluate_run import being_built, evaluate_run
+from culprit.workflows.evaluate_run import evaluate_run
 from culprit.workflows.fetch_service import fetch_service, window_of
 from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.readiness import being_built
 from sqlalchemy import func, select
 
 pytestmark = pytest.mark.long(25)

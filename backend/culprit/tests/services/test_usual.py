@@ -18,10 +18,10 @@ from culprit.models import Artifact, Finding, NetworkRule, ResultTable, RunColle
 from culprit.tests.support import runs
 from culprit.tests.support.web import free_port, prometheus, reply, web
 from culprit.workflows import fetch_usual as usual
-from culprit.workflows.evaluate_run import being_built
 from culprit.workflows.fetch_service import fetch_service
 from culprit.workflows.fetch_usual import fetch_usual
 from culprit.workflows.ingest_run import ingest_run
+from culprit.workflows.readiness import being_built
 from sqlalchemy import func, select
 
 API = "/api/v1/services"

@@ -22,6 +22,7 @@ from culprit.models import (
 )
 from culprit.tests.support import runs
 from culprit.workflows import ingest_run as workflow
+from culprit.workflows import parse_run
 from culprit.workflows.ingest_run import ingest_run
 from sqlalchemy import func, select, update
 
@@ -161,7 +162,7 @@ def bombs(monkeypatch, tmp_path):
             confined_ingest.main(request)
         """)
     )
-    monkeypatch.setattr(workflow, "MODULE", "bombs")
+    monkeypatch.setattr(parse_run, "MODULE", "bombs")
     monkeypatch.setattr(workflow, "LIMITS", Limits(address_space=700 << 20, cpu_s=20, wall_s=60))
     environment = bounded._environment
     monkeypatch.setattr(
@@ -185,7 +186,7 @@ def test_a_parser_that_takes_the_child_with_it(db, session, config, bombs, monke
     assert found["meminfo"] == ("unreadable", key)
     assert found["loadavg"] == ("done", None)
     reason = session.scalars(select(RunCollector).where(RunCollector.collector == "meminfo")).one().reason
-    assert reason["params"]["attempts"] == workflow.MAX_DEATHS <= 3
+    assert reason["params"]["attempts"] == parse_run.MAX_DEATHS <= 3
 
 
 def test_a_run_that_kills_its_workers_is_given_up(db, session, config):
