@@ -8,17 +8,21 @@ import { patch, post, put, remove, useAction } from "../../lib/queries";
 import { scheduleKeys } from "../../lib/schedules";
 import { OriginFields } from "./OriginFields";
 import classes from "./oncall.module.css";
-import { bodyOf, complete, draftOf, KINDS, type RotationDraft, type RotationKind } from "./rotationDraft";
+import {
+  bodyOf,
+  complete,
+  defaultFirstDay,
+  draftOf,
+  KINDS,
+  type RotationDraft,
+  type RotationKind,
+} from "./rotationDraft";
 
 /** Makes a rotation, or changes one. */
 export function RotationDialog({ rotation, onClose }: { rotation?: Rotation; onClose: () => void }) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState<RotationDraft>(() =>
-    draftOf(
-      Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC",
-      new Date().toISOString().slice(0, 10),
-      rotation,
-    ),
+    draftOf(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", defaultFirstDay(new Date()), rotation),
   );
   const [file, setFile] = useState<File | null>(null);
   const [sure, setSure] = useState(false);

@@ -23,12 +23,18 @@ export interface RotationDraft {
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-export function draftOf(zone: string, today: string, one?: Rotation): RotationDraft {
+const DAY_MS = 86_400_000;
+
+/** The day that a new rotation starts on: yesterday in UTC, so that its first shift has begun in every time zone. */
+export const defaultFirstDay = (now: Date): string =>
+  new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10);
+
+export function draftOf(zone: string, firstDay: string, one?: Rotation): RotationDraft {
   return {
     name: one?.name ?? "",
     kind: one?.kind ?? "simple",
     people: one?.people.map((person) => person.id) ?? [],
-    firstDay: one?.first_day ?? today,
+    firstDay: one?.first_day ?? firstDay,
     days: one?.days ?? 7,
     handover: one?.handover ?? "09:00",
     zone: one?.zone ?? zone,
