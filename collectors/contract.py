@@ -1,7 +1,7 @@
-"""The words that collectors, parsers and the server share.
+"""The types that collectors, parsers and the server share.
 
-A collector says what it runs on a host (`ways`, in order of preference), what that costs, and how the bytes
-that come home are read (`parse`). Everything here is an immutable value; nothing does I/O.
+A collector defines what it runs on a host (`methods`, in order of preference), what that costs, and how its output is
+parsed (`parse`). All types are immutable values. Nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collectors.metrics.row import Metric
 
 Times = npt.NDArray[np.int64]  # UTC nanoseconds
 Values = npt.NDArray[np.float64]
@@ -20,8 +23,11 @@ ClockKind = Literal["boottime", "monotonic", "realtime"]
 Severity = Literal["info", "warn", "critical"]
 
 
+TierName = Literal["light", "standard", "deep", "ptrace"]
+
+
 class Tier(StrEnum):
-    """What a collector may cost the host; who may run it follows from it."""
+    """The cost that a collector can cause on the host. It decides which users can run the collector."""
 
     LIGHT = "light"
     STANDARD = "standard"
@@ -31,7 +37,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A message for people: a key into the sentence catalogue, and its parameters."""
+    """A message for people: its key in `culprit.domain.messages`, and its parameters."""
 
     key: str
     params: Mapping[str, str | int | float] = field(default_factory=dict)
@@ -46,52 +52,78 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """What one way of collecting asks of the host.
+class Tool:
+    """A command that a collection method needs, and the package that installs it.
 
-    `perf` means that system-wide perf events must be allowed: root, CAP_PERFMON, or
-    perf_event_paranoid <= -1. `target` means that the scope of the capture must have named a process, a
-    control group or a service, so that there is a `$TARGET_PID`.
-    `mend` names the command or package that supplies what is missing.
+    `package` is its name on every distribution. `packages` names the exceptions by package family: debian, ubuntu,
+    rpm, apk, zypper, pacman. Tools that many collectors need are in `collectors.runner.packages` instead.
     """
 
-    tools: tuple[str, ...] = ()
+    name: str
+    package: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """Membership of a collector in a plan, and for how many seconds it runs there."""
+
+    plan: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What one collection method requires of the host.
+
+    `perf` means that system-wide perf events must be allowed: root, CAP_PERFMON, or
+    perf_event_paranoid <= -1. `target` means that the scope of the capture must name a process, a
+    control group or a service, so that `$TARGET_PID` is set.
+    `remedy` names the command or package that supplies a missing requirement.
+    """
+
+    tools: tuple[str | Tool, ...] = ()
     files: tuple[str, ...] = ()
     root: bool = False
     perf: bool = False
     target: bool = False
-    mend: str = ""
+    remedy: str = ""
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """Return the names of the commands."""
+        return tuple(tool.name if isinstance(tool, Tool) else tool for tool in self.tools)
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A way that runs commands.
+    """A collection method that runs commands.
 
     `sh` is POSIX sh, run in its own process group under the runner's deadline with the working directory set
     to an empty directory of its own. `$SECS` is the duration in whole seconds, `$BYTES` the byte cap. Each
-    file that it leaves behind in that directory becomes one part of the artifact; standard output becomes
-    the part `stdout` where it is not empty. `shows` is the command line that a person sees before dispatch,
-    with `{seconds}` filled in. `version` prints the version of the tool on one line. What the capture looks at is
-    in `$TARGET_KIND` (host, cgroup or process), `$TARGET_PID` (the process to look at; empty for a whole host),
-    `$TARGET_PIDS` (at most 512) and `$TARGET_CGROUP` (its path below the mount points; empty where unknown). A
-    value that the collector asks for is in `$OPT_<NAME>`, empty where nobody gave one.
+    file that it leaves in that directory becomes one part of the artifact. Standard output becomes the part
+    `stdout` unless it is empty. `command_line` is shown to users before the capture, with `{seconds}` filled in.
+    `version` prints the version of the tool on one line. The target of the capture is in `$TARGET_KIND` (host,
+    cgroup or process), `$TARGET_PID` (the target process; empty for a whole host), `$TARGET_PIDS` (at most 512) and
+    `$TARGET_CGROUP` (its path below the mount points; empty if unknown). The value of an option is in
+    `$OPT_<NAME>`, empty if it was not set.
     """
 
     name: str
     needs: Needs
     sh: str
-    shows: str
+    command_line: str
     version: str = ""
     stop: Literal["INT", "TERM"] = "INT"
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A way that costs no process: the bundle's one sampler reads these files every `interval_s` seconds.
+    """A collection method without its own process: the shared sampler reads these files every `interval_s` seconds.
 
-    Globs are allowed. The artifact has one part, `samples`: for every tick a line
-    `@ <tick> <boottime_ns> <path>` for each file, followed by the file's text. Lines of text that begin
-    with `@` are written with a second `@` in front. `once` reads at the start and the end only.
+    Globs are allowed. The artifact has one part, `samples`: at every tick a line
+    `@ <tick> <boottime_ns> <path>` for each file, followed by the text of the file. A line of text that begins
+    with `@` is escaped with a second `@`. With `once`, files are read only at the start and the end.
     """
 
     name: str
@@ -101,19 +133,19 @@ class Sampled:
     once: bool = False
 
     @property
-    def shows(self) -> str:
-        """What a person sees before dispatch."""
+    def command_line(self) -> str:
+        """Return what users see before the capture."""
         return "read " + " ".join(self.files)
 
 
-Way = Script | Sampled
+CollectionMethod = Script | Sampled
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Expected cost on the host, as a person should see it before dispatch.
+    """Expected cost on the host, shown before the capture.
 
-    `cpu_pct` is percent of one core while it runs, `bytes_per_s` what is written or sent.
+    `cpu_pct` is percent of one core, `bytes_per_s` the bytes written or sent per second.
     """
 
     cpu_pct: float
@@ -122,46 +154,46 @@ class Cost:
 
 
 class Part(Protocol):
-    """One stored piece of an artifact, as a parser sees it."""
+    """One stored file of an artifact, as parsers read it."""
 
     @property
     def sha256(self) -> str:
-        """The digest of the bytes as they are stored."""
+        """Return the digest of the stored bytes."""
         ...
 
     @property
     def size(self) -> int:
-        """The number of decompressed bytes."""
+        """Return the number of decompressed bytes."""
         ...
 
     def open(self) -> BinaryIO:
-        """The decompressed bytes, from the beginning."""
+        """Open the decompressed bytes at the beginning."""
         ...
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` decompressed bytes."""
+        """Return at most `limit` decompressed bytes."""
         ...
 
 
 class Clock(Protocol):
-    """Turns a host's clocks into UTC."""
+    """Converts the clocks of a host to UTC."""
 
     @property
     def uncertainty_ns(self) -> int:
-        """How far off a time may be."""
+        """Return the largest possible error of a time."""
         ...
 
     def to_utc(self, kind: ClockKind, ns: Times) -> Times:
-        """UTC nanoseconds for readings of the host's clock `kind`."""
+        """Return UTC nanoseconds for readings of the host's clock `kind`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a parser may know besides the bytes: the clock, facts of the host, and the way that was taken."""
+    """What a parser knows besides the bytes: the clock, facts of the host, and the collection method."""
 
     clock: Clock
-    way: str = ""
+    method: str = ""
     seconds: float = 0.0
     facts: Mapping[str, object] = field(default_factory=dict)
 
@@ -170,9 +202,9 @@ class Context:
 class Series:
     """One metric over time as a matrix.
 
-    Shapes: `t_ns` [n], `values` [n, k], `lines` [n] (1-based line in `part` that each row was read from).
-    `axis` names the dimension that the k columns run over ("cpu", "node"); without one, k is 1.
-    NaN in `values` is "no data", which is not zero. The unit is that of the metric in `collectors.metrics`.
+    Shapes: `t_ns` [n], `values` [n, k], `lines` [n] (the 1-based source line of each row in `part`).
+    `axis` names the dimension of the k columns ("cpu", "node"). Without an axis, k is 1.
+    NaN in `values` means "no data", which is not zero. The unit is that of the metric in `collectors.metrics.registry`.
     """
 
     metric: str
@@ -187,7 +219,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: its id, and its unit where it has one."""
+    """One column of a table: its ID, and its unit if it has one."""
 
     id: str
     unit: str = ""
@@ -195,9 +227,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table that is no time series; rows hold strings and numbers in the order of `columns`.
+    """A small table that is not a time series. Rows hold strings and numbers in the order of `columns`.
 
-    `lines` names for each row the 1-based line of `part` that it was read from.
+    `lines` holds the 1-based source line of each row in `part`.
     """
 
     kind: str
@@ -209,9 +241,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened at an instant or over a span, with the line that says so.
+    """Something that happened at a time or over a range, with its source line.
 
-    `uncertainty_ns` is what its own time is uncertain by, beyond the uncertainty of the clock.
+    `uncertainty_ns` is the uncertainty of its own time, in addition to that of the clock.
     """
 
     t_ns: int
@@ -227,9 +259,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ProfileSource:
-    """A part that holds stacks: which reader opens it, and what its weights mean.
+    """A part that holds stacks: which reader opens it, and the unit of its weights.
 
-    Profiles are built by a task of their own, because they may hold ten million samples.
+    A separate job builds profiles, because they can hold ten million samples.
     """
 
     kind: Literal["on_cpu", "sched", "off_cpu", "page_faults", "state"]
@@ -242,10 +274,10 @@ class ProfileSource:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """All that one artifact yielded. No parser raises on bad input: what it could not read is a warning.
+    """The result of parsing one artifact. No parser raises on bad input: unreadable input becomes a warning.
 
-    `fact_lines` says where facts stand: the name, with dots between the names of nested ones, and the 1-based line of
-    the part that the collector's samples are in.
+    `fact_lines` maps a fact (names of nested facts are joined by dots) to its 1-based source line in the part that
+    holds the samples of the collector.
     """
 
     series: tuple[Series, ...] = ()
@@ -263,11 +295,11 @@ Parse = Callable[[Mapping[str, Part], Context], Parsed]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A value that whoever asks for a capture may give a collector: exported to scripts as `$OPT_<NAME>`.
+    """A value that a user can set for a collector. Scripts read it as `$OPT_<NAME>`.
 
-    `pattern` is what the whole value must match; it is checked where the request comes in and again where
-    the program is built. `default` is what scripts see where nobody gave one; one that is `required` has none, and
-    no capture is made without it.
+    The whole value must match `pattern`. It is checked when the request arrives and again when the program is
+    built. `default` applies if the value is not set. A `required` option has no default, and a capture without it
+    is refused.
     """
 
     name: str
@@ -278,10 +310,10 @@ class Option:
 
 
 class TargetAccess(StrEnum):
-    """What of a process a collector touches. Nothing of it is ever executed, whatever this says.
+    """What a collector accesses of a process. It never executes anything of the process.
 
-    `counters`: what the kernel says of it, names and counts included. `files`: bytes of files that it controls.
-    `sockets`: talks to it, or reads its packets. `memory`: reads its memory, or sets probes in it.
+    `counters`: values of the kernel about it, including names and counts. `files`: bytes of files that it controls.
+    `sockets`: connects to it, or reads its packets. `memory`: reads its memory, or sets probes in it.
     """
 
     COUNTERS = "counters"
@@ -292,19 +324,22 @@ class TargetAccess(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """One thing that can be run on a host and read afterwards.
+    """One thing that runs on a host and is parsed afterwards.
 
     `exclusive` collectors run one after another, after the light ones have started. `seconds_max` caps the
-    duration, `max_bytes` what it may write on the host (decompressed). `parser_version` grows whenever
-    `parse` would yield something else for the same bytes. Light collectors are part of every plan, unless they
-    are `on_demand`. `touches` is empty where only the host as a whole is looked at.
+    duration, `max_bytes` the decompressed bytes that it can write on the host. `parser_version` is raised when
+    `parse` yields something else for the same bytes. Light collectors are part of every plan, unless they
+    are `on_demand`. `touches` is empty if the collector reads only values of the whole host.
+
+    `metrics` defines the metrics that no other collector yields, `plans` the plans that a collector of another tier is
+    part of, and `messages` the texts of its own warnings, by message key.
     """
 
     id: str
     title: Text
     why: Text
     tier: Tier
-    ways: tuple[Way, ...]
+    methods: tuple[CollectionMethod, ...]
     parse: Parse
     cost: Cost
     yields: tuple[str, ...] = ()
@@ -315,4 +350,7 @@ class Collector:
     parser_version: int = 1
     options: tuple[Option, ...] = ()
     on_demand: bool = False
+    metrics: tuple[Metric, ...] = ()
+    plans: tuple[PlanEntry, ...] = ()
+    messages: Mapping[str, Text] = field(default_factory=dict, hash=False)
     touches: frozenset[TargetAccess] = field(kw_only=True)

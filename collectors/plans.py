@@ -1,4 +1,4 @@
-"""Named sets of collectors with their durations."""
+"""Plans: named sets of collectors with their durations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from collectors.contract import Text, Tier
 from collectors.registry import COLLECTORS
 
-__all__ = ["PLANS", "Plan", "PlannedCollector", "custom", "scaled", "tier_of"]
+__all__ = ["PLANS", "Plan", "PlannedCollector", "build_custom_plan", "highest_tier", "scale_plan"]
 
 _TIERS = tuple(Tier)
 _FIRST = (
@@ -30,10 +30,17 @@ _FIRST = (
     "host_facts",
     "proc_top",
 )
-#: The light ones that every plan holds: those that people look at first, then all others.
+#: The light collectors of every plan: first those that most people view first, then all others.
 _LIGHT = tuple(
     dict.fromkeys(
-        (*_FIRST, *(one.id for one in COLLECTORS.values() if one.tier is Tier.LIGHT and not one.on_demand))
+        (
+            *_FIRST,
+            *(
+                collector.id
+                for collector in COLLECTORS.values()
+                if collector.tier is Tier.LIGHT and not collector.on_demand
+            ),
+        )
     )
 )
 CUSTOM = "custom"
@@ -41,7 +48,7 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True, slots=True)
 class PlannedCollector:
-    """One collector of a plan and how long it runs."""
+    """One collector of a plan, and for how many seconds it runs."""
 
     id: str
     seconds: int
@@ -49,7 +56,7 @@ class PlannedCollector:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A named set of collectors. `seconds` is how long the light ones watch."""
+    """A named set of collectors. `seconds` is the duration of the light ones."""
 
     id: str
     title: Text
@@ -59,89 +66,103 @@ class Plan:
 
     @property
     def tier(self) -> Tier:
-        """The most expensive tier among its collectors; it decides who may run the plan."""
-        return tier_of(item.id for item in self.collectors)
+        """Return the most expensive tier among its collectors. It decides which users can run the plan."""
+        return highest_tier(item.id for item in self.collectors)
 
     @property
     def total_seconds(self) -> int:
-        """How long a run watches: light ones together, exclusive ones in turn beside them."""
+        """Return the duration of a run: light collectors run together, exclusive ones in turn at the same time."""
         together = max((i.seconds for i in self.collectors if not COLLECTORS[i.id].exclusive), default=0)
         in_turn = sum(i.seconds for i in self.collectors if COLLECTORS[i.id].exclusive)
         return max(together, in_turn)
 
 
-def tier_of(collector_ids: Iterable[str]) -> Tier:
-    """The most expensive tier among these; light where there are none. KeyError for an unknown id."""
+def highest_tier(collector_ids: Iterable[str]) -> Tier:
+    """Return the most expensive tier among these collectors, light for none. Raise KeyError for an unknown ID."""
     return max((COLLECTORS[i].tier for i in collector_ids), key=_TIERS.index, default=Tier.LIGHT)
 
 
-def _plan(plan_id: str, title: Text, why: Text, seconds: int, extra: Iterable[tuple[str, int]] = ()) -> Plan:
+def _build_plan(plan_id: str, title: Text, why: Text, seconds: int) -> Plan:
+    """Return the plan with all light collectors and those that declare it in their `plans`."""
     light = (PlannedCollector(name, seconds) for name in _LIGHT)
-    return Plan(plan_id, title, why, seconds, (*light, *(PlannedCollector(n, s) for n, s in extra)))
+    declared = (
+        PlannedCollector(collector.id, entry.seconds)
+        for collector in COLLECTORS.values()
+        for entry in collector.plans
+        if entry.plan == plan_id
+    )
+    return Plan(plan_id, title, why, seconds, (*light, *declared))
 
 
-PLANS: Mapping[str, Plan] = MappingProxyType(
-    {
-        plan.id: plan
-        for plan in (
-            _plan(
-                "triage",
-                Text("Triage", "快速分诊"),
-                Text("First look at everything that costs next to nothing.", "用几乎无成本的采集先看全貌。"),
-                30,
+def _build_plans() -> Mapping[str, Plan]:
+    """Return all plans by ID, or raise ValueError where a collector names a plan that does not exist."""
+    plans = (
+        _build_plan(
+            "triage",
+            Text("Triage", "初筛"),
+            Text("Collect everything that costs next to nothing.", "采集所有几乎无开销的数据。"),
+            30,
+        ),
+        _build_plan(
+            "cpu",
+            Text("CPU", "CPU"),
+            Text("Triage, and a profile of where CPU time is spent.", "初筛，并采样 CPU 时间的去向。"),
+            30,
+        ),
+        _build_plan(
+            "sched",
+            Text("Scheduling", "调度"),
+            Text("Triage, and how long each task waits for a CPU.", "初筛，并记录各任务等待 CPU 的时长。"),
+            30,
+        ),
+        _build_plan(
+            "io",
+            Text("Disk I/O", "磁盘 I/O"),
+            Text(
+                "One minute of disks, page faults, pressure and blocked tasks.",
+                "一分钟的磁盘、缺页、压力与阻塞任务。",
             ),
-            _plan(
-                "cpu",
-                Text("CPU", "CPU"),
-                Text("Triage and where the CPUs spend their time.", "分诊，并采样 CPU 时间花在哪里。"),
-                30,
-                [("perf_record", 15)],
+            60,
+        ),
+        _build_plan(
+            "network",
+            Text("Network", "网络"),
+            Text("One minute of interfaces, softirqs, TCP and UDP.", "一分钟的网卡、软中断、TCP 与 UDP。"),
+            60,
+        ),
+        _build_plan(
+            "baseline",
+            Text("Baseline", "基线"),
+            Text(
+                "Two minutes of normal operation, to compare with later.",
+                "正常运行时的两分钟数据，供日后对比。",
             ),
-            _plan(
-                "sched",
-                Text("Scheduling", "调度"),
-                Text("Triage and who waits how long for a CPU.", "分诊，并记录谁在等待 CPU、等了多久。"),
-                30,
-                [("perf_sched", 5)],
-            ),
-            _plan(
-                "io",
-                Text("Disk I/O", "磁盘 I/O"),
-                Text(
-                    "A minute of disks, faults, pressure and blocked tasks.",
-                    "一分钟的磁盘、缺页、压力与阻塞任务。",
-                ),
-                60,
-            ),
-            _plan(
-                "network",
-                Text("Network", "网络"),
-                Text("A minute of interfaces, softirqs, TCP and UDP.", "一分钟的网卡、软中断、TCP 与 UDP。"),
-                60,
-            ),
-            _plan(
-                "baseline",
-                Text("Baseline", "基线"),
-                Text("Two quiet minutes to compare with later.", "留存两分钟平静时的数据，供日后对比。"),
-                120,
-            ),
-        )
-    }
-)
+            120,
+        ),
+    )
+    plans_by_id = {plan.id: plan for plan in plans}
+    for collector in COLLECTORS.values():
+        for entry in collector.plans:
+            if entry.plan not in plans_by_id:
+                raise ValueError(f"{collector.id} names the plan {entry.plan!r}, which does not exist")
+    return MappingProxyType(plans_by_id)
 
 
-def custom(collector_ids: Iterable[str], seconds: int) -> Plan:
-    """A plan of one's own, each collector for `seconds` or its maximum. KeyError for an unknown id."""
+PLANS: Mapping[str, Plan] = _build_plans()
+
+
+def build_custom_plan(collector_ids: Iterable[str], seconds: int) -> Plan:
+    """Return a plan of these collectors, each for `seconds` or its maximum. Raise KeyError for an unknown ID."""
     items = tuple(
         PlannedCollector(i, max(1, min(seconds, COLLECTORS[i].seconds_max)))
         for i in dict.fromkeys(collector_ids)
     )
     title = Text("Custom", "自定义")
-    return Plan(CUSTOM, title, Text("Chosen by hand.", "手工选择的采集器。"), seconds, items)
+    return Plan(CUSTOM, title, Text("Selected collectors.", "自选的采集器。"), seconds, items)
 
 
-def scaled(plan: Plan, seconds: int | None) -> Plan:
-    """The plan with another length: every collector runs for `seconds`, or for its own maximum."""
+def scale_plan(plan: Plan, seconds: int | None) -> Plan:
+    """Return the plan with another duration: each collector runs for `seconds` or for its maximum."""
     if seconds is None:
         return plan
     items = tuple(

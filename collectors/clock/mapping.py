@@ -2,9 +2,9 @@
 
 The runner reads CLOCK_REALTIME between two readings of the uptime (CLOCK_BOOTTIME) and, where it may,
 between two of /proc/timer_list (CLOCK_MONOTONIC). Each reading bounds how far the wall clock is ahead. NTP
-slews all of these clocks together, so that the distance changes only when somebody sets the wall clock.
+slews all of these clocks together, so that the distance changes only when the wall clock is set.
 That is a step. One that is smaller than the grain of the readings around it (1 s on a host whose `date` knows no
-fractions) cannot be told from none.
+fractions) cannot be detected.
 
 Canonical time runs with the boottime clock and is tied to UTC once: to the host's wall clock as it was at the
 first reading, or to the server's clock where the caller has measured the distance (`with_server_offset`). A
@@ -22,10 +22,10 @@ from itertools import islice
 
 import numpy as np
 
-from collectors.clock_reading import Bounds, ClockSample
+from collectors.clock.readings import ClockSample, TimeBounds
 from collectors.contract import ClockKind, Event, Sentence, Times
 
-__all__ = ["ClockMap", "ClockSample", "Step"]
+__all__ = ["ClockMap", "ClockSample", "ClockStep"]
 
 STEP_NS = 50_000_000
 #: The grain of /proc/uptime: a time that was read from it may be this much early.
@@ -34,20 +34,20 @@ UPTIME_GRAIN_NS = 10_000_000
 _NEVER_SUSPENDED_NS = 1_000_000_000
 #: Readings of whole seconds bound too loosely to be believed together.
 _COARSE_NS = 500_000_000
-#: How far a clock that nobody disciplines may run off, while it is tied to UTC at one moment only.
+#: How far a clock without synchronization may run off, while it is tied to UTC at one moment only.
 _DRIFT_PPM = 50
 _UNKNOWN_NS = 1 << 61
 _MAX_BASE_NS = (1 << 62) - 1
 _MAX_RECORDS = 1_000
-_NONE = Bounds(0, 0)
+_NONE = TimeBounds(0, 0)
 _SOURCES = ("perf", "timer_list", "uptime")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ClockStep:
     """The wall clock was set by `size_ns`, at a boottime between the two bounds."""
 
-    boot: Bounds
+    boot: TimeBounds
     size_ns: int
 
 
@@ -55,7 +55,7 @@ class Step:
 class _Segment:
     """A stretch of boottime in which the wall clock was not set: `ahead` of boottime by this much."""
 
-    ahead: Bounds
+    ahead: TimeBounds
     first_boot_ns: int
     last_boot_ns: int
 
@@ -65,7 +65,7 @@ class ClockMap:
     """Turns readings of a host's clocks into UTC. Immutable; `records` are the raw readings behind it."""
 
     segments: tuple[_Segment, ...] = ()
-    suspended: Bounds = _NONE
+    suspended: TimeBounds = _NONE
     source: str = "none"
     server_offset_ns: int | None = None
     server_uncertainty_ns: int = 0
@@ -77,17 +77,21 @@ class ClockMap:
         cls, records: Iterable[Mapping[str, str]], perf: Mapping[str, object] | None = None
     ) -> ClockMap:
         """The mapping out of the runner's clock records and perf's pair, where there is one."""
-        kept = tuple({k: str(v) for k, v in record.items()} for record in islice(records, _MAX_RECORDS))
-        samples = [ClockSample.of_record(record) for record in kept]
+        stored_records = tuple(
+            {k: str(v) for k, v in record.items()} for record in islice(records, _MAX_RECORDS)
+        )
+        samples = [ClockSample.of_record(record) for record in stored_records]
         samples.append(ClockSample.of_perf(perf) if perf else None)
-        made = cls.from_samples([sample for sample in samples if sample is not None])
-        return replace(made, records=kept, perf=dict(perf or {}))
+        new_samples = cls.from_samples([sample for sample in samples if sample is not None])
+        return replace(new_samples, records=stored_records, perf=dict(perf or {}))
 
     @classmethod
     def from_samples(cls, samples: Sequence[ClockSample]) -> ClockMap:
         """The mapping out of readings in any order; without any, times stay as they are."""
-        suspended = _suspended(samples)
-        ordered = sorted(((_boot(one, suspended), one) for one in samples), key=lambda pair: pair[0].low)
+        suspended = _suspended_bounds(samples)
+        ordered = sorted(
+            ((_boot_bounds(sample, suspended), sample) for sample in samples), key=lambda pair: pair[0].low
+        )
         segments: list[_Segment] = []
         for boot, sample in ordered:
             ahead = sample.ahead_of(boot)
@@ -108,16 +112,16 @@ class ClockMap:
 
     def with_perf_reference(self, reference: Mapping[str, object]) -> ClockMap:
         """The same, made narrower by perf's own pair (the fact `perf_reference` of a perf collector)."""
-        made = ClockMap.from_records(self.records, reference)
+        records = ClockMap.from_records(self.records, reference)
         if self.server_offset_ns is None:
-            return made
-        return made.with_server_offset(self.server_offset_ns, self.server_uncertainty_ns)
+            return records
+        return records.with_server_offset(self.server_offset_ns, self.server_uncertainty_ns)
 
     def to_utc(self, kind: ClockKind, ns: Times) -> Times:
         """UTC nanoseconds for readings of the host's clock, [n] → [n].
 
         `boottime` and `monotonic` keep their order and distances. `realtime` is mapped by the stretch between
-        steps in which the reading lies, so it may run back where the wall clock did.
+        steps that contains the reading, so it may run back where the wall clock did.
         """
         times = np.asarray(ns, np.int64)
         if not self.segments:
@@ -130,16 +134,16 @@ class ClockMap:
             since_boot: Times = times + self.suspended.middle
             by_monotonic: Times = since_boot + base
             return by_monotonic
-        ahead = np.array([one.ahead.middle for one in self.segments], np.int64)
+        ahead = np.array([segment.ahead.middle for segment in self.segments], np.int64)
         mapped: Times = times - ahead[self._segment_of(times)] + base
         return mapped
 
     def _segment_of(self, realtime: Times) -> Times:
         """Index of the stretch whose wall-clock times are nearest to each reading, the earlier if two fit."""
         distances = []
-        for at, one in enumerate(self.segments):
-            first = one.first_boot_ns + one.ahead.middle
-            last = one.last_boot_ns + one.ahead.middle
+        for at, item in enumerate(self.segments):
+            first = item.first_boot_ns + item.ahead.middle
+            last = item.last_boot_ns + item.ahead.middle
             low = np.where(at == 0, np.int64(0), np.maximum(first - realtime, 0))
             high = np.where(at == len(self.segments) - 1, np.int64(0), np.maximum(realtime - last, 0))
             distances.append(np.maximum(low, high))
@@ -170,26 +174,26 @@ class ClockMap:
         return bool(self.segments)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ClockStep, ...]:
         """Every time that the wall clock was set by more than 50 ms between two readings."""
-        found = []
+        results = []
         for before, after in zip(self.segments, self.segments[1:], strict=False):
             size = after.ahead.middle - before.ahead.middle
             if abs(size) + before.ahead.half + after.ahead.half > STEP_NS:
-                found.append(Step(Bounds(before.last_boot_ns, after.first_boot_ns), size))
-        return tuple(found)
+                results.append(ClockStep(TimeBounds(before.last_boot_ns, after.first_boot_ns), size))
+        return tuple(results)
 
     def events(self) -> tuple[Event, ...]:
         """The steps as events, each over the span in which it may have happened."""
-        found = []
+        results = []
         for step in self.steps:
             span = self.to_utc("boottime", np.array([step.boot.low, step.boot.high], np.int64))
             size_ms = round(step.size_ns / 1e6, 1)
             title = Sentence("event.clock_step", {"milliseconds": size_ms})
-            found.append(
+            results.append(
                 Event(int(span[0]), "clock_step", "warn", title, end_ns=int(span[1]), part="clock", line=None)
             )
-        return tuple(found)
+        return tuple(results)
 
     def to_json(self) -> dict[str, object]:
         """What a run stores: the answer's figures, and the raw readings that they were made from."""
@@ -204,11 +208,11 @@ class ClockMap:
             "server_uncertainty_ns": self.server_uncertainty_ns,
             "steps": [
                 {
-                    "from_boot_ns": one.boot.low,
-                    "to_boot_ns": one.boot.high,
-                    "size_ms": round(one.size_ns / 1e6, 3),
+                    "from_boot_ns": step.boot.low,
+                    "to_boot_ns": step.boot.high,
+                    "size_ms": round(step.size_ns / 1e6, 3),
                 }
-                for one in self.steps
+                for step in self.steps
             ],
             "records": [dict(record) for record in self.records],
             "perf_reference": dict(self.perf),
@@ -220,35 +224,39 @@ class ClockMap:
         if not stored:
             return cls()
         records, perf = stored.get("records"), stored.get("perf_reference")
-        listed = [one for one in records if isinstance(one, Mapping)] if isinstance(records, list) else []
-        made = cls.from_records(listed, perf if isinstance(perf, Mapping) else None)
+        listed = (
+            [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
+        )
+        new_records = cls.from_records(listed, perf if isinstance(perf, Mapping) else None)
         offset, uncertainty = stored.get("server_offset_ns"), stored.get("server_uncertainty_ns")
         if isinstance(offset, int):
-            made = made.with_server_offset(offset, uncertainty if isinstance(uncertainty, int) else 0)
-        return made
+            new_records = new_records.with_server_offset(
+                offset, uncertainty if isinstance(uncertainty, int) else 0
+            )
+        return new_records
 
 
-def _boot(sample: ClockSample, suspended: Bounds) -> Bounds:
+def _boot_bounds(sample: ClockSample, suspended: TimeBounds) -> TimeBounds:
     """When a reading was taken, by the boottime clock, as narrowly as both clocks allow."""
     if sample.monotonic is None:
-        return sample.boot or Bounds(0, 0)
-    by_monotonic = Bounds(sample.monotonic.low + suspended.low, sample.monotonic.high + suspended.high)
+        return sample.boot or TimeBounds(0, 0)
+    by_monotonic = TimeBounds(sample.monotonic.low + suspended.low, sample.monotonic.high + suspended.high)
     return by_monotonic if sample.boot is None else sample.boot.meet(by_monotonic) or sample.boot
 
 
-def _suspended(samples: Sequence[ClockSample]) -> Bounds:
+def _suspended_bounds(samples: Sequence[ClockSample]) -> TimeBounds:
     """How far boottime is ahead of monotonic: the time that the host was suspended since boot.
 
     The uptime was read before the first monotonic reading and again after the second, so that both bounds
     hold however long the reading took. What allows for none, and for little else, is none.
     """
-    known: Bounds | None = None
+    known: TimeBounds | None = None
     for sample in samples:
         boot, monotonic = sample.boot, sample.monotonic
         if boot is None or monotonic is None or boot.high - monotonic.high < boot.low - monotonic.low:
             continue
-        bounds = Bounds(boot.low - monotonic.low, boot.high - monotonic.high)
+        bounds = TimeBounds(boot.low - monotonic.low, boot.high - monotonic.high)
         known = (known.meet(bounds) if known else bounds) or known
     if known is None or (known.low <= 0 <= known.high and known.high < _NEVER_SUSPENDED_NS):
-        return Bounds(0, 0)
+        return TimeBounds(0, 0)
     return known

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, Metric, Nature, Unit
+from collectors.metrics.row import Metric, Nature, TrackStyle, Unit
 
 
-def _cgroup(metric: str, unit: Unit, nature: Nature, order: int, title: Text, meaning: Text) -> Metric:
-    return Metric(metric, unit, nature, ("cgroup",), None, title, meaning, Lane("cgroup", order, "line"))
+def _cgroup_metric(metric: str, unit: Unit, nature: Nature, order: int, title: Text, meaning: Text) -> Metric:
+    return Metric(
+        metric, unit, nature, ("cgroup",), None, title, meaning, TrackStyle("cgroup", order, "line")
+    )
 
 
 ROWS: tuple[Metric, ...] = (
-    _cgroup(
+    _cgroup_metric(
         "cgroup.cpu_usage_pct",
         "pct",
         "counter",
@@ -24,7 +26,7 @@ ROWS: tuple[Metric, ...] = (
             "控制组及其下级使用的 CPU，占一个 CPU 的百分比。",
         ),
     ),
-    _cgroup(
+    _cgroup_metric(
         "cgroup.cpu_throttled_pct",
         "pct",
         "counter",
@@ -35,7 +37,7 @@ ROWS: tuple[Metric, ...] = (
             "控制组在配额周期中被迫停止的占比。线程多少都可能很高。",
         ),
     ),
-    _cgroup(
+    _cgroup_metric(
         "cgroup.memory_usage_kb",
         "kb",
         "gauge",
@@ -43,7 +45,7 @@ ROWS: tuple[Metric, ...] = (
         Text("Memory of the group", "控制组内存"),
         Text("Memory charged to the group, page cache included.", "计入控制组的内存，含页缓存。"),
     ),
-    _cgroup(
+    _cgroup_metric(
         "cgroup.refault_file_per_s",
         "pages_per_s",
         "counter",

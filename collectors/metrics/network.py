@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, LaneKind, Metric, Unit, rate
+from collectors.metrics.row import Metric, TrackKind, TrackStyle, Unit, host_rate
 
 
-def _dev(name: str, unit: Unit, order: int, title: Text, meaning: Text, kind: LaneKind = "line") -> Metric:
+def _device_metric(
+    name: str, unit: Unit, order: int, title: Text, meaning: Text, kind: TrackKind = "line"
+) -> Metric:
     return Metric(
-        f"net.{name}", unit, "counter", ("dev",), None, title, meaning, Lane("network", order, kind)
+        f"net.{name}", unit, "counter", ("dev",), None, title, meaning, TrackStyle("network", order, kind)
     )
 
 
 _DEVICES = (
-    _dev(
+    _device_metric(
         "rx_mb_s",
         "mb_per_s",
         700,
@@ -23,7 +25,7 @@ _DEVICES = (
         Text("Data received by the interface.", "接口接收的数据量。"),
         "area",
     ),
-    _dev(
+    _device_metric(
         "tx_mb_s",
         "mb_per_s",
         701,
@@ -31,56 +33,56 @@ _DEVICES = (
         Text("Data sent by the interface.", "接口发送的数据量。"),
         "area",
     ),
-    _dev(
+    _device_metric(
         "rx_pps",
         "packets_per_s",
         702,
         Text("Packets received", "接收包"),
         Text("Packets received by the interface.", "接口接收的包数。"),
     ),
-    _dev(
+    _device_metric(
         "tx_pps",
         "packets_per_s",
         703,
         Text("Packets sent", "发送包"),
         Text("Packets sent by the interface.", "接口发送的包数。"),
     ),
-    _dev(
+    _device_metric(
         "rx_drop_per_s",
         "packets_per_s",
         704,
         Text("Dropped on receive", "接收丢包"),
         Text("Received packets that the interface dropped.", "接口接收时丢弃的包数。"),
     ),
-    _dev(
+    _device_metric(
         "tx_drop_per_s",
         "packets_per_s",
         705,
         Text("Dropped on send", "发送丢包"),
         Text("Packets that the interface dropped on sending.", "接口发送时丢弃的包数。"),
     ),
-    _dev(
+    _device_metric(
         "rx_err_per_s",
         "packets_per_s",
         706,
         Text("Receive errors", "接收错误"),
         Text("Received packets with errors.", "接收错误包数。"),
     ),
-    _dev(
+    _device_metric(
         "tx_err_per_s",
         "packets_per_s",
         707,
         Text("Send errors", "发送错误"),
         Text("Packets that could not be sent.", "发送错误包数。"),
     ),
-    _dev(
+    _device_metric(
         "rx_fifo_per_s",
         "packets_per_s",
         708,
         Text("Receive ring overruns", "接收环溢出"),
         Text("Packets lost because the ring was full.", "因接收环已满而丢失的包数。"),
     ),
-    _dev(
+    _device_metric(
         "drop_ratio_pct",
         "pct",
         709,
@@ -90,7 +92,7 @@ _DEVICES = (
             "丢弃包占接收与丢弃包总数的比例；无包时无数据。",
         ),
     ),
-    _dev(
+    _device_metric(
         "bytes_per_pkt",
         "bytes",
         710,
@@ -101,7 +103,7 @@ _DEVICES = (
 
 
 _IP = (
-    rate(
+    host_rate(
         "net.ip_in_discards_per_s",
         "network",
         720,
@@ -110,16 +112,16 @@ _IP = (
         "Good packets dropped, mostly for want of memory.",
         "因缺少内存等丢弃的正常包。",
     ),
-    rate(
+    host_rate(
         "net.ip_out_discards_per_s",
         "network",
         721,
         "IP output discards",
         "IP 输出丢弃",
-        "Good packets dropped on their way out.",
+        "Valid packets dropped during transmission.",
         "发送途中丢弃的正常包。",
     ),
-    rate(
+    host_rate(
         "net.ip_in_addr_errors_per_s",
         "network",
         722,
@@ -128,7 +130,7 @@ _IP = (
         "Packets for an address that is not here.",
         "目的地址不属于本机的包。",
     ),
-    rate(
+    host_rate(
         "net.ip_no_routes_per_s",
         "network",
         723,
@@ -137,7 +139,7 @@ _IP = (
         "Packets for which no route was found.",
         "找不到路由的包。",
     ),
-    rate(
+    host_rate(
         "net.ip_reasm_fails_per_s",
         "network",
         724,
@@ -146,28 +148,28 @@ _IP = (
         "Fragments that could not be put together.",
         "无法重组的分片。",
     ),
-    rate(
+    host_rate(
         "net.udp_in_per_s",
         "tcp",
         860,
         "UDP received",
         "UDP 接收",
-        "UDP datagrams given to sockets.",
+        "UDP datagrams delivered to sockets.",
         "交付给套接字的 UDP 数据报。",
     ),
-    rate(
+    host_rate(
         "net.udp_out_per_s", "tcp", 861, "UDP sent", "UDP 发送", "UDP datagrams sent.", "发送的 UDP 数据报。"
     ),
-    rate(
+    host_rate(
         "net.udp_no_ports_per_s",
         "tcp",
         862,
         "UDP to closed ports",
         "UDP 无端口",
-        "UDP datagrams for a port on which nobody listens.",
-        "目标端口无人监听的 UDP 数据报。",
+        "UDP datagrams for a port on which no process listens.",
+        "目标端口没有进程监听的 UDP 数据报。",
     ),
-    rate(
+    host_rate(
         "net.udp_in_errors_per_s",
         "tcp",
         863,
@@ -176,7 +178,7 @@ _IP = (
         "UDP datagrams that could not be delivered.",
         "无法交付的 UDP 数据报。",
     ),
-    rate(
+    host_rate(
         "net.udp_rcvbuf_errors_per_s",
         "tcp",
         864,
@@ -185,7 +187,7 @@ _IP = (
         "UDP datagrams dropped because the socket's buffer was full.",
         "因套接字接收缓冲已满而丢弃的 UDP 数据报。",
     ),
-    rate(
+    host_rate(
         "net.udp_sndbuf_errors_per_s",
         "tcp",
         865,
@@ -194,7 +196,7 @@ _IP = (
         "UDP datagrams refused because the send buffer was full.",
         "因发送缓冲已满而被拒的 UDP 数据报。",
     ),
-    rate(
+    host_rate(
         "net.udp6_in_errors_per_s",
         "tcp",
         866,
@@ -203,7 +205,7 @@ _IP = (
         "The same over IPv6.",
         "IPv6 上的同类错误。",
     ),
-    rate(
+    host_rate(
         "net.udp6_rcvbuf_errors_per_s",
         "tcp",
         867,

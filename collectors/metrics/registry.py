@@ -1,7 +1,7 @@
-"""The one catalogue of metrics: what every parser may yield, and what every lane, rule and answer reads from.
+"""The registry of metrics: everything that parsers yield and that tracks, rules and charts read.
 
-A metric is named `domain.thing_unit`; the unit is in the name as well as in its row. Ids are stored, so a
-row may be added but never renamed. Rows live by domain in `collectors.metric_rows`.
+The ID of a metric is `domain.thing_unit`. IDs are stored, so a metric can be added but never renamed. Metrics that
+several collectors yield are in the modules of this folder; a metric of one collector can be in its `metrics` instead.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from collectors.contract import Text
-from collectors.metric_rows import (
+from collectors.metrics import (
     application,
     cgroup,
     cpu,
     disk,
     memory,
     network,
-    platform,
     sockets,
     storage,
     tasks,
     tcp,
 )
-from collectors.metric_rows.row import Lane, Metric
+from collectors.metrics.row import Metric, TrackStyle
+from collectors.registry import COLLECTORS
 
-__all__ = ["CATALOGUE", "GROUPS", "Lane", "Metric", "metric"]
+__all__ = ["GROUPS", "METRICS", "Metric", "TrackStyle"]
 
-#: Lane groups in the order of the timeline, with their titles.
+#: Track groups in the order of the timeline, with their titles.
 GROUPS: Mapping[str, Text] = MappingProxyType(
     {
         "cpu": Text("CPU", "CPU"),
@@ -46,20 +46,18 @@ GROUPS: Mapping[str, Text] = MappingProxyType(
 )
 
 
-def _collect() -> Mapping[str, Metric]:
-    """All rows by id; two rows with one id are our bug."""
-    modules = (cpu, tasks, memory, disk, network, tcp, cgroup, sockets, storage, application, platform)
+def _collect_metrics() -> Mapping[str, Metric]:
+    """Return all metrics by ID in track order, or raise ValueError for an ID that is defined twice."""
+    modules = (cpu, tasks, memory, disk, network, tcp, cgroup, sockets, storage, application)
     rows = [row for module in modules for row in module.ROWS]
-    catalogue = {row.id: row for row in rows}
-    if len(catalogue) != len(rows):
-        raise ValueError("two metrics with one id")
-    return MappingProxyType(dict(sorted(catalogue.items(), key=lambda pair: pair[1].lane.order)))
+    rows += [row for collector in COLLECTORS.values() for row in collector.metrics]
+    metrics: dict[str, Metric] = {}
+    for row in sorted(rows, key=lambda row: row.track.order):
+        if row.id in metrics:
+            raise ValueError(f"two metrics have the id {row.id!r}")
+        metrics[row.id] = row
+    return MappingProxyType(metrics)
 
 
-#: Every metric by id, in lane order.
-CATALOGUE: Mapping[str, Metric] = _collect()
-
-
-def metric(metric_id: str) -> Metric:
-    """The metric of that id; KeyError for a name that is not in the catalogue."""
-    return CATALOGUE[metric_id]
+#: Every metric by ID, in track order.
+METRICS: Mapping[str, Metric] = _collect_metrics()

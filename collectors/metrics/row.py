@@ -1,4 +1,4 @@
-"""What one row of the metric catalogue says."""
+"""The definition of a metric, and of its track on the timeline."""
 
 # ruff: noqa: PLR0917 - a table of rows reads better by position
 
@@ -9,8 +9,8 @@ from typing import Literal
 
 from collectors.contract import Text
 
-LaneKind = Literal["line", "area", "heatmap", "step"]
-#: `counter`: the host counts up and the parser made a rate or difference of it; `gauge`: read as it is.
+TrackKind = Literal["line", "area", "heatmap", "step"]
+#: `counter`: the parser derives a rate or a difference from it. `gauge`: the value is used as it was read.
 Nature = Literal["counter", "gauge"]
 Unit = Literal[
     "pct",
@@ -28,19 +28,19 @@ Unit = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """How a timeline draws the metric: its group, its place, and the kind of drawing."""
+class TrackStyle:
+    """How the timeline draws a metric: its group, its position, and the kind of track."""
 
     group: str
     order: int
-    kind: LaneKind
+    kind: TrackKind
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. `labels` are the label names that its series carry; `axis` is what a matrix runs over.
+    """One metric. `labels` are the label names that its series carry; `axis` is the dimension of a matrix.
 
-    `kb` and `mb` are steps of 1024 bytes, as vmstat and iostat print them.
+    `kb` and `mb` are powers of 1024 bytes, as vmstat and iostat print them.
     """
 
     id: str
@@ -50,10 +50,12 @@ class Metric:
     axis: str | None
     title: Text
     meaning: Text
-    lane: Lane
+    track: TrackStyle
 
 
-def rate(metric: str, group: str, order: int, en: str, zh: str, meaning_en: str, meaning_zh: str) -> Metric:
-    """A counter of the whole host, as a line of events a second."""
-    lane = Lane(group, order, "line")
-    return Metric(metric, "per_s", "counter", (), None, Text(en, zh), Text(meaning_en, meaning_zh), lane)
+def host_rate(
+    metric: str, group: str, order: int, en: str, zh: str, meaning_en: str, meaning_zh: str
+) -> Metric:
+    """Return the metric of a counter of the whole host, drawn as events per second."""
+    track = TrackStyle(group, order, "line")
+    return Metric(metric, "per_s", "counter", (), None, Text(en, zh), Text(meaning_en, meaning_zh), track)

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, LaneKind, Metric, Nature, Unit
+from collectors.metrics.row import Metric, Nature, TrackKind, TrackStyle, Unit
 
 
-def _row(
+def _socket_metric(
     metric: str,
     unit: Unit,
     nature: Nature,
@@ -17,14 +17,14 @@ def _row(
     order: int,
     title: Text,
     meaning: Text,
-    kind: LaneKind = "line",
+    kind: TrackKind = "line",
     labels: tuple[str, ...] = (),
 ) -> Metric:
-    return Metric(metric, unit, nature, labels, axis, title, meaning, Lane(group, order, kind))
+    return Metric(metric, unit, nature, labels, axis, title, meaning, TrackStyle(group, order, kind))
 
 
 _SOFTNET = (
-    _row(
+    _socket_metric(
         "softnet.processed_per_s",
         "packets_per_s",
         "counter",
@@ -35,7 +35,7 @@ _SOFTNET = (
         Text("Packets that each CPU took from the network.", "每个 CPU 从网络接收处理的包数。"),
         "heatmap",
     ),
-    _row(
+    _socket_metric(
         "softnet.dropped_per_s",
         "packets_per_s",
         "counter",
@@ -49,7 +49,7 @@ _SOFTNET = (
         ),
         "heatmap",
     ),
-    _row(
+    _socket_metric(
         "softnet.squeezed_per_s",
         "per_s",
         "counter",
@@ -63,7 +63,7 @@ _SOFTNET = (
         ),
         "heatmap",
     ),
-    _row(
+    _socket_metric(
         "softnet.rps_per_s",
         "per_s",
         "counter",
@@ -80,7 +80,7 @@ _SOFTNET = (
 )
 
 _CONNTRACK = (
-    _row(
+    _socket_metric(
         "conntrack.count",
         "count",
         "gauge",
@@ -90,7 +90,7 @@ _CONNTRACK = (
         Text("Tracked connections", "跟踪的连接"),
         Text("Connections in the tracking table.", "连接跟踪表中的连接数。"),
     ),
-    _row(
+    _socket_metric(
         "conntrack.fill_pct",
         "pct",
         "gauge",
@@ -101,7 +101,7 @@ _CONNTRACK = (
         Text("Tracked connections as a share of the limit.", "已跟踪连接占上限的比例。"),
         "area",
     ),
-    _row(
+    _socket_metric(
         "conntrack.drops_per_s",
         "per_s",
         "counter",
@@ -114,20 +114,20 @@ _CONNTRACK = (
             "因无法跟踪其连接而丢弃的包，多因表已满。",
         ),
     ),
-    _row(
+    _socket_metric(
         "conntrack.early_drops_per_s",
         "per_s",
         "counter",
         None,
         "network",
         753,
-        Text("Tracked ones put out", "提前淘汰"),
+        Text("Early drops", "提前淘汰"),
         Text(
-            "Tracked connections put out early to make room for new ones.",
+            "Tracked connections evicted early to make room for new ones.",
             "为给新连接腾出空间而提前淘汰的连接。",
         ),
     ),
-    _row(
+    _socket_metric(
         "conntrack.insert_failed_per_s",
         "per_s",
         "counter",
@@ -136,27 +136,27 @@ _CONNTRACK = (
         754,
         Text("Not entered", "插入失败"),
         Text(
-            "Connections that could not be entered, as when two packets of one race (DNS often).",
+            "Connections that could not be inserted, for example when two packets of one connection race (often DNS).",
             "未能写入跟踪表的连接，例如同一连接的两个包竞争（常见于 DNS）。",
         ),
     ),
-    _row(
+    _socket_metric(
         "conntrack.search_restarts_per_s",
         "per_s",
         "counter",
         None,
         "network",
         755,
-        Text("Searches begun anew", "查找重启"),
+        Text("Restarted searches", "查找重启"),
         Text(
-            "Searches of the table begun anew, because it changed meanwhile.",
+            "Searches of the table that restarted because the table changed.",
             "因表在查找期间变化而重新开始的查找。",
         ),
     ),
 )
 
 _SOCKETS = (
-    _row(
+    _socket_metric(
         "tcp.state_count",
         "count",
         "gauge",
@@ -166,7 +166,7 @@ _SOCKETS = (
         Text("Sockets by state", "各状态套接字"),
         Text("TCP sockets in each state.", "处于各状态的 TCP 套接字数。"),
     ),
-    _row(
+    _socket_metric(
         "tcp.accept_queue_fill_pct",
         "pct",
         "gauge",
@@ -180,7 +180,7 @@ _SOCKETS = (
         ),
         "area",
     ),
-    _row(
+    _socket_metric(
         "probe.connect_ms",
         "ms",
         "gauge",
@@ -194,7 +194,7 @@ _SOCKETS = (
         ),
         labels=("target",),
     ),
-    _row(
+    _socket_metric(
         "probe.http_ms",
         "ms",
         "gauge",

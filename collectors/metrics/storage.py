@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, Metric
+from collectors.metrics.row import Metric, TrackStyle
 
 ROWS: tuple[Metric, ...] = (
     Metric(
@@ -17,7 +17,7 @@ ROWS: tuple[Metric, ...] = (
             "Requests that the device had taken and not yet answered at that moment.",
             "该时刻设备已接收但尚未完成的请求数。",
         ),
-        Lane("disk", 630, "step"),
+        TrackStyle("disk", 630, "step"),
     ),
     Metric(
         "sched.migrations_per_s",
@@ -27,7 +27,7 @@ ROWS: tuple[Metric, ...] = (
         None,
         Text("Migrations", "任务迁移"),
         Text("Tasks moved from one CPU to another per second.", "每秒在 CPU 之间迁移的任务数。"),
-        Lane("tasks", 230, "line"),
+        TrackStyle("tasks", 230, "line"),
     ),
     Metric(
         "syscall.calls_per_s",
@@ -37,10 +37,10 @@ ROWS: tuple[Metric, ...] = (
         None,
         Text("System calls", "系统调用"),
         Text(
-            "System calls entered per second on all CPUs; says whether tracing them is affordable.",
+            "System calls entered per second on all CPUs. Shows whether tracing them is affordable.",
             "全部 CPU 每秒进入的系统调用数；据此判断能否承受对其跟踪的开销。",
         ),
-        Lane("tasks", 231, "line"),
+        TrackStyle("tasks", 231, "line"),
     ),
     Metric(
         "mem.faults_per_s",
@@ -50,6 +50,6 @@ ROWS: tuple[Metric, ...] = (
         None,
         Text("Page faults, counted by perf", "缺页（perf 计数）"),
         Text("Page faults of all kinds per second, as perf counts them.", "perf 统计的每秒各类缺页次数。"),
-        Lane("memory", 460, "line"),
+        TrackStyle("memory", 460, "line"),
     ),
 )

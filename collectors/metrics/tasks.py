@@ -5,23 +5,23 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, LaneKind, Metric, Nature, Unit
+from collectors.metrics.row import Metric, Nature, TrackKind, TrackStyle, Unit
 
 
-def _task(
+def _task_metric(
     metric: str,
     unit: Unit,
     nature: Nature,
     order: int,
     title: Text,
     meaning: Text,
-    kind: LaneKind = "line",
+    kind: TrackKind = "line",
 ) -> Metric:
-    return Metric(metric, unit, nature, (), None, title, meaning, Lane("tasks", order, kind))
+    return Metric(metric, unit, nature, (), None, title, meaning, TrackStyle("tasks", order, kind))
 
 
 _TASKS = (
-    _task(
+    _task_metric(
         "load.avg1",
         "count",
         "gauge",
@@ -32,7 +32,7 @@ _TASKS = (
             "可运行与不可中断睡眠任务数的指数平均。",
         ),
     ),
-    _task(
+    _task_metric(
         "load.avg5",
         "count",
         "gauge",
@@ -40,7 +40,7 @@ _TASKS = (
         Text("Load, 5 min", "5 分钟负载"),
         Text("The same over 5 minutes.", "5 分钟的同一平均。"),
     ),
-    _task(
+    _task_metric(
         "load.avg15",
         "count",
         "gauge",
@@ -48,7 +48,7 @@ _TASKS = (
         Text("Load, 15 min", "15 分钟负载"),
         Text("The same over 15 minutes.", "15 分钟的同一平均。"),
     ),
-    _task(
+    _task_metric(
         "load.avg1_per_cpu",
         "count",
         "gauge",
@@ -56,7 +56,7 @@ _TASKS = (
         Text("Load per CPU", "每 CPU 负载"),
         Text("1-minute load divided by the CPUs that are online.", "1 分钟负载除以在线 CPU 数。"),
     ),
-    _task(
+    _task_metric(
         "sched.runq",
         "count",
         "gauge",
@@ -68,18 +68,18 @@ _TASKS = (
         ),
         kind="step",
     ),
-    _task(
+    _task_metric(
         "sched.runq_per_cpu",
         "count",
         "gauge",
         205,
         Text("Runnable tasks per CPU", "每 CPU 可运行任务数"),
         Text(
-            "Running or waiting tasks divided by online CPUs; above 1 somebody waits.",
+            "Running or waiting tasks divided by online CPUs. Above 1, tasks wait.",
             "可运行任务数除以在线 CPU 数，大于 1 表示有任务在等待。",
         ),
     ),
-    _task(
+    _task_metric(
         "sched.blocked",
         "count",
         "gauge",
@@ -91,7 +91,7 @@ _TASKS = (
         ),
         kind="step",
     ),
-    _task(
+    _task_metric(
         "sched.switches_per_s",
         "per_s",
         "counter",
@@ -99,7 +99,7 @@ _TASKS = (
         Text("Context switches", "上下文切换"),
         Text("Context switches per second over all CPUs.", "全部 CPU 每秒上下文切换次数。"),
     ),
-    _task(
+    _task_metric(
         "sched.forks_per_s",
         "per_s",
         "counter",
@@ -107,7 +107,7 @@ _TASKS = (
         Text("New tasks", "新建任务"),
         Text("Processes and threads created per second.", "每秒新建的进程与线程数。"),
     ),
-    _task(
+    _task_metric(
         "proc.tasks",
         "count",
         "gauge",
@@ -116,7 +116,7 @@ _TASKS = (
         Text("All tasks, threads counted singly.", "任务总数，按线程计。"),
         kind="step",
     ),
-    _task(
+    _task_metric(
         "proc.d_state_count",
         "count",
         "gauge",
@@ -125,7 +125,7 @@ _TASKS = (
         Text("Processes whose main thread is in uninterruptible sleep.", "主线程处于不可中断睡眠的进程数。"),
         kind="step",
     ),
-    _task(
+    _task_metric(
         "proc.r_state_count",
         "count",
         "gauge",
@@ -137,12 +137,14 @@ _TASKS = (
 )
 
 
-def _psi(metric: str, nature: Nature, order: int, title: Text, meaning: Text, kind: LaneKind) -> Metric:
-    return Metric(metric, "pct", nature, ("resource",), None, title, meaning, Lane("psi", order, kind))
+def _psi_metric(
+    metric: str, nature: Nature, order: int, title: Text, meaning: Text, kind: TrackKind
+) -> Metric:
+    return Metric(metric, "pct", nature, ("resource",), None, title, meaning, TrackStyle("psi", order, kind))
 
 
 _PSI = (
-    _psi(
+    _psi_metric(
         "psi.some_pct",
         "counter",
         500,
@@ -153,7 +155,7 @@ _PSI = (
         ),
         "area",
     ),
-    _psi(
+    _psi_metric(
         "psi.full_pct",
         "counter",
         501,
@@ -164,7 +166,7 @@ _PSI = (
         ),
         "area",
     ),
-    _psi(
+    _psi_metric(
         "psi.some_avg10_pct",
         "gauge",
         502,
@@ -172,7 +174,7 @@ _PSI = (
         Text("The kernel's own mean over 10 seconds.", "内核给出的 10 秒平均。"),
         "line",
     ),
-    _psi(
+    _psi_metric(
         "psi.full_avg10_pct",
         "gauge",
         503,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from collectors.metric_rows.row import Lane, Metric, rate
+from collectors.metrics.row import Metric, TrackStyle, host_rate
 
 _TCP = (
     Metric(
@@ -16,7 +16,7 @@ _TCP = (
         Text(
             "TCP connections in ESTABLISHED or CLOSE_WAIT.", "处于 ESTABLISHED 或 CLOSE_WAIT 的 TCP 连接数。"
         ),
-        Lane("tcp", 800, "step"),
+        TrackStyle("tcp", 800, "step"),
     ),
     Metric(
         "tcp.retrans_pct",
@@ -29,9 +29,9 @@ _TCP = (
             "Segments sent again as a share of all segments sent; no data without segments.",
             "重传段占发送段的比例；无发送时无数据。",
         ),
-        Lane("tcp", 801, "area"),
+        TrackStyle("tcp", 801, "area"),
     ),
-    rate(
+    host_rate(
         "tcp.retrans_segs_per_s",
         "tcp",
         802,
@@ -40,7 +40,7 @@ _TCP = (
         "TCP segments sent again.",
         "重传的 TCP 段。",
     ),
-    rate(
+    host_rate(
         "tcp.active_opens_per_s",
         "tcp",
         803,
@@ -49,7 +49,7 @@ _TCP = (
         "Connections opened from here.",
         "由本机发起的连接。",
     ),
-    rate(
+    host_rate(
         "tcp.passive_opens_per_s",
         "tcp",
         804,
@@ -58,7 +58,7 @@ _TCP = (
         "Connections opened by others.",
         "由对端发起的连接。",
     ),
-    rate(
+    host_rate(
         "tcp.attempt_fails_per_s",
         "tcp",
         805,
@@ -67,7 +67,7 @@ _TCP = (
         "Connection attempts that failed.",
         "失败的建连尝试。",
     ),
-    rate(
+    host_rate(
         "tcp.estab_resets_per_s",
         "tcp",
         806,
@@ -76,7 +76,7 @@ _TCP = (
         "Established connections that ended by a reset.",
         "被复位的已建立连接。",
     ),
-    rate(
+    host_rate(
         "tcp.in_segs_per_s",
         "tcp",
         807,
@@ -85,7 +85,7 @@ _TCP = (
         "TCP segments received.",
         "接收的 TCP 段。",
     ),
-    rate(
+    host_rate(
         "tcp.out_segs_per_s",
         "tcp",
         808,
@@ -94,7 +94,7 @@ _TCP = (
         "TCP segments sent, without retransmissions.",
         "发送的 TCP 段，不含重传。",
     ),
-    rate(
+    host_rate(
         "tcp.in_errs_per_s",
         "tcp",
         809,
@@ -103,13 +103,13 @@ _TCP = (
         "TCP segments with errors, such as bad checksums.",
         "校验和等错误的 TCP 段。",
     ),
-    rate(
+    host_rate(
         "tcp.out_rsts_per_s", "tcp", 810, "Resets sent", "发送复位", "TCP resets sent.", "发送的 TCP 复位。"
     ),
 )
 
 _TCP_EXT = (
-    rate(
+    host_rate(
         "tcp.listen_overflows_per_s",
         "tcp",
         820,
@@ -118,7 +118,7 @@ _TCP_EXT = (
         "Handshakes completed while the accept queue was full.",
         "完成握手时 accept 队列已满的次数。",
     ),
-    rate(
+    host_rate(
         "tcp.listen_drops_per_s",
         "tcp",
         821,
@@ -127,7 +127,7 @@ _TCP_EXT = (
         "Connection requests dropped at a listener for any reason.",
         "监听端以任何原因丢弃的连接请求。",
     ),
-    rate(
+    host_rate(
         "tcp.req_q_full_drop_per_s",
         "tcp",
         822,
@@ -136,7 +136,7 @@ _TCP_EXT = (
         "Connection requests dropped because the SYN queue was full.",
         "因 SYN 队列已满而丢弃的请求。",
     ),
-    rate(
+    host_rate(
         "tcp.syncookies_sent_per_s",
         "tcp",
         823,
@@ -145,7 +145,7 @@ _TCP_EXT = (
         "SYN cookies sent: the SYN queue overflowed.",
         "发送的 SYN cookie，表示 SYN 队列溢出。",
     ),
-    rate(
+    host_rate(
         "tcp.timeouts_per_s",
         "tcp",
         824,
@@ -154,7 +154,7 @@ _TCP_EXT = (
         "Retransmission timers that fired.",
         "触发的重传定时器。",
     ),
-    rate(
+    host_rate(
         "tcp.syn_retrans_per_s",
         "tcp",
         825,
@@ -163,7 +163,7 @@ _TCP_EXT = (
         "SYN and SYN-ACK segments sent again.",
         "重传的 SYN 与 SYN-ACK。",
     ),
-    rate(
+    host_rate(
         "tcp.fast_retrans_per_s",
         "tcp",
         826,
@@ -172,7 +172,7 @@ _TCP_EXT = (
         "Segments sent again after duplicate acknowledgements.",
         "因重复确认而重传的段。",
     ),
-    rate(
+    host_rate(
         "tcp.lost_retrans_per_s",
         "tcp",
         827,
@@ -181,7 +181,7 @@ _TCP_EXT = (
         "Retransmitted segments that were lost again.",
         "重传后再次丢失的段。",
     ),
-    rate(
+    host_rate(
         "tcp.embryonic_rsts_per_s",
         "tcp",
         828,
@@ -190,25 +190,25 @@ _TCP_EXT = (
         "Resets received for half-open connections.",
         "半开连接收到的复位。",
     ),
-    rate(
+    host_rate(
         "tcp.abort_on_timeout_per_s",
         "tcp",
         829,
         "Aborted on timeout",
         "超时中止",
-        "Connections given up after too many retries.",
+        "Connections aborted after too many retries.",
         "重试过多而放弃的连接。",
     ),
-    rate(
+    host_rate(
         "tcp.abort_on_memory_per_s",
         "tcp",
         830,
         "Aborted for memory",
         "内存不足中止",
-        "Connections given up for want of memory.",
+        "Connections aborted because memory was short.",
         "因内存不足而放弃的连接。",
     ),
-    rate(
+    host_rate(
         "tcp.backlog_drop_per_s",
         "tcp",
         831,
@@ -217,7 +217,7 @@ _TCP_EXT = (
         "Segments dropped because the socket was busy and its backlog full.",
         "套接字忙且积压已满时丢弃的段。",
     ),
-    rate(
+    host_rate(
         "tcp.rcvq_drop_per_s",
         "tcp",
         832,
@@ -226,7 +226,7 @@ _TCP_EXT = (
         "Segments dropped because the receive queue was full.",
         "接收队列已满而丢弃的段。",
     ),
-    rate(
+    host_rate(
         "tcp.zero_window_drop_per_s",
         "tcp",
         833,
@@ -235,7 +235,7 @@ _TCP_EXT = (
         "Segments dropped because the window was shut.",
         "窗口为零时丢弃的段。",
     ),
-    rate(
+    host_rate(
         "tcp.prune_called_per_s",
         "tcp",
         834,
@@ -244,7 +244,7 @@ _TCP_EXT = (
         "Times that a receive queue was squeezed for memory.",
         "因内存压力裁剪接收队列的次数。",
     ),
-    rate(
+    host_rate(
         "tcp.time_wait_per_s",
         "tcp",
         835,
@@ -253,7 +253,7 @@ _TCP_EXT = (
         "Connections whose TIME_WAIT ended.",
         "结束 TIME_WAIT 的连接。",
     ),
-    rate(
+    host_rate(
         "tcp.tw_reused_per_s",
         "tcp",
         836,

@@ -37,7 +37,7 @@ DTYPES = frozenset({"|u1", "<u2", "<i2", "<i4", "<u4", "<i8", "<f4", "<f8"})
 Array = npt.NDArray[Any]
 
 
-class DamagedFile(Exception):
+class DamagedFileError(Exception):
     """A stored file is not what was written. It is derived data: build it again from the artifact."""
 
     def __init__(self, why: str) -> None:
@@ -46,7 +46,7 @@ class DamagedFile(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnData:
     """An opened file: what it is, its metadata, and its arrays (read-only views of the mapping)."""
 
     kind: str
@@ -55,10 +55,12 @@ class Columns:
     arrays: Mapping[str, Array]
 
 
-def save(path: Path, kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> int:
+def write_columns(
+    path: Path, kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> int:
     """Write a file atomically (temporary name, fsync, rename). Returns its size in bytes."""
     plain = {name: np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for name, a in arrays.items()}
-    header = _header(kind, version, meta, plain)
+    header = _read_header(kind, version, meta, plain)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as out:
@@ -76,7 +78,7 @@ def save(path: Path, kind: str, version: int, meta: Mapping[str, Any], arrays: M
     return size
 
 
-def _header(kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+def _read_header(kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """The header for these arrays. Its length decides the offsets, so their digits are padded to a fixed
     width.
     """
@@ -91,7 +93,7 @@ def _header(kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[st
     return json.dumps(text).encode().ljust(room)
 
 
-def load(path: Path, kind: str, version: int, *, verify: bool = True) -> Columns:
+def read_columns(path: Path, kind: str, version: int, *, verify: bool = True) -> ColumnData:
     """Map a file. Raises DamagedFile where anything in it is not as it was written, FileNotFoundError where
     absent.
 
@@ -100,27 +102,29 @@ def load(path: Path, kind: str, version: int, *, verify: bool = True) -> Columns
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < 16:
-            raise DamagedFile("shorter than a header")
+            raise DamagedFileError("shorter than a header")
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if view[:8] != MAGIC:
-        raise DamagedFile("wrong magic")
+        raise DamagedFileError("wrong magic")
     end = 16 + int.from_bytes(view[8:12], "little")
     if end > min(size, HEADER_MAX + 16) or zlib.crc32(view[16:end]) != int.from_bytes(view[12:16], "little"):
-        raise DamagedFile("damaged header")
+        raise DamagedFileError("damaged header")
     header = json.loads(bytes(view[16:end]))
     if header["kind"] != kind or header["version"] != version:
-        raise DamagedFile(f"is {header['kind']} version {header['version']}, not {kind} version {version}")
-    arrays = {row[0]: _array(view, row, end, size, verify) for row in header["arrays"]}
-    return Columns(kind, version, header["meta"], arrays)
+        raise DamagedFileError(
+            f"is {header['kind']} version {header['version']}, not {kind} version {version}"
+        )
+    arrays = {row[0]: _read_array(view, row, end, size, verify) for row in header["arrays"]}
+    return ColumnData(kind, version, header["meta"], arrays)
 
 
-def _array(view: memoryview, row: list[Any], start: int, size: int, verify: bool) -> Array:
+def _read_array(view: memoryview, row: list[Any], start: int, size: int, verify: bool) -> Array:
     name, dtype, count, offset, crc = row
     if dtype not in DTYPES:
-        raise DamagedFile(f"column {name}: unknown type")
+        raise DamagedFileError(f"column {name}: unknown type")
     length = count * np.dtype(dtype).itemsize
     if count < 0 or offset < start or offset + length > size:
-        raise DamagedFile(f"column {name}: outside of the file")
+        raise DamagedFileError(f"column {name}: outside of the file")
     if verify and zlib.crc32(view[offset : offset + length]) != crc:
-        raise DamagedFile(f"column {name}: checksum")
+        raise DamagedFileError(f"column {name}: checksum")
     return np.frombuffer(view, dtype, count, offset)

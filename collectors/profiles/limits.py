@@ -32,7 +32,7 @@ RATIO_FLOOR = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReaderLimits:
     """What one import may be. Sizes in bytes; `depth` in frames; `frames` and `nodes` are distinct ones."""
 
     packed: int = 256 << 20
@@ -46,11 +46,11 @@ class Limits:
     names: int = 256 << 20
 
 
-DEFAULT = Limits()
+DEFAULT = ReaderLimits()
 
 
-class ImportRefused(Exception):
-    """The bytes cannot become a profile. `sentence` says why, for people; `line` is 1-based where one is to
+class ImportRefusedError(Exception):
+    """The bytes cannot become a profile. `sentence` is the reason, for users; `line` is 1-based where one is to
     blame.
     """
 
@@ -60,30 +60,30 @@ class ImportRefused(Exception):
         self.line = line
 
 
-class LimitExceeded(ImportRefused):
+class LimitExceededError(ImportRefusedError):
     """A limit was met."""
 
 
-class WrongFormat(ImportRefused):
+class WrongFormatError(ImportRefusedError):
     """The text is not what its reader expects."""
 
 
-def limit_exceeded(what: str, limit: int, line: int | None = None) -> LimitExceeded:
+def limit_error(what: str, limit: int, line: int | None = None) -> LimitExceededError:
     """The error for limit `what` (line, depth, unpacked, ratio, packed, frames, nodes, names)."""
     if line is None:
-        return LimitExceeded(Sentence(f"import.limit_{what}", {"limit": limit, "mib": limit >> 20}))
-    return LimitExceeded(Sentence(f"import.limit_{what}_at", {"limit": limit, "line": line}), line)
+        return LimitExceededError(Sentence(f"import.limit_{what}", {"limit": limit, "mib": limit >> 20}))
+    return LimitExceededError(Sentence(f"import.limit_{what}_at", {"limit": limit, "line": line}), line)
 
 
-def wrong_format(expected: str, line: int, text: bytes) -> WrongFormat:
+def format_error(expected: str, line: int, text: bytes) -> WrongFormatError:
     """The error for a line that reader `expected` cannot read; the sentence shows at most 80 characters of
     it.
     """
-    shown = printable(text[:80].decode("utf-8", "replace"))
-    return WrongFormat(Sentence(f"import.not_{expected}", {"line": line, "text": shown}), line)
+    printable = to_printable(text[:80].decode("utf-8", "replace"))
+    return WrongFormatError(Sentence(f"import.not_{expected}", {"line": line, "text": printable}), line)
 
 
-def printable(text: str) -> str:
+def to_printable(text: str) -> str:
     """`text` with control characters, lone surrogates and non-characters as U+FFFD: safe in XML, JSON,
     terminals.
 
@@ -92,10 +92,10 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if _shown(ord(c)) else "\ufffd" for c in text)
+    return "".join(c if _escape_character(ord(c)) else "\ufffd" for c in text)
 
 
-def _shown(code: int) -> bool:
+def _escape_character(code: int) -> bool:
     if code < 0x20 or 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xDFFF:
         return False
     if 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:  # bidirectional overrides would reorder a name
@@ -121,7 +121,7 @@ class _Counted:
         piece = self.source.read(min(size, PIECE) if size > 0 else PIECE)
         self.total += len(piece)
         if self.total > self.limit:
-            raise limit_exceeded("packed", self.limit)
+            raise limit_error("packed", self.limit)
         return piece
 
 
@@ -132,7 +132,9 @@ class BoundedReader:
     packing.
     """
 
-    def __init__(self, source: BinaryIO, encoding: Encoding = "identity", limits: Limits = DEFAULT) -> None:
+    def __init__(
+        self, source: BinaryIO, encoding: Encoding = "identity", limits: ReaderLimits = DEFAULT
+    ) -> None:
         self.source, self.encoding, self.limits = source, encoding, limits
         packed_limit = limits.unpacked if encoding == "identity" else limits.packed
         self._packed = _Counted(source, packed_limit)
@@ -153,13 +155,13 @@ class BoundedReader:
         piece = self._unpack(size if size > 0 else PIECE)
         self.total += len(piece)
         if self.total > self.limits.unpacked:
-            raise limit_exceeded("unpacked", self.limits.unpacked)
+            raise limit_error("unpacked", self.limits.unpacked)
         if (
             self.encoding != "identity"
             and self.total > RATIO_FLOOR
             and self.total > self.limits.ratio * self._packed.total
         ):
-            raise limit_exceeded("ratio", self.limits.ratio)
+            raise limit_error("ratio", self.limits.ratio)
         return piece
 
     def _unpack(self, size: int) -> bytes:
@@ -169,7 +171,9 @@ class BoundedReader:
             if self._gzip is not None:
                 return self._ungzip(size)
         except (zlib.error, zstandard.ZstdError, EOFError) as error:
-            raise WrongFormat(Sentence(f"import.not_{self.encoding}", {"text": str(error)[:120]})) from error
+            raise WrongFormatError(
+                Sentence(f"import.not_{self.encoding}", {"text": str(error)[:120]})
+            ) from error
         return self._packed.read(size)
 
     def _ungzip(self, size: int) -> bytes:
@@ -228,14 +232,14 @@ class BoundedReader:
 
 
 def detect_encoding(head: bytes) -> Encoding:
-    """What the first bytes say about the packing."""
+    """Return the compression that the first bytes indicate."""
     if head.startswith(b"\x1f\x8b"):
         return "gzip"
     return "zstd" if head.startswith(b"\x28\xb5\x2f\xfd") else "identity"
 
 
-def bounded_open(
-    source: Path | str | BinaryIO, encoding: Encoding | None = None, limits: Limits = DEFAULT
+def open_bounded(
+    source: Path | str | BinaryIO, encoding: Encoding | None = None, limits: ReaderLimits = DEFAULT
 ) -> BoundedReader:
     """Open a path or a seekable stream for reading under limits; `encoding` None looks at the first bytes."""
     stream = Path(source).open("rb") if isinstance(source, (str, Path)) else source  # noqa: SIM115

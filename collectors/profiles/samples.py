@@ -1,8 +1,8 @@
 """A profile at rest: samples as columns, stacks as a trie, strings in tables, in one file that can be mapped.
 
-A `SampleTable` is immutable and sorted by time. Readers (`collectors.parse.perf_script`, `.folded`) make one;
-`culprit.core.stacks` answers every question about one. Times are those of the source's clock until somebody
-who knows the host's clock replaces them (`at_times`).
+A `SampleTable` is immutable and sorted by time. Readers (`collectors.parse.perf.perf_script`, `.folded`) make one;
+`culprit.domain.profiles.stacks` computes everything about one. Times are those of the source's clock until they are
+replaced by those of the host's clock (`at_times`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from collectors import columns
-from collectors.columns import DamagedFile
 from collectors.contract import Times
-from collectors.trie import I32, I64, U8, Frames, Kind, StackTrie, Strings
+from collectors.profiles import column_file
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.trie import I32, I64, U8, FrameKind, Frames, StackTrie, Strings
 
 VERSION = 1
 KIND = "samples"
@@ -28,7 +28,7 @@ Unit = Literal["samples", "ns"]
 class Quality:
     """What a reader noticed. Shares are of the weight.
 
-    `lost`: samples that perf says it lost. `unknown_share`: the innermost frame has no name.
+    `lost`: samples that perf reports as lost. `unknown_share`: the innermost frame has no name.
     `truncated_share`: the stack ends before a function in which threads begin, or at the kernel's limit of
     127 frames. `empty`: samples without any frame. `skipped_lines`: lines that no reader understood
     (`first_skipped` is the first, 1-based).
@@ -87,8 +87,8 @@ class SampleTable:
 
     def take(self, rows: Any) -> SampleTable:
         """Only these rows (indices, a mask or a slice); trie and strings stay whole."""
-        kept = {name: getattr(self, name)[rows] for name in _ROWS}
-        return replace(self, **kept)
+        stored = {name: getattr(self, name)[rows] for name in _ROWS}
+        return replace(self, **stored)
 
     def sorted(self) -> SampleTable:
         """By time, stable. Itself where it is sorted already."""
@@ -104,8 +104,8 @@ class SampleTable:
         """The same table with `unknown_share`, `truncated_share` and `empty` counted from its stacks."""
         total = self.total
         kind, depth = self.frames.kind[self.trie.frame], self.trie.depth
-        unknown = kind == Kind.UNKNOWN
-        short = _truncated(self.trie, self.frames)
+        unknown = kind == FrameKind.UNKNOWN
+        short = _truncated_share(self.trie, self.frames)
         share = max(total, 1)
         weight = self.weight
         return replace(
@@ -119,7 +119,7 @@ class SampleTable:
         )
 
     def save(self, path: Path) -> int:
-        """Write the file (see `collectors.columns`). Returns its size in bytes."""
+        """Write the file (see `collectors.profiles.column_file`). Returns its size in bytes."""
         q = self.quality
         meta = {
             "events": list(self.events),
@@ -128,10 +128,10 @@ class SampleTable:
             "has_cpu": self.has_cpu,
             "quality": {name: getattr(q, name) for name in Quality.__dataclass_fields__},
         }
-        return columns.save(path, KIND, VERSION, meta, self._arrays())
+        return column_file.write_columns(path, KIND, VERSION, meta, self._arrays())
 
-    def _arrays(self) -> dict[str, columns.Array]:
-        arrays: dict[str, columns.Array] = {name: getattr(self, name) for name in _ROWS}
+    def _arrays(self) -> dict[str, column_file.Array]:
+        arrays: dict[str, column_file.Array] = {name: getattr(self, name) for name in _ROWS}
         for prefix, holder, names in (
             ("trie.", self.trie, ("parent", "frame", "end", "depth")),
             ("frames.", self.frames, ("name", "module", "kind", "flags")),
@@ -144,16 +144,16 @@ class SampleTable:
     @classmethod
     def load(cls, path: Path, *, verify: bool = True) -> SampleTable:
         """Map a file written by `save`. Raises DamagedFile where it is not whole and consistent."""
-        file = columns.load(path, KIND, VERSION, verify=verify)
+        file = column_file.read_columns(path, KIND, VERSION, verify=verify)
         try:
             table = cls._of(file.meta, file.arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"missing or misshapen: {error}") from error
+            raise DamagedFileError(f"missing or misshapen: {error}") from error
         _validate(table)
         return table
 
     @classmethod
-    def _of(cls, meta: Mapping[str, Any], a: Mapping[str, columns.Array]) -> SampleTable:
+    def _of(cls, meta: Mapping[str, Any], a: Mapping[str, column_file.Array]) -> SampleTable:
         strings = Strings(a["strings.blob"], a["strings.offsets"])
         return cls(
             **{name: a[name] for name in _ROWS},
@@ -219,7 +219,7 @@ KERNEL_STACK_LIMIT = 127
 """PERF_MAX_STACK_DEPTH, the default of kernel.perf_event_max_stack."""
 
 
-def _truncated(trie: StackTrie, frames: Frames) -> npt_bool:
+def _truncated_share(trie: StackTrie, frames: Frames) -> npt_bool:
     """[nodes]: does the stack that ends in this node lack its outermost part?
 
     Judged by the frame just below the task's name. Kernel-only stacks are whole, as kernel unwinding does not
@@ -227,13 +227,13 @@ def _truncated(trie: StackTrie, frames: Frames) -> npt_bool:
     """
     names = frames.strings.all()
     entry = np.array([names[i] in THREAD_ENTRIES for i in frames.name.tolist()], bool)
-    judged = ~entry & (frames.kind != Kind.KERNEL) & (frames.kind != Kind.IDLE)
+    judged = ~entry & (frames.kind != FrameKind.KERNEL) & (frames.kind != FrameKind.IDLE)
     outermost = (trie.depth == 2) & judged[trie.frame]
-    carried = np.zeros(len(trie) + 1, np.int32)
+    open_subtrees = np.zeros(len(trie) + 1, np.int32)
     starts = np.flatnonzero(outermost)
-    np.add.at(carried, starts, 1)
-    np.add.at(carried, trie.end[starts], -1)
-    return (np.cumsum(carried[:-1]) > 0) | (trie.depth > KERNEL_STACK_LIMIT)
+    np.add.at(open_subtrees, starts, 1)
+    np.add.at(open_subtrees, trie.end[starts], -1)
+    return (np.cumsum(open_subtrees[:-1]) > 0) | (trie.depth > KERNEL_STACK_LIMIT)
 
 
 npt_bool = np.ndarray[Any, np.dtype[np.bool_]]
@@ -245,12 +245,12 @@ def _validate(table: SampleTable) -> None:
     trie, words = table.trie, table.frames
     for name in _ROWS:
         column = getattr(table, name)
-        _check(len(column) == n and column.dtype.str == _TYPES[name], f"column {name}")
+        _check_columns(len(column) == n and column.dtype.str == _TYPES[name], f"column {name}")
     for strings in (table.comms, words.strings):
         offsets = strings.offsets
         good = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
-        _check(good and offsets[-1] <= len(strings.blob), "strings")
-    _check(nodes > 0 and frames > 0 and table.unit in ("samples", "ns"), "empty trie")
+        _check_columns(good and offsets[-1] <= len(strings.blob), "strings")
+    _check_columns(nodes > 0 and frames > 0 and table.unit in ("samples", "ns"), "empty trie")
     for array, length, low, high, name in (
         (trie.parent[1:], nodes - 1, 0, nodes, "parent"),
         (trie.frame, nodes, 0, frames, "frame"),
@@ -258,26 +258,28 @@ def _validate(table: SampleTable) -> None:
         (trie.depth, nodes, 0, nodes, "depth"),
         (words.name, frames, 0, len(words.strings), "name"),
         (words.module, frames, 0, len(words.strings), "module"),
-        (words.kind, frames, 0, len(Kind), "kind"),
+        (words.kind, frames, 0, len(FrameKind), "kind"),
         (words.flags, frames, 0, 256, "flags"),
         (table.stack, n, 0, nodes, "stack"),
         (table.comm, n, 0, len(table.comms), "comm"),
         (table.event, n, 0, len(table.events), "event"),
         (table.weight, n, 0, 1 << 62, "weight"),
     ):
-        _check(len(array) == length and (length == 0 or (array.min() >= low and array.max() < high)), name)
+        _check_columns(
+            len(array) == length and (length == 0 or (array.min() >= low and array.max() < high)), name
+        )
     ids = np.arange(nodes)
     backwards = (
         trie.parent[0] == -1 and bool((trie.parent[1:] < ids[1:]).all()) and bool((trie.end > ids).all())
     )
-    _check(backwards, "order of nodes")
-    _check(
+    _check_columns(backwards, "order of nodes")
+    _check_columns(
         bool((trie.depth[1:] == trie.depth[trie.parent[1:]] + 1).all()) and trie.depth[0] == 0,
         "depth of nodes",
     )
-    _check(bool((trie.end[1:] <= trie.end[trie.parent[1:]]).all()), "nesting of nodes")
+    _check_columns(bool((trie.end[1:] <= trie.end[trie.parent[1:]]).all()), "nesting of nodes")
 
 
-def _check(good: bool, what: str) -> None:
+def _check_columns(good: bool, what: str) -> None:
     if not good:
-        raise DamagedFile(f"inconsistent: {what}")
+        raise DamagedFileError(f"inconsistent: {what}")

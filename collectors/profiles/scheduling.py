@@ -1,7 +1,7 @@
 """What the scheduler did, made from raw switch and waking events: slices on CPUs, waits, tasks. Columns,
 mappable.
 
-Readers make `SchedEvents` (`collectors.parse.perf_sched`); `build` turns them into a `SchedTable`.
+Readers make `SchedEvents` (`collectors.parse.perf.perf_sched`); `build` turns them into a `SchedTable`.
 
 Meaning of the words, and where they differ from `perf sched timehist`:
 - A slice is the time between two switches on one CPU; it belongs to the task that the second one switches
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from collectors import columns
-from collectors.columns import DamagedFile
 from collectors.contract import Times
-from collectors.trie import I32, I64, U8, Strings
+from collectors.profiles import column_file
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.trie import I32, I64, U8, Strings
 
 VERSION = 1
 KIND = "sched"
@@ -96,8 +96,8 @@ class SchedTable:
     is a gap.
 
     Tasks [k]: `tid`, `pid` (-1 unknown), `prio`, `comm`, `open_wait_ns`. `lost`, `events`, `inconsistent`
-    (switches that do not follow from the one before on their CPU) and `unreadable` (lines) say how far to
-    trust the rest.
+    (switches that do not follow from the one before on their CPU) and `unreadable` (lines) limit how far
+    to trust the rest.
     """
 
     t_ns: Times
@@ -167,16 +167,16 @@ class SchedTable:
         return sorted(rows, key=lambda row: -row.delay_sum_ns)
 
     def save(self, path: Path) -> int:
-        """Write the file (see `collectors.columns`). Returns its size in bytes."""
+        """Write the file (see `collectors.profiles.column_file`). Returns its size in bytes."""
         meta = {name: getattr(self, name) for name in _META} | {"cpus": list(self.cpus)}
         arrays = {name: getattr(self, name) for name in (*_SLICES, *_TASKS)}
         arrays |= {"comm.blob": self.comm.blob, "comm.offsets": self.comm.offsets}
-        return columns.save(path, KIND, VERSION, meta, arrays)
+        return column_file.write_columns(path, KIND, VERSION, meta, arrays)
 
     @classmethod
     def load(cls, path: Path) -> SchedTable:
         """Map a file written by `save`. Raises DamagedFile."""
-        file = columns.load(path, KIND, VERSION)
+        file = column_file.read_columns(path, KIND, VERSION)
         try:
             a, meta = file.arrays, file.meta
             fields: dict[str, Any] = {name: a[name] for name in (*_SLICES, *_TASKS)}
@@ -184,13 +184,13 @@ class SchedTable:
             comm = Strings(a["comm.blob"], a["comm.offsets"])
             table = cls(**fields, comm=comm, cpus=tuple(meta["cpus"]))
         except (KeyError, TypeError) as error:
-            raise DamagedFile(f"missing or misshapen: {error}") from error
+            raise DamagedFileError(f"missing or misshapen: {error}") from error
         n, k = len(table.t_ns), len(table.tid)
         sizes = [len(getattr(table, name)) == n for name in _SLICES] + [
             len(getattr(table, name)) == k for name in _TASKS
         ]
         if not all(sizes) or len(table.comm) != k or (n and (table.task.min() < 0 or table.task.max() >= k)):
-            raise DamagedFile("inconsistent: tasks")
+            raise DamagedFileError("inconsistent: tasks")
         return table
 
 
@@ -199,12 +199,12 @@ _TASKS = ("tid", "pid", "prio", "open_wait_ns")
 _META = ("t0_ns", "t1_ns", "events", "lost", "inconsistent", "unreadable")
 
 
-def build(events: SchedEvents) -> SchedTable:
+def build_sched_table(events: SchedEvents) -> SchedTable:
     """Slices and waits from raw events in any order; vector steps over sorted columns."""
     order = np.lexsort((events.t_ns, events.cpu))
     t, cpu = events.t_ns[order], events.cpu[order]
     prev, following, state = events.prev[order], events.next[order], events.state[order]
-    delay, origin, open_wait = _waits(events, order)
+    delay, origin, open_wait = _compute_waits(events, order)
     every = np.r_[events.t_ns, events.wake_t_ns]
     t0, t1 = (int(every.min()), int(every.max())) if len(every) else (0, 0)
     same = cpu[1:] == cpu[:-1]
@@ -255,7 +255,7 @@ def build(events: SchedEvents) -> SchedTable:
 _OUT, _WAKE, _IN = 0, 1, 2
 
 
-def _waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, int]]:
+def _compute_waits(events: SchedEvents, order: I64) -> tuple[I64, U8, dict[int, int]]:
     """For each switch in `order`: how long the task switched in had waited (-1 unknown) and what the wait
     began with; and how long each thread that still waits at the end has waited.
 

@@ -2,7 +2,7 @@
 
 A node is one frame below one chain of callers; a stack is named by its leaf node. Nodes are numbered in
 pre-order: a parent comes before its children, and the nodes of a subtree are the range [node, end[node]). So
-the inclusive weight of every node is one cumulative sum, whatever the depth, and nothing here recurses.
+the inclusive weight of every node is one cumulative sum at any depth, and nothing here recurses.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from collectors.parse.limits import DEFAULT, Limits, limit_exceeded
+from collectors.profiles.limits import DEFAULT, ReaderLimits, limit_error
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame is. COMM is the task name that every stack hangs below; IDLE is a CPU doing nothing."""
 
     ROOT = 0
@@ -112,7 +112,7 @@ class StackTrie:
         return frames[::-1]
 
 
-def preorder(parent: I32, depth: I32) -> tuple[I32, I32]:
+def order_preorder(parent: I32, depth: I32) -> tuple[I32, I32]:
     """Number nodes in pre-order, siblings in order of appearance.
 
     `parent` [n] (root first, a parent before its children, root's parent -1), `depth` [n].
@@ -139,9 +139,9 @@ def preorder(parent: I32, depth: I32) -> tuple[I32, I32]:
     return position.astype(np.int32), size.astype(np.int32)
 
 
-def trie_of(parent: I32, frame: I32, depth: I32) -> tuple[StackTrie, I32]:
+def build_trie(parent: I32, frame: I32, depth: I32) -> tuple[StackTrie, I32]:
     """A StackTrie from nodes in any order in which parents come first, and the map old id → new id."""
-    position, size = preorder(parent, depth)
+    position, size = order_preorder(parent, depth)
     back = np.empty(len(parent), np.int64)
     back[position] = np.arange(len(parent))
     new_parent = np.where(parent[back] < 0, -1, position[parent[back]]).astype(np.int32)
@@ -155,27 +155,27 @@ class TrieBuilder:
     Raises LimitExceeded when there are more distinct frames, names or nodes than `limits` allow.
     """
 
-    def __init__(self, limits: Limits = DEFAULT) -> None:
+    def __init__(self, limits: ReaderLimits = DEFAULT) -> None:
         self.limits = limits
         self.parent = array("i", [-1])
         self.frame = array("i", [0])
         self.depth = array("i", [0])
         self.children: dict[int, int] = {}  # parent << 20 | frame → node
-        self._frames: dict[tuple[str, str, int, int], int] = {("all", "", Kind.ROOT, 0): 0}
+        self._frames: dict[tuple[str, str, int, int], int] = {("all", "", FrameKind.ROOT, 0): 0}
         self._named = 0
 
-    def frame_id(self, name: str, module: str, kind: Kind, flags: int = 0) -> int:
+    def frame_id(self, name: str, module: str, kind: FrameKind, flags: int = 0) -> int:
         """The id of a frame; the same words give the same id."""
         key = (name, module, int(kind), flags)
-        found = self._frames.get(key)
-        if found is None:
-            found = self._frames[key] = len(self._frames)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = len(self._frames)
             self._named += len(name) + len(module)
-            if found >= self.limits.frames:
-                raise limit_exceeded("frames", self.limits.frames)
+            if frame >= self.limits.frames:
+                raise limit_error("frames", self.limits.frames)
             if self._named > self.limits.names:
-                raise limit_exceeded("names", self.limits.names)
-        return found
+                raise limit_error("names", self.limits.names)
+        return frame
 
     def extend(self, node: int, frames: list[int]) -> int:
         """Walk down from `node` along `frames` (outermost first), adding what is missing. Returns the last
@@ -184,20 +184,20 @@ class TrieBuilder:
         nodes = self.children
         for frame in frames:
             key = node << 20 | frame
-            found = nodes.get(key)
-            if found is None:
-                found = nodes[key] = len(self.parent)
-                if found >= self.limits.nodes:
-                    raise limit_exceeded("nodes", self.limits.nodes)
+            matching_node = nodes.get(key)
+            if matching_node is None:
+                matching_node = nodes[key] = len(self.parent)
+                if matching_node >= self.limits.nodes:
+                    raise limit_error("nodes", self.limits.nodes)
                 self.depth.append(self.depth[node] + 1)
                 self.parent.append(node)
                 self.frame.append(frame)
-            node = found
+            node = matching_node
         return node
 
     def finish(self) -> tuple[StackTrie, Frames, I32]:
         """The trie, its frames, and the map from the ids given so far to the ids of the trie."""
-        trie, position = trie_of(
+        trie, position = build_trie(
             *(np.frombuffer(column, np.int32) for column in (self.parent, self.frame, self.depth))
         )
         strings: dict[str, int] = {}

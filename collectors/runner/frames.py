@@ -1,9 +1,9 @@
-"""Reads what a runner sends: frames on its stdout, lines on its stderr. Format: host/PROTOCOL.md.
+"""Parse the output of a runner: frames on stdout, lines on stderr. The format is in scripts/PROTOCOL.md.
 
 Every byte comes from a host and is hostile. The reader is incremental, bounded in every dimension and total:
 any bytes, cut anywhere, yield the frames that are complete before the first wrong byte, and one word about
 what was wrong. It decompresses nothing, writes nothing: large payloads go to the sink that the caller gives.
-What the payloads of outcomes and clock readings mean is in `collectors.records`.
+What the payloads of outcomes and clock readings mean is in `collectors.runner.records`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MAGIC = b"CULPRIT1 "
 HEADER_MAX = 4096
 
 Encoding = Literal["identity", "gzip", "zstd", "base64", "gzip+base64", "zstd+base64"]
-State = Literal["done", "skipped", "failed", "timed_out", "cancelled"]
+State = Literal["done", "skipped", "failed", "timed_out", "canceled"]
 Trouble = Literal["cut", "header", "too_large", "too_many", "noise", "separator"]
 
 KINDS = frozenset({"snapshot", "hello", "busy", "refused", "clock", "part", "outcome", "end"})
 ENCODINGS = frozenset({"identity", "gzip", "zstd", "base64", "gzip+base64", "zstd+base64"})
-STATES = frozenset({"done", "skipped", "failed", "timed_out", "cancelled"})
+STATES = frozenset({"done", "skipped", "failed", "timed_out", "canceled"})
 
 _FIELD = re.compile(r"([a-z][a-z0-9_]{0,31})=([!-~]{0,1024})")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -33,7 +33,7 @@ INTEGER = re.compile(r"[0-9]{1,19}")
 
 @dataclass(frozen=True, slots=True)
 class FrameLimits:
-    """Bounds on one stream: bytes of a text, of a part, of all frames; frames; noise before the first."""
+    """Limits of one stream: bytes of a text, of a part and of all frames, number of frames, noise before the first."""
 
     text_bytes: int = 1 << 20
     part_bytes: int = 256 << 20
@@ -42,17 +42,17 @@ class FrameLimits:
     noise_bytes: int = 64 << 10
 
 
-class Sink(Protocol):
-    """Where the bytes of one part go."""
+class FrameSink(Protocol):
+    """A writer for the bytes of one part."""
 
     def write(self, data: bytes, /) -> object:
-        """Takes the next bytes."""
+        """Write the next bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """The first line of a frame. `sha256` is empty where the host could not say; `raw` None likewise."""
+class FrameHeader:
+    """The first line of a frame. If the host could not compute them, `sha256` is empty and `raw` is None."""
 
     kind: str
     id: str
@@ -64,36 +64,36 @@ class Header:
     fields: Mapping[str, str]
 
     def number(self, name: str) -> int | None:
-        """The field `name` as an integer, or None."""
+        """Return the field `name` as an integer, or None."""
         text = self.fields.get(name, "")
         return int(text) if INTEGER.fullmatch(text) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One complete frame. `payload` is empty where a sink took the bytes; `digest` is the SHA-256 of them."""
+    """One complete frame. `payload` is empty if a sink received the bytes. `digest` is their SHA-256."""
 
-    header: Header
+    header: FrameHeader
     payload: bytes
     digest: str
-    sink: Sink | None = None
+    sink: FrameSink | None = None
 
     @property
     def intact(self) -> bool:
-        """Whether what arrived is what the host sent, as far as the host could say."""
+        """Return whether the received bytes are those that the host sent, if the host sent a digest."""
         return self.header.sha256 in ("", self.digest)
 
     @property
     def text(self) -> str:
-        """The payload as text."""
+        """Return the payload as text."""
         return self.payload.decode("utf-8", "replace")
 
 
 class FrameReader:
-    """Turns a stream into frames. `sink` is asked for every part; without one, parts are kept in memory."""
+    """Splits a stream into frames. `sink` returns a writer for each part. Without it, parts stay in memory."""
 
     def __init__(
-        self, limits: FrameLimits | None = None, sink: Callable[[Header], Sink] | None = None
+        self, limits: FrameLimits | None = None, sink: Callable[[FrameHeader], FrameSink] | None = None
     ) -> None:
         self.limits = limits or FrameLimits()
         self.trouble: Trouble | None = None
@@ -101,22 +101,22 @@ class FrameReader:
         self.ended = False
         self._open = sink
         self._held = bytearray()
-        self._header: Header | None = None
+        self._header: FrameHeader | None = None
         self._left = 0
-        self._sink: Sink | None = None
+        self._sink: FrameSink | None = None
         self._payload = bytearray()
         self._digest = hashlib.sha256()
         self._total = 0
         self._count = 0
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that `data` completes. After a wrong byte there are none, whatever comes."""
+        """Return the frames that `data` completes. After a wrong byte there are no more frames."""
         return list(self.iterate(data))
 
     def iterate(self, data: bytes) -> Iterator[Frame]:
         """Yield the frames that `data` completes, each before the header of the next one is read.
 
-        Whoever decides by header what to accept therefore knows every frame before it.
+        A caller that decides by header what to accept therefore knows every earlier frame.
         """
         frames: list[Frame] = []
         view = memoryview(data)
@@ -127,13 +127,13 @@ class FrameReader:
                 yield frames.pop()
 
     def close(self) -> Trouble | None:
-        """What was wrong with the stream as a whole; None for one that ended with `end` or with a refusal."""
+        """Return the problem of the stream, or None if it ended with `end` or with a refusal."""
         if self.trouble is None and (self._header is not None or self._held or not self.ended):
             self.trouble = "cut"
         return self.trouble
 
     def _line(self, view: memoryview) -> int:
-        """Consumes bytes of a header line; returns how many."""
+        """Consume bytes of a header line and return how many."""
         room = HEADER_MAX + 1 - len(self._held)
         piece = bytes(view[:room])
         at = piece.find(b"\n")
@@ -184,7 +184,7 @@ class FrameReader:
             self._sink = self._open(header) if self._open and header.kind == "part" else None
 
     def _body(self, view: memoryview, frames: list[Frame]) -> int:
-        """Consumes bytes of a payload and the newline after it; returns how many."""
+        """Consume bytes of a payload and the newline after it, and return how many."""
         header = self._header
         assert header is not None
         take = min(len(view), self._left - 1)
@@ -207,8 +207,8 @@ class FrameReader:
         return 1
 
 
-def parse_header(line: bytes) -> Header | None:
-    """The header in `line`, or None where it is none."""
+def parse_header(line: bytes) -> FrameHeader | None:
+    """Return the header in `line`, or None if it is not a header."""
     if not line.startswith(MAGIC) or len(line) > HEADER_MAX:
         return None
     fields: dict[str, str] = {}
@@ -228,7 +228,7 @@ def parse_header(line: bytes) -> Header | None:
         return None
     if (kind in ("part", "outcome") and name == "-") or (kind == "part" and part == "-"):
         return None
-    return Header(
+    return FrameHeader(
         kind,
         "" if name == "-" else name,
         "" if part == "-" else part,
@@ -241,8 +241,8 @@ def parse_header(line: bytes) -> Header | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A collector's state so far, `elapsed_ms` after the runner began."""
+class ProgressLine:
+    """The state of a collector, `elapsed_ms` after the start of the runner."""
 
     collector: str
     state: str
@@ -250,23 +250,23 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Alive:
-    """The runner's answer to heartbeat `n`."""
+class HeartbeatReply:
+    """The answer of the runner to heartbeat `n`."""
 
     n: int
 
 
 _PROGRESS = re.compile(
-    r"progress ([a-z][a-z0-9_]{0,40}) (running|done|skipped|failed|timed_out|cancelled) ([0-9]{1,12})"
+    r"progress ([a-z][a-z0-9_]{0,40}) (running|done|skipped|failed|timed_out|canceled) ([0-9]{1,12})"
 )
 _ALIVE = re.compile(r"alive ([0-9]{1,12})")
 
 
-def parse_progress(line: str) -> Progress | Alive | None:
-    """What a line of stderr says, or None where it is no word of the runner's."""
+def parse_progress(line: str) -> ProgressLine | HeartbeatReply | None:
+    """Return what a line of stderr means, or None for a line that is not from the runner."""
     line = line.strip()
     if match := _PROGRESS.fullmatch(line):
-        return Progress(match[1], match[2], int(match[3]))
+        return ProgressLine(match[1], match[2], int(match[3]))
     if match := _ALIVE.fullmatch(line):
-        return Alive(int(match[1]))
+        return HeartbeatReply(int(match[1]))
     return None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.parse.limits import printable
+from collectors.profiles.limits import to_printable
 
 RejectReason = Literal["control_characters", "out_of_range", "not_a_number", "unexpected_value"]
 
@@ -31,7 +31,7 @@ _DECIMAL_FIELDS = ("fork_ms", "cpu_ms")
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedField:
+class RejectedFieldError:
     """A field whose value was dropped or cleaned, and why."""
 
     field: str
@@ -42,7 +42,7 @@ def clean_line(text: str) -> str:
     """Return one line of text; control characters but the tab, and lone surrogates, become U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c == "\t" else printable(c) for c in text)
+    return "".join(c if c == "\t" else to_printable(c) for c in text)
 
 
 def clean_block(text: str) -> str:
@@ -52,21 +52,21 @@ def clean_block(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in "\t\n\r\x1b" else printable(c) for c in text)
+    return "".join(c if c in "\t\n\r\x1b" else to_printable(c) for c in text)
 
 
-def integer_field(
-    fields: Mapping[str, str], name: str, high: int, rejected: list[RejectedField]
+def read_integer(
+    fields: Mapping[str, str], name: str, high: int, rejected: list[RejectedFieldError]
 ) -> int | None:
     """Return the field as an integer from 0 to `high`; None where it is absent, or rejected and added to the list."""
     text = fields.get(name, "-")
     if text in ("", "-"):
         return None
     if not _DIGITS.fullmatch(text):
-        rejected.append(RejectedField(name, "not_a_number"))
+        rejected.append(RejectedFieldError(name, "not_a_number"))
         return None
     if not is_digits(text) or int(text) > high:
-        rejected.append(RejectedField(name, "out_of_range"))
+        rejected.append(RejectedFieldError(name, "out_of_range"))
         return None
     return int(text)
 
@@ -76,7 +76,7 @@ def is_digits(text: str) -> bool:
     return len(text) <= _MAX_DIGITS and _DIGITS.fullmatch(text) is not None
 
 
-def decimal(text: str) -> float | None:
+def read_decimal(text: str) -> float | None:
     """Return a plain finite decimal that is not negative; None for anything else, `nan` and `inf` included."""
     if not _DECIMAL.fullmatch(text):
         return None
@@ -84,27 +84,27 @@ def decimal(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def line_field(name: str, text: str, rejected: list[RejectedField]) -> str:
+def read_line(name: str, text: str, rejected: list[RejectedFieldError]) -> str:
     """Return one line as clean text; names it where something had to be replaced."""
     clean = clean_line(text)
     if clean != text:
-        rejected.append(RejectedField(name, "control_characters"))
+        rejected.append(RejectedFieldError(name, "control_characters"))
     return clean
 
 
-def clean_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], tuple[RejectedField, ...]]:
+def clean_facts(facts: Mapping[str, str]) -> tuple[dict[str, str], tuple[RejectedFieldError, ...]]:
     """Return the facts that can be stored, and what was rejected.
 
     Identifiers and numbers are dropped where they are not what they should be; other text is cleaned.
     """
-    kept: dict[str, str] = {}
-    rejected: list[RejectedField] = []
+    stored: dict[str, str] = {}
+    rejected: list[RejectedFieldError] = []
     for name, value in facts.items():
         if name in _IDENTIFIER_FIELDS and value not in ("", "-") and not _IDENTIFIER.fullmatch(value):
             bad = clean_line(value) != value
-            rejected.append(RejectedField(name, "control_characters" if bad else "unexpected_value"))
-        elif name in _DECIMAL_FIELDS and value not in ("", "-") and decimal(value) is None:
-            rejected.append(RejectedField(name, "not_a_number"))
+            rejected.append(RejectedFieldError(name, "control_characters" if bad else "unexpected_value"))
+        elif name in _DECIMAL_FIELDS and value not in ("", "-") and read_decimal(value) is None:
+            rejected.append(RejectedFieldError(name, "not_a_number"))
         else:
-            kept[name] = line_field(name, value, rejected)
-    return kept, tuple(rejected)
+            stored[name] = read_line(name, value, rejected)
+    return stored, tuple(rejected)

@@ -1,7 +1,7 @@
-"""The minutes before a capture, out of the ring that something on the host has kept meanwhile.
+"""Collect the minutes before a capture from the look-back buffer of a watcher on the host.
 
-It is no collector that anybody chooses: a run on a host with a ring takes it along. What is in the ring is what the
-sampled collectors read, so their parsers read it; the series are theirs, only earlier.
+This job is in no plan: a run on a host with a look-back buffer adds it. The buffer holds the files of the sampled
+collectors, so their parsers parse it. The series have the same names and earlier times.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from collectors.bundle import Job
-from collectors.catalog import perf_record
+from collectors.catalog.cpu import perf_record
 from collectors.contract import Context, Needs, Parsed, Part, Sampled, Script, Sentence, Series
-from collectors.parse import sampled
-from collectors.perf_shell import POSTLUDE, PRELUDE
+from collectors.parse.proc import sampled
 from collectors.registry import COLLECTORS
+from collectors.runner.program import CollectorJob
+from collectors.shell.perf import POSTLUDE, PRELUDE
 
 ID = "look_back"
 STDOUT = "stdout"
 MAX_BYTES = 48 << 20
-#: Whose files are kept: what tells of processors, queues, memory, disks and the network of the whole host.
-KEPT = (
+#: The collectors whose files the buffer holds: CPUs, queues, memory, disks and network of the whole host.
+BUFFERED = (
     "psi",
     "softirqs",
     "vmstat_proc",
@@ -41,54 +41,54 @@ KEPT = (
 )
 
 
-def _files(collector: str) -> tuple[str, ...]:
-    """The files that the sampled way of a collector reads."""
-    return next(way.files for way in COLLECTORS[collector].ways if isinstance(way, Sampled))
+def _sampled_files(collector: str) -> tuple[str, ...]:
+    """Return the files that the sampled method of a collector reads."""
+    return next(method.files for method in COLLECTORS[collector].methods if isinstance(method, Sampled))
 
 
-#: In the order in which they are read each second.
-FILES = tuple(dict.fromkeys(path for name in KEPT for path in _files(name)))
+#: The files, in the order in which they are read each second.
+FILES = tuple(dict.fromkeys(path for name in BUFFERED for path in _sampled_files(name)))
 
-#: Of several rings the one that goes back furthest; of that the newest pieces that fit.
+#: Selects the buffer with the oldest data, and of that the newest pieces that fit.
 _SH = (
     r"""
-# Change into the ring of directory $1, if nobody else can write there: from then on no other user can lead the shell
-# elsewhere. A mount point is refused, as a file system in user space can claim any owner.
-enter_ring() {
+# Change into the buffer of directory $1 if only this user can write there: then no other user can redirect the shell.
+# A mount point is refused, because a file system in user space can claim any owner.
+enter_buffer() {
     [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && b=$(cd -P "${1%/*}" && pwd -P) || return 1
     cd -P "$1" 2> /dev/null && [ "$PWD" = "${b%/}/${1##*/}" ] && [ -O . ] || return 1
     case $(ls -ldn .) in d????-??-*) ;; *) return 1 ;; esac
-    ! grep -qF " $PWD " /proc/self/mountinfo && [ "$PWD" -ef . ] && [ -d ring ] && [ ! -L ring ] && cd ring
+    ! grep -qF " $PWD " /proc/self/mountinfo && [ "$PWD" -ef . ] && [ -d lookback ] && [ ! -L lookback ] && cd lookback
 }
-home=$PWD place= oldest=
+home=$PWD buffer_dir= oldest=
 for d in "${DIR%/*}"/culprit-* /dev/shm/culprit-* /var/tmp/culprit-* /tmp/culprit-*; do
-    enter_ring "$d" && set -- r.* && [ -e "$1" ] || continue
+    enter_buffer "$d" && set -- r.* && [ -e "$1" ] || continue
     x=${1#r.}
     x=${x%%[!0-9]*}
-    [ -z "$place" ] || [ "$x" -lt "$oldest" ] || continue
-    place=$PWD oldest=$x
+    [ -z "$buffer_dir" ] || [ "$x" -lt "$oldest" ] || continue
+    buffer_dir=$PWD oldest=$x
     exec 7< .
 done
 cd "$home"
-[ -n "$place" ] || { echo "nothing kept a look-back here" >&2; exit 69; }
-ring=/proc/self/fd/7
-list= room=$BYTES take=
-for f in "$ring"/r.*; do list="$f $list"; done
+[ -n "$buffer_dir" ] || { echo "no look-back buffer on this host" >&2; exit 69; }
+buffer=/proc/self/fd/7
+list= free_bytes=$BYTES selected=
+for f in "$buffer"/r.*; do list="$f $list"; done
 for f in $list; do
     n=$(wc -c < "$f" 2> /dev/null) || continue
-    room=$((room - n))
-    [ "$room" -ge 0 ] || break
-    take="$f $take"
+    free_bytes=$((free_bytes - n))
+    [ "$free_bytes" -ge 0 ] || break
+    selected="$f $selected"
 done
-echo "cat $place/r.*" > "${ARGV:-/dev/null}"
-if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else cat $take 2> /dev/null; fi
-[ -n "$take" ]
-[ -s "$ring/perf.pid" ] || exit 0
+echo "cat $buffer_dir/r.*" > "${ARGV:-/dev/null}"
+if { : > samples; } 2> /dev/null; then cat $selected > samples 2> /dev/null; else cat $selected 2> /dev/null; fi
+[ -n "$selected" ]
+[ -s "$buffer/perf.pid" ] || exit 0
 (
-    read -r p began < "$ring/perf.pid" && read -r x < "/proc/$p/stat" && x=${x##*) } && set -- $x || exit
-    [ "${20}" = "$began" ] && rm -f "$ring"/perf.data.[0-9]* && kill -USR2 "$p" || exit
+    read -r p began < "$buffer/perf.pid" && read -r x < "/proc/$p/stat" && x=${x##*) } && set -- $x || exit
+    [ "${20}" = "$began" ] && rm -f "$buffer"/perf.data.[0-9]* && kill -USR2 "$p" || exit
     n=0
-    while set -- "$ring"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 100 ]; do
+    while set -- "$buffer"/perf.data.[0-9]* && [ ! -s "$1" ] && [ "$n" -lt 100 ]; do
         sleep 0.1 2> /dev/null || sleep 1
         n=$((n + 1))
     done
@@ -97,7 +97,7 @@ if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else ca
     + PRELUDE
     + POSTLUDE
     + r"""
-    say "clock $clock"
+    report "clock $clock"
     usable perf.data && text perf.data $((BYTES / 2)) """
     + perf_record.FIELDS
     + r""" cat
@@ -105,14 +105,14 @@ if { : > samples; } 2> /dev/null; then cat $take > samples 2> /dev/null; else ca
 exit 0
 """
 )
-WAY = Script("ring", Needs(), _SH, "cat the pieces of the ring")
-JOB = Job(ID, (WAY,), 5, MAX_BYTES, grace_s=30)
+METHOD = Script("lookback", Needs(), _SH, "cat the pieces of the look-back buffer")
+JOB = CollectorJob(ID, (METHOD,), 5, MAX_BYTES, grace_s=30)
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """The series of the sampled collectors in the time before the capture, cited in the one part that came home.
+def parse_lookback(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Return the series of the sampled collectors before the capture. They cite the one part that was stored.
 
-    And the stacks of that time, where the ring kept any.
+    The result includes the stacks of that time if the buffer has them.
     """
     name = sampled.PART if sampled.PART in parts else STDOUT
     part = parts.get(name)
@@ -121,34 +121,36 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return Parsed(warnings=(missing,), readable=False)
     data = part.read(MAX_BYTES)
     data = data[: data.rfind(b"\n") + 1]
-    pieces = sampled.split(data)
-    series = [one for collector in KEPT for one in _of(collector, pieces, part, context, name)]
+    pieces = sampled.split_pieces(data)
+    series = [
+        item for collector in BUFFERED for item in _select_collectors(collector, pieces, part, context, name)
+    ]
     if not series:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": name}),), readable=False)
-    stacks = perf_record.parse(parts, context) if "script.txt" in parts else Parsed()
+    stacks = perf_record.parse_perf_record(parts, context) if "script.txt" in parts else Parsed()
     return Parsed(series=tuple(series), profiles=stacks.profiles, warnings=stacks.warnings)
 
 
-def _of(
-    collector: str, pieces: Sequence[sampled.Piece], whole: Part, context: Context, name: str
+def _select_collectors(
+    collector: str, pieces: Sequence[sampled.SamplePiece], whole: Part, context: Context, name: str
 ) -> Iterator[Series]:
-    """What one collector would have read of its own files, with the lines of the part that holds all files."""
-    wanted = _files(collector)
-    exact = {path for path in wanted if "*" not in path}
-    heads = tuple(path.partition("*")[0] for path in wanted if "*" in path)
-    mine = [one for one in pieces if one.path in exact or (heads and one.path.startswith(heads))]
+    """Parse the files of one collector, with the line numbers of the part that holds all files."""
+    requested = _sampled_files(collector)
+    exact = {path for path in requested if "*" not in path}
+    heads = tuple(path.partition("*")[0] for path in requested if "*" in path)
+    mine = [piece for piece in pieces if piece.path in exact or (heads and piece.path.startswith(heads))]
     if not mine:
         return
-    lines = np.concatenate([np.arange(one.line, one.line + one.lines, dtype=np.int32) for one in mine])
-    piece = _Piece(whole.sha256, b"".join(one.data for one in mine))
-    for one in COLLECTORS[collector].parse({sampled.PART: piece}, context).series:
-        yield replace(one, part=name, lines=_in_whole(one.lines, lines))
+    lines = np.concatenate([np.arange(item.line, item.line + item.lines, dtype=np.int32) for item in mine])
+    piece = _Piece(whole.sha256, b"".join(item.data for item in mine))
+    for series in COLLECTORS[collector].parse({sampled.PART: piece}, context).series:
+        yield replace(series, part=name, lines=_cut_to_whole(series.lines, lines))
 
 
-def _in_whole(
+def _cut_to_whole(
     of_piece: npt.NDArray[np.int32] | None, lines: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32] | None:
-    """Lines (from 1, 0: none) of a piece as lines of the whole."""
+    """Convert line numbers of a piece (from 1, 0 for none) to line numbers of the whole part."""
     if of_piece is None:
         return None
     known = (of_piece > 0) & (of_piece <= len(lines))
@@ -157,20 +159,20 @@ def _in_whole(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """The snapshots of one collector's files, as a part."""
+    """The snapshots of the files of one collector, as a part."""
 
     sha256: str
     data: bytes
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Return the number of bytes."""
         return len(self.data)
 
     def open(self) -> BinaryIO:
-        """From the beginning."""
+        """Open the bytes at the beginning."""
         return io.BytesIO(self.data)
 
     def read(self, limit: int) -> bytes:
-        """At most so many."""
+        """Return at most `limit` bytes."""
         return self.data[:limit]

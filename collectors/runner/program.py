@@ -1,7 +1,7 @@
-"""Turns jobs and limits into the program that travels to a host, and into the command that starts it there.
+"""Build the program that is sent to a host from jobs and limits, and the command that starts it.
 
-Pure: text in, text out. The parts of the program are the shell files in `host/`; PROTOCOL.md there says what
-the program hears and sends. Scripts of collectors are data to it: quoted here, run in a shell of their own.
+Pure: text in, text out. The program consists of the shell files in `scripts/`. PROTOCOL.md there defines what the
+program receives and sends. Scripts of collectors are data: they are quoted here and run in a shell of their own.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal
 
-from collectors.contract import Collector, Needs, Sampled, Script, Way
-from collectors.scope import Scope
+from collectors.contract import CollectionMethod, Collector, Needs, Sampled, Script
+from collectors.runner.scope import Scope
 
 Sudo = Literal["none", "nopasswd", "password"]
 
 ARGUMENT_MAX = 128 * 1024  # the kernel's MAX_ARG_STRLEN; the whole command is one argument of the login shell
-#: From this many bytes of base64 on a program travels compressed: it fits, but the host must have gzip.
+#: From this size in base64 on, the program is sent compressed. Then the host needs gzip.
 PLAIN_MAX = 96 * 1024
 UNPACK = "| { gzip -dc || busybox gzip -dc || zcat; } 2>/dev/null"
-WORD = 1000  # some versions of csh take no longer word; a multiple of four, so that each is base64 by itself
+WORD = 1000  # the longest word of some csh versions; a multiple of four, so that each word is valid base64
 END_MARK = "CULPRIT-END"
 WHOLE_HOST = Scope()
 PARTS = (
     "base.sh",
     "directories.sh",
     "lease.sh",
-    "place.sh",
+    "workdir.sh",
     "guard.sh",
     "jobs.sh",
     "sampled.sh",
-    "ship.sh",
+    "send.sh",
     "memory.sh",
     "scope.sh",
-    "standby.sh",
+    "watcher.sh",
     "main.sh",
 )
-#: Where the directory of the lease may be created, in this order: where only root can create one, the account's own
-#: (/run/user stands for /run/user/UID), shared directories last.
+#: Where the directory of the lease can be created, in this order: where only root can create one, the account's own
+#: (/run/user means /run/user/UID), shared directories last.
 LOCK_DIRECTORIES = ("/run", "/run/user", "/var/run", "/run/lock", "/dev", "/var/tmp", "/tmp", "/dev/shm")  # noqa: S108
-#: What a run that measures has no use for.
-ONLY_STANDBY = frozenset({"standby.sh"})
+#: Parts that only a watcher needs.
+WATCHER_PARTS = frozenset({"watcher.sh"})
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -54,14 +54,14 @@ _CONDITION = re.compile(r"[a-z0-9_]+ (over|under) [0-9.e+-]+ [0-9]+ [0-9]+ [A-Za
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One collector in one run. `grace_s`: how much longer than `seconds` it may take before it is ended.
+class CollectorJob:
+    """One collector in one run. It is stopped `grace_s` seconds after `seconds` have passed.
 
-    `options` are the values of its options by name, each one already matched against its pattern.
+    `options` holds the values of its options by name. Each value matches its pattern.
     """
 
     id: str
-    ways: tuple[Way, ...]
+    methods: tuple[CollectionMethod, ...]
     seconds: int
     max_bytes: int = 64 << 20
     exclusive: bool = False
@@ -69,38 +69,38 @@ class Job:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, collector: Collector, seconds: int, options: Mapping[str, str] | None = None) -> Job:
-        """The job that runs `collector` for `seconds`, within what the collector allows.
+    def of(cls, collector: Collector, seconds: int, options: Mapping[str, str] | None = None) -> CollectorJob:
+        """Return the job that runs `collector` for `seconds`, or for its maximum.
 
-        Raises ValueError for an option that the collector does not have, or whose value does not match.
+        Raise ValueError for an option that the collector does not have, or whose value does not match.
         """
         seconds = min(seconds, collector.seconds_max)
         return cls(
             collector.id,
-            collector.ways,
+            collector.methods,
             seconds,
             collector.max_bytes,
             collector.exclusive,
             15 + seconds // 2,
-            options_of(collector, options or {}),
+            resolve_options(collector, options or {}),
         )
 
 
-def options_of(collector: Collector, given: Mapping[str, str]) -> dict[str, str]:
-    """All options of a collector by name, `given` over their defaults. Raises ValueError on a wrong one."""
-    known = {one.name: one for one in collector.options}
-    for name, value in given.items():
+def resolve_options(collector: Collector, supplied: Mapping[str, str]) -> dict[str, str]:
+    """Return all options of a collector by name, with their defaults. Raise ValueError for a wrong option."""
+    known = {option.name: option for option in collector.options}
+    for name, value in supplied.items():
         if name not in known or not value.isascii() or not re.fullmatch(known[name].pattern, value):
             raise ValueError(f"{collector.id}.{name}")
-    return {name: given.get(name, one.default) for name, one in known.items()}
+    return {name: supplied.get(name, item.default) for name, item in known.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What the host enforces by itself. Seconds, bytes, percent of one core.
+class RunnerLimits:
+    """What the runner enforces on the host. Seconds, bytes, percent of one core.
 
-    `silence_s` 0 means that nobody listens: no heartbeats, only the absolute deadline. `need_bytes` is the
-    free space that a directory must have before anything is written to it.
+    With `silence_s` 0 there are no heartbeats, only the absolute deadline. `need_bytes` is the free space that a
+    directory must have before anything is written to it.
     """
 
     run: str
@@ -120,12 +120,12 @@ class Limits:
     path: str = ""
 
 
-class TooLarge(ValueError):
-    """The program does not fit into one argument."""
+class ProgramTooLargeError(ValueError):
+    """Raised when the program does not fit into one argument."""
 
 
-def deadline_for(jobs: Iterable[Job]) -> int:
-    """Seconds that a run may take in all: light jobs together, exclusive ones in turn, and 30 more."""
+def compute_deadline_s(jobs: Iterable[CollectorJob]) -> int:
+    """Return the maximum seconds of a run: light jobs together, exclusive jobs in turn, and 30 more."""
     together, turn = 0, 0
     for job in jobs:
         whole = job.seconds + job.grace_s
@@ -136,100 +136,106 @@ def deadline_for(jobs: Iterable[Job]) -> int:
     return max(together, turn) + 30
 
 
-def build(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> bytes:
-    """The program for one run, without comments. Raises ValueError on what no host should be asked."""
-    return _program(jobs, limits, scope, standalone=False, plain=False).encode("ascii")
+def build_program(jobs: Sequence[CollectorJob], limits: RunnerLimits, scope: Scope = WHOLE_HOST) -> bytes:
+    """Return the program for one run, without comments. Raise ValueError for jobs or limits that are not allowed."""
+    return _assemble_program(jobs, limits, scope, standalone=False, plain=False).encode("ascii")
 
 
-def standby_program(
-    limits: Limits,
+def build_watcher_program(
+    limits: RunnerLimits,
     *,
-    ring_s: int,
-    ring_bytes: int,
+    lookback_s: int,
+    lookback_bytes: int,
     files: Sequence[str],
     conditions: Sequence[str],
     stacks_hz: int = 0,
 ) -> bytes:
-    """The program that waits instead of measuring; see `collectors.standby`. Raises ValueError."""
+    """Return the program of a watcher, see `collectors.runner.watcher`. Raise ValueError for wrong values."""
     if not all(_PATH.fullmatch(path) for path in files) or not all(map(_CONDITION.fullmatch, conditions)):
-        raise ValueError("a standby reads what it may not")
-    waiting = [
-        "STANDBY=1",
-        f"RING_SECS={ring_s}",
-        f"RING_BYTES={ring_bytes}",
+        raise ValueError("a watcher cannot read this file or check this condition")
+    watcher_lines = [
+        "WATCHER=1",
+        f"LOOKBACK_SECS={lookback_s}",
+        f"LOOKBACK_BYTES={lookback_bytes}",
         f"STACKS={stacks_hz}",
-        f"RING_FILES={_quote(' '.join(files))}",
-        f"CONDITIONS={_quote(chr(10).join(conditions))}",
-        f"STANDBY_AWK={_quote(_strip(_host('standby.awk')))}",
+        f"LOOKBACK_FILES={_quote_shell(' '.join(files))}",
+        f"CONDITIONS={_quote_shell(chr(10).join(conditions))}",
+        f"WATCHER_AWK={_quote_shell(_strip_comments(_read_script('watcher.awk')))}",
     ]
-    return _program([], limits, WHOLE_HOST, standalone=False, plain=False, waiting=waiting).encode("ascii")
+    return _assemble_program(
+        [], limits, WHOLE_HOST, standalone=False, plain=False, watcher_lines=watcher_lines
+    ).encode("ascii")
 
 
-def standalone(jobs: Sequence[Job], limits: Limits, scope: Scope = WHOLE_HOST) -> str:
-    """The same as a script to carry by hand; its comments stay, for whoever reads it before running it."""
-    return _program(jobs, limits, scope, standalone=True, plain=True)
+def build_standalone(jobs: Sequence[CollectorJob], limits: RunnerLimits, scope: Scope = WHOLE_HOST) -> str:
+    """Return the program as a script to copy by hand. It keeps its comments, so that it can be read before it runs."""
+    return _assemble_program(jobs, limits, scope, standalone=True, plain=True)
 
 
-def pushing(script: str, url: str) -> str:
-    """A standalone script that sends what it sees to `url` by itself. Raises ValueError for what is no such address."""
+def build_upload_script(script: str, url: str) -> str:
+    """Return a standalone script that uploads its results to `url`. Raise ValueError for a wrong address."""
     if not re.fullmatch(r"https?://[A-Za-z0-9._~:/\[\]-]{1,400}", url):
         raise ValueError("not an address")
     end = "CULPRIT_ENDS_HERE"
     if end in script:
-        raise ValueError("the script holds the word that ends it")
-    text = _host("push.sh").replace("@URL@", url).replace("@END@", end)
+        raise ValueError("the script contains the word that ends the here-document")
+    text = _read_script("push.sh").replace("@URL@", url).replace("@END@", end)
     return text.replace("@SCRIPT@", script.rstrip("\n"))
 
 
-def command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:
-    """What to ask sshd to execute. Raises TooLarge."""
+def build_command(program: bytes, sudo: Sudo = "none", shell: str = "/bin/sh") -> str:
+    """Return the command that sshd executes. Raise ProgramTooLargeError."""
     if not re.fullmatch(r"/[A-Za-z0-9/._-]+( [a-z]+)?", shell):
         raise ValueError("not a shell")
     plain = len(program) * 4 // 3 < PLAIN_MAX
     packed = base64.b64encode(program if plain else gzip.compress(program, 9, mtime=0)).decode("ascii")
     words = " ".join(packed[at : at + WORD] for at in range(0, len(packed), WORD))
     elevate = {"none": "", "nopasswd": "sudo -n -- ", "password": "sudo -S -p '' -- "}[sudo]
-    text = f"exec {elevate}{shell} -c '{_bootstrap(shell, plain=plain)}' culprit {words}"
+    text = f"exec {elevate}{shell} -c '{_build_bootstrap(shell, plain=plain)}' culprit {words}"
     if len(text) >= ARGUMENT_MAX:
-        raise TooLarge(f"{len(text)} bytes")
+        raise ProgramTooLargeError(f"{len(text)} bytes")
     return text
 
 
-def _bootstrap(shell: str, *, plain: bool) -> str:
-    lines = (line for line in _host("bootstrap.sh").splitlines() if line and not line.startswith("#"))
+def _build_bootstrap(shell: str, *, plain: bool) -> str:
+    lines = (line for line in _read_script("bootstrap.sh").splitlines() if line and not line.startswith("#"))
     text = ";".join(lines).replace("@SHELL@", shell).replace(" @UNPACK@", "" if plain else f" {UNPACK}")
     if "'" in text or "!" in text:
         raise AssertionError("the bootstrap must survive every login shell")
     return text
 
 
-def _program(
-    jobs: Sequence[Job],
-    limits: Limits,
+def _assemble_program(
+    jobs: Sequence[CollectorJob],
+    limits: RunnerLimits,
     scope: Scope,
     *,
     standalone: bool,
     plain: bool,
-    waiting: Sequence[str] = (),
+    watcher_lines: Sequence[str] = (),
 ) -> str:
     if len({job.id for job in jobs}) != len(jobs):
-        raise ValueError("a collector may run once per run")
-    head = [*_limit_lines(limits, standalone=standalone)]
-    head += [f"WANT_KIND={scope.kind}", f"WANT_VALUE={_quote(scope.value)}", *(waiting or ["STANDBY="])]
-    for number, job in enumerate(jobs, 1):
-        head += _job_lines(number, job)
-    head.append(f"JOBS={_quote(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
+        raise ValueError("a collector can run only once per run")
+    head = [*_build_limit_lines(limits, standalone=standalone)]
     head += [
-        f"{name}={_quote(_strip(_host(file)))}"
+        f"SCOPE_KIND={scope.kind}",
+        f"SCOPE_VALUE={_quote_shell(scope.value)}",
+        *(watcher_lines or ["WATCHER="]),
+    ]
+    for number, job in enumerate(jobs, 1):
+        head += _build_job_lines(number, job)
+    head.append(f"JOBS={_quote_shell(' '.join(str(number) for number in range(1, len(jobs) + 1)))}")
+    head += [
+        f"{name}={_quote_shell(_strip_comments(_read_script(file)))}"
         for name, file in (("SCAN", "scan.awk"), ("SAMPLER", "sampler.awk"))
     ]
-    parts = [part for part in PARTS if waiting or part not in ONLY_STANDBY]
-    body = [_host(part) if plain else _strip(_host(part)) for part in parts]
-    intro = [_host("standalone.sh")] if standalone else []
+    parts = [part for part in PARTS if watcher_lines or part not in WATCHER_PARTS]
+    body = [_read_script(part) if plain else _strip_comments(_read_script(part)) for part in parts]
+    intro = [_read_script("standalone.sh")] if standalone else []
     return "\n".join([*intro, *head, *body]) + "\n"
 
 
-def _limit_lines(limits: Limits, *, standalone: bool) -> list[str]:
+def _build_limit_lines(limits: RunnerLimits, *, standalone: bool) -> list[str]:
     if not _RUN.fullmatch(limits.run) or not _ID.fullmatch(limits.lease):
         raise ValueError("run must be a UUID and lease a name")
     directories = (*limits.directories, *limits.lock_directories)
@@ -250,7 +256,7 @@ def _limit_lines(limits: Limits, *, standalone: bool) -> list[str]:
     if any(value < 0 for value in numbers.values()):
         raise ValueError("limits are not negative")
     path = (
-        _quote(limits.path)
+        _quote_shell(limits.path)
         if limits.path
         else '"$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"'
     )
@@ -258,15 +264,15 @@ def _limit_lines(limits: Limits, *, standalone: bool) -> list[str]:
         f"RUN={limits.run}",
         f"KIND={limits.lease}",
         f"STANDALONE={'1' if standalone else ''}",
-        f"DIRS={_quote(' '.join(limits.directories))}",
-        f"LOCKDIRS={_quote(' '.join(limits.lock_directories))}",
+        f"DIRS={_quote_shell(' '.join(limits.directories))}",
+        f"LOCKDIRS={_quote_shell(' '.join(limits.lock_directories))}",
         f"PATH={path}",
         *(f"{name}={value}" for name, value in numbers.items()),
     ]
 
 
-def _job_lines(number: int, job: Job) -> list[str]:
-    if not _ID.fullmatch(job.id) or not 0 < job.seconds <= 3600 or not job.ways or job.max_bytes < 1:
+def _build_job_lines(number: int, job: CollectorJob) -> list[str]:
+    if not _ID.fullmatch(job.id) or not 0 < job.seconds <= 3600 or not job.methods or job.max_bytes < 1:
         raise ValueError(f"job {job.id!r} is out of bounds")
     name = f"J{number}"
     lines = [
@@ -275,59 +281,64 @@ def _job_lines(number: int, job: Job) -> list[str]:
         f"{name}_cap={job.max_bytes}",
         f"{name}_grace={job.grace_s}",
         f"{name}_exclusive={int(job.exclusive)}",
-        f"{name}_options={_quote(_assignments(job.options))}",
-        f"{name}_ways={_quote(' '.join(str(way) for way in range(1, len(job.ways) + 1)))}",
+        f"{name}_options={_quote_shell(_build_assignments(job.options))}",
+        f"{name}_methods={_quote_shell(' '.join(str(method) for method in range(1, len(job.methods) + 1)))}",
     ]
-    for way_number, way in enumerate(job.ways, 1):
-        fields = _way_fields(way, job)
-        lines += [f"{name}_{way_number}_{key}={_quote(value)}" for key, value in fields.items()]
+    for method_number, method in enumerate(job.methods, 1):
+        fields = _build_method_fields(method, job)
+        lines += [f"{name}_{method_number}_{key}={_quote_shell(value)}" for key, value in fields.items()]
     return lines
 
 
-def _assignments(options: Mapping[str, str]) -> str:
-    """Lines of shell that export the options to a script."""
+def _build_assignments(options: Mapping[str, str]) -> str:
+    """Return shell lines that export the options to a script."""
     if not all(_ID.fullmatch(name) for name in options):
         raise ValueError("options have plain names")
-    return "\n".join(f"export OPT_{name.upper()}={_quote(value)}" for name, value in options.items())
+    return "\n".join(f"export OPT_{name.upper()}={_quote_shell(value)}" for name, value in options.items())
 
 
-def travelling(sh: str) -> str:
-    """The script as it is sent: without comments, indentation and empty lines, where no here-document needs them."""
-    return sh if "<<" in sh else _strip(sh)
+def compact_script(sh: str) -> str:
+    """Return the script without comments, indentation and empty lines, unless it has a here-document."""
+    return sh if "<<" in sh else _strip_comments(sh)
 
 
-def _way_fields(way: Way, job: Job) -> dict[str, str]:
-    if not re.fullmatch(r"[A-Za-z0-9._+-]{1,60}", way.name):
-        raise ValueError(f"way {way.name!r} of {job.id} has no plain name")
-    shows = way.shows.replace("{seconds}", str(job.seconds))
-    fields = {"name": way.name, "shows": " ".join(shows.split()), **_needs_fields(way.needs)}
-    if isinstance(way, Script):
-        # A tool that bounds itself must be left room to end its file well; any other is cut at the cap.
-        fuse = 2 * job.max_bytes if "--max-size" in way.sh else job.max_bytes
+def _build_method_fields(method: CollectionMethod, job: CollectorJob) -> dict[str, str]:
+    if not re.fullmatch(r"[A-Za-z0-9._+-]{1,60}", method.name):
+        raise ValueError(f"method {method.name!r} of {job.id} has no plain name")
+    text = method.command_line.replace("{seconds}", str(job.seconds))
+    fields = {"name": method.name, "command": " ".join(text.split()), **_build_needs_fields(method.needs)}
+    if isinstance(method, Script):
+        # A tool that limits itself needs room to finish its file. Any other tool is cut at the cap.
+        fuse = 2 * job.max_bytes if "--max-size" in method.sh else job.max_bytes
         return fields | {
             "kind": "script",
-            "sh": travelling(way.sh),
-            "version": way.version,
-            "stop": way.stop,
+            "sh": compact_script(method.sh),
+            "version": method.version,
+            "stop": method.stop,
             "fuse": str(fuse),
         }
-    return fields | _sampled_fields(way)
+    return fields | _build_sampled_fields(method)
 
 
-def _sampled_fields(way: Sampled) -> dict[str, str]:
-    if not all(_PATH.fullmatch(path) for path in way.files) or way.interval_s < 0.05:
-        raise ValueError(f"way {way.name!r} reads what it may not, or too often")
-    once = str(int(way.once))
-    return {"kind": "sampled", "paths": " ".join(way.files), "every": f"{way.interval_s:g}", "once": once}
+def _build_sampled_fields(method: Sampled) -> dict[str, str]:
+    if not all(_PATH.fullmatch(path) for path in method.files) or method.interval_s < 0.05:
+        raise ValueError(f"method {method.name!r} reads a file that is not allowed, or reads too often")
+    once = str(int(method.once))
+    return {
+        "kind": "sampled",
+        "paths": " ".join(method.files),
+        "every": f"{method.interval_s:g}",
+        "once": once,
+    }
 
 
-def _needs_fields(needs: Needs) -> dict[str, str]:
-    if not all(_TOOL.fullmatch(tool) for tool in needs.tools) or not all(
+def _build_needs_fields(needs: Needs) -> dict[str, str]:
+    if not all(_TOOL.fullmatch(tool) for tool in needs.tool_names) or not all(
         _PATH.fullmatch(f) for f in needs.files
     ):
         raise ValueError("needs must be plain names and paths")
     return {
-        "tools": " ".join(needs.tools),
+        "tools": " ".join(needs.tool_names),
         "files": " ".join(needs.files),
         "root": str(int(needs.root)),
         "perf": str(int(needs.perf)),
@@ -335,17 +346,17 @@ def _needs_fields(needs: Needs) -> dict[str, str]:
     }
 
 
-def _host(name: str) -> str:
-    return (files("collectors") / "host" / name).read_text(encoding="ascii")
+def _read_script(name: str) -> str:
+    return (files("collectors") / "runner" / "scripts" / name).read_text(encoding="ascii")
 
 
-def _strip(source: str) -> str:
-    """Without comments, indentation and empty lines: nothing in `host/` depends on them."""
+def _strip_comments(source: str) -> str:
+    """Return the source without comments, indentation and empty lines. No script depends on them."""
     lines = (line.strip(" ") for line in source.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("#"))
 
 
-def _quote(text: str) -> str:
+def _quote_shell(text: str) -> str:
     if not text.isascii() or "\0" in text:
         raise ValueError("programs are ASCII")
     return "'" + text.replace("'", "'\\''") + "'"

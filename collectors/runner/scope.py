@@ -1,7 +1,6 @@
-"""What a capture looks at on a host: all of it, or one process, control group, container, unit or port.
+"""The scope of a capture: the whole host, or one process, control group, container, unit or port.
 
-A scope is a wish, said before anybody has looked; `host/scope.sh` finds out on the host which process and which
-control group it means.
+A scope is what the user requested. `scripts/scope.sh` resolves it on the host to a process and a control group.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ PID_MAX = 1 << 22  # PID_MAX_LIMIT of 64-bit kernels
 PORT_MAX = 65_535
 MAX_VALUE = 1024
 
-#: What the whole value of each kind must match. None of them can hold a quote, a blank or a glob.
+#: The pattern of the whole value, by kind. No pattern allows a quote, a space or a glob.
 PATTERNS: Mapping[Kind, re.Pattern[str]] = MappingProxyType(
     {
         "host": re.compile(r""),
@@ -34,7 +33,7 @@ PATTERNS: Mapping[Kind, re.Pattern[str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One kind and its value; a whole host has the empty value. Raises ValueError on what no host is asked."""
+    """A kind and its value. The value of a whole host is empty. Raise ValueError for values that are not allowed."""
 
     kind: Kind = "host"
     value: str = ""
@@ -49,42 +48,42 @@ class Scope:
             raise ValueError("a control group is named by its path, without '..'")
 
     def to_json(self) -> dict[str, str]:
-        """As it is stored and sent."""
+        """Return the scope as it is stored and sent."""
         return {"kind": self.kind, "value": self.value}
 
     @classmethod
-    def from_json(cls, told: object) -> Scope:
-        """The reverse; nothing at all is a whole host. Raises ValueError."""
-        if not told:
+    def from_json(cls, data: object) -> Scope:
+        """Return the scope that `to_json` wrote, the whole host for an empty value, or raise ValueError."""
+        if not data:
             return cls()
-        if not isinstance(told, Mapping) or not told.keys() <= {"kind", "value"}:
-            raise ValueError("a scope is a kind and a value")
-        kind, value = told.get("kind", "host"), told.get("value", "")
+        if not isinstance(data, Mapping) or not data.keys() <= {"kind", "value"}:
+            raise ValueError("a scope must have a kind and a value only")
+        kind, value = data.get("kind", "host"), data.get("value", "")
         if not isinstance(kind, str) or not isinstance(value, str):
-            raise ValueError("a scope is made of text")
+            raise ValueError("the kind and the value of a scope must be text")
         return cls(cast(Kind, kind), value)
 
     @classmethod
     def from_text(cls, text: str) -> Scope:
-        """`kind=value`, or `host`, as it is said on a command line. Raises ValueError."""
+        """Return the scope for `kind=value` or `host`, as on a command line, or raise ValueError."""
         kind, _, value = text.partition("=")
         return cls(cast(Kind, kind), value)
 
 
-_FOUND_KINDS = frozenset({"host", "process", "cgroup"})
+_TARGET_KINDS = frozenset({"host", "process", "cgroup"})
 _LOST = frozenset(
     {"no_process", "no_cgroup", "empty_cgroup", "no_unit", "no_container", "no_listener", "no_awk"}
 )
 
 
-def found(hello: Mapping[str, object]) -> dict[str, object] | None:
-    """What the runner made of the scope, out of its `hello`; None where it says nothing sensible about that.
+def parse_target(hello: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the target that the runner reports in its `hello`, or None if the report is not usable.
 
-    {"kind", "pid", "cgroup", "processes", "network", "lost"}: `pid` and `cgroup` are None where unknown, `network`
-    says whether files of the network were read as that process sees them, `lost` is a sentence or None.
+    {"kind", "pid", "cgroup", "processes", "network", "lost"}: `pid` and `cgroup` are None if unknown, `network` is
+    true if network files were read in the namespace of the process, `lost` is a message or None.
     """
     kind = hello.get("target_kind")
-    if kind not in _FOUND_KINDS:
+    if kind not in _TARGET_KINDS:
         return None
     pid, cgroup, lost = (str(hello.get(f"target_{name}") or "") for name in ("pid", "cgroup", "lost"))
     count = str(hello.get("target_pids_count") or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.lean import lean
+from collectors.shell.dedent import strip_indent
 
 #: On a whole host it reads the groups that `@FIND@` picks, at the start and the end; with a target its group, those
 #: above and those below, once a second. xargs -0, because systemd writes backslashes into names.
@@ -53,7 +53,7 @@ exit 0
 """
 
 
-def reads(
+def build_cgroup_script(
     controllers: tuple[str, ...], find: str, files: tuple[str, ...], lines: str = "", then: str = ""
 ) -> str:
     """The script: which files tell that a group matters, which files are read, and which of their lines.
@@ -62,4 +62,4 @@ def reads(
     """
     mounts = " | ".join(f"cgroup,*,{name},*" for name in controllers)
     script = _SH.replace("@OF@", mounts).replace("@FIND@", find).replace("@FILES@", "\n".join(files))
-    return lean(script.replace("@LINES@", lines).replace("@THEN@", then))
+    return strip_indent(script.replace("@LINES@", lines).replace("@THEN@", then))

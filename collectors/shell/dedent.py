@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def lean(sh: str) -> str:
+def strip_indent(sh: str) -> str:
     """The script without indentation and empty lines. Not for scripts with here-documents or indented data."""
     lines = (line.strip(" ") for line in sh.splitlines())
     return "\n".join(line for line in lines if line) + "\n"

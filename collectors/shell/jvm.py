@@ -1,12 +1,12 @@
 """The shell that both Java collectors share: which process is Java, and how it is asked.
 
 A JVM is asked by the HotSpot attach protocol (JDK 8 to 21) over its own Unix socket, with the rights of the JVM's
-user inside its root. Nothing of the target is executed; `host/enter_target.py` has the details.
+user inside its root. Nothing of the target is executed; `runner/scripts/enter_target.py` has the details.
 """
 
 from __future__ import annotations
 
-from collectors.target_shell import ENTER
+from collectors.shell.target import ENTER
 
 #: Sets `j` to the first Java process of the target and defines `jvm_command COMMAND MAX_BYTES`; leaves with 69 where
 #: there is none. Blank lines are removed.

@@ -8,7 +8,7 @@ and checked once more on the host, on the file that was opened, because a link m
 from __future__ import annotations
 
 from collectors.contract import Option, Text
-from collectors.target_shell import ENTER
+from collectors.shell.target import ENTER
 
 _FOLDER = r"(?:var|srv|opt|home|data[0-9]{0,3}|logs?|tmp|mnt|app|usr/local|run)"
 _STEP = r"/(?!\.{1,2}(?:/|$))[A-Za-z0-9_@+.-]{1,80}"

@@ -1,7 +1,7 @@
 """What the network scripts begin with: how they enter the target's network namespace and stamp what they print.
 
 They write the part `samples` in the sampler's own format (`collectors.contract.Sampled`), so that one reader
-serves both: `at TICK NAME` prints the header, and what follows is the text. `$ns` stands before every command
+serves both: `at TICK NAME` prints the header, and what follows is the text. `$ns` precedes every command
 that must see the target's interfaces, rules and sockets; it is empty where the target shares ours. A namespace
 that may not be entered leaves the name `namespace` with the text `closed`, because what follows is then ours.
 """

@@ -8,7 +8,7 @@ reads back. What was done is written to the part `status.txt`, as `key value` li
 from __future__ import annotations
 
 #: Finds a perf that runs on this kernel (Debian and Ubuntu ship a wrapper that may find none), sets `$nice`,
-#: `$clock`, `$extra` and the functions `has`, `say` and `usable`. No perf settings of the user are used.
+#: `$clock`, `$extra` and the functions `has`, `report` and `usable`. No perf settings of the user are used.
 PRELUDE = r"""
 LC_ALL=C DEBUGINFOD_URLS= PERF_CONFIG=/dev/null PAGER=cat
 export LC_ALL DEBUGINFOD_URLS PERF_CONFIG PAGER
@@ -21,8 +21,8 @@ if ! perf version > .version 2>&1; then
     done
 fi
 [ -n "$perf" ] || { echo "no perf that runs on this kernel" >&2; exit 69; }
-say() { echo "$*" >> status.txt; }
-say "perf $(cat .version)"
+report() { echo "$*" >> status.txt; }
+report "perf $(cat .version)"
 "$perf" record -h > .record 2>&1
 "$perf" script -h > .script 2>&1
 has() { grep -q -e "$2" ".$1"; }
@@ -42,16 +42,16 @@ usable() { "$perf" report --header-only -i "$1" > header.txt 2> .header && [ -s 
 
 #: Writes the text of `$1` to script.txt, at most `$2` bytes, with the fields of `$3`, filtered by `$4`. To name
 #: functions perf opens the binaries and /tmp/perf-PID.map of each process inside its mount namespace, as root; a FIFO
-#: there would keep it for ever, so it is ended shortly before the runner would end the whole collector.
+#: there would block it indefinitely, so it is ended shortly before the runner would end the whole collector.
 POSTLUDE = r"""
 limit=
 timeout -s KILL 1 true > .which 2>&1 && limit="timeout -s KILL $((SECS / 2 + 13))"
 text() {
     { $limit $nice "$perf" script -i "$1" $inline --ns $lost -F "$3" 2> .scripterr; echo $? > .scriptcode; } \
         | $nice $4 | head -c "$2" > script.txt
-    say "script_exit $(cat .scriptcode)"
-    [ "$(cat .scriptcode)" != 137 ] || say "script_cut 1"
-    [ "$(wc -c < script.txt)" -lt "$2" ] || say "script_cut 1"
+    report "script_exit $(cat .scriptcode)"
+    [ "$(cat .scriptcode)" != 137 ] || report "script_cut 1"
+    [ "$(wc -c < script.txt)" -lt "$2" ] || report "script_cut 1"
     [ -s script.txt ] || { cat .scripterr >&2; rm -f script.txt; }
 }
 stats() { $limit $nice "$perf" report --stats -i "$1" > stats.txt 2> .stats || rm -f stats.txt; }

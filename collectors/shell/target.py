@@ -1,4 +1,5 @@
-"""The shell that acts inside a target: it runs `host/enter_target.py` with the host's own Python and nothing else.
+"""The shell that acts inside a target: it runs `runner/scripts/enter_target.py` with the host's own Python and
+nothing else.
 
 Never execute a file that the target controls, and never open one with more rights than the target has.
 """
@@ -7,13 +8,13 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-#: What a way names where no Python can be used.
-MEND = "python3 3.6 or later in /usr/bin (dnf install python3, apt-get install python3)"
+#: The remedy of a method where no Python can be used.
+PYTHON_REMEDY = "python3 3.6 or later in /usr/bin (dnf install python3, apt-get install python3)"
 
 
-def _program() -> str:
+def _build_program() -> str:
     """The helper without its docstring and comment lines."""
-    source = (files("collectors") / "host" / "enter_target.py").read_text(encoding="ascii")
+    source = (files("collectors") / "runner" / "scripts" / "enter_target.py").read_text(encoding="ascii")
     body = source.partition('"""\n')[2]
     lines = (line for line in body.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     return "\n".join(lines)
@@ -34,15 +35,15 @@ enter_target() {
 [ -n "$python" ] || { echo "no Python of root's in /usr/bin: install python3" >&2; return 69; }
 env -i LC_ALL=C PATH=/usr/bin:/bin "$python" -I -S -B - "$@" <<'PYTHON'
 """
-    + _program()
+    + _build_program()
     + """
 PYTHON
 }
 """
 )
 
-#: Sets `$low`: what stands before a tool that reads what a target controls and needs no right of root's. It runs as
-#: nobody, without capabilities. Empty where the run has no such rights, or where setpriv cannot drop them.
+#: Sets `$low`: the prefix of a tool that reads what a target controls and needs no right of root. It runs as `nobody`,
+#: without capabilities. Empty where the run has no such rights, or where setpriv cannot drop them.
 LOW = r"""
 low=
 if [ "$(id -u)" = 0 ]; then

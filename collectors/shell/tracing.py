@@ -2,18 +2,18 @@
 
 All that belongs to a run is named `culprit_<pid>_<start time of that pid>`: the instance of tracefs with its own
 buffers, and the group of its probes. A name whose process is gone, or is another one by now, is a leftover. A
-script that is killed with KILL cannot clean up, so the next one does, whichever of these collectors it is.
+script that is killed with KILL cannot clean up, so the next run of any of these collectors does.
 """
 
 from __future__ import annotations
 
 #: Finds tracefs (`$t`), sweeps, and makes the instance `$mine`; `leave` undoes everything, and runs at any end.
-#: An instance whose name ends with `_g` says that the host's one tracer of call graphs was set, and by whom.
+#: An instance whose name ends with `_g` marks that this run set the host's one tracer of call graphs.
 PRELUDE = r"""
 LC_ALL=C
 export LC_ALL
 umask 077
-say() { echo "$*" >> status.txt; }
+report() { echo "$*" >> status.txt; }
 t=
 for one in /sys/kernel/tracing /sys/kernel/debug/tracing; do
     [ -n "$t" ] || [ ! -w "$one/trace" ] || t=$one
@@ -56,7 +56,7 @@ sweep() {
         ls "$t/instances"
         cat "$t/uprobe_events" "$t/kprobe_events" 2> /dev/null | sed -n 's/^[pr][0-9]*:\([^/]*\)\/.*/\1/p'
     } | sort -u | while read -r one; do
-        case $one in culprit_*) ! gone "$one" || { remove "$one"; say "swept $one"; } ;; esac
+        case $one in culprit_*) ! gone "$one" || { remove "$one"; report "swept $one"; } ;; esac
     done
 }
 leave() {
@@ -82,11 +82,11 @@ tids=$(for pid in ${TARGET_PIDS-}; do ls "/proc/$pid/task"; done 2> /dev/null | 
 #: the host: `H name hits`, `L events that found the buffer full`, `P pid calls returns us max_us comm`, `B us count`.
 PROBE = r"""
 add "p:$name/enter $where" "$list" || { cat .why >&2; tail -n 4 "$t/error_log" >&2; exit 69; }
-add "r:$name/leave $where" "$list" || say "no_return 1"
+add "r:$name/leave $where" "$list" || report "no_return 1"
 [ -z "$tids" ] || put "$(echo $tids)" "$mine/set_event_pid"
 put 1 "$mine/events/$name/enable" || { cat .why >&2; exit 69; }
 echo "echo 'p:$name/enter $where' >> $list; echo 1 > $mine/events/$name/enable; sleep $SECS" > "${ARGV:-/dev/null}"
-say "function $OPT_FUNCTION"
+report "function $OPT_FUNCTION"
 nap "$SECS"
 put 0 "$mine/tracing_on"
 put 0 "$mine/events/$name/enable"

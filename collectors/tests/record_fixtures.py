@@ -1,9 +1,9 @@
-"""Runs ways of collectors on this machine, or on another, and records what they leave as fixtures.
+"""Runs methods of collectors on this machine, or on another, and records what they leave as fixtures.
 
     python -m collectors.tests.record_fixtures [--at "ssh ..."] CASE SECONDS COLLECTOR[:WAY]...
 
 writes `fixtures/<collector>/<distribution>-<version>-<case>/`: one file for each part, and `how.json` with
-the way, the readings of the clocks, and the versions. `expected.json` is written by the golden test where it
+the method, the readings of the clocks, and the versions. `expected.json` is written by the golden test where it
 is missing; look at it before it is committed. A script runs as the runner would run it, with the TARGET_* and OPT_*
 that are set here; what is sampled is read by `recorder`, in the format that `collectors.contract.Sampled` describes.
 """
@@ -20,43 +20,46 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from collectors.bundle import travelling
 from collectors.contract import Collector, Script
 from collectors.registry import COLLECTORS
+from collectors.runner.program import compact_script
 from collectors.tests import recorder
+from collectors.tests.fixture_files import fixture_folder
 from collectors.tests.recorder import Left
-
-FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def run_script(
-    collector: Collector, way: Script, seconds: int, shell: str = "/bin/sh", env: dict[str, str] | None = None
+    collector: Collector,
+    method: Script,
+    seconds: int,
+    shell: str = "/bin/sh",
+    env: dict[str, str] | None = None,
 ) -> Left:
-    """Run the script of a way here."""
-    return recorder.run_text(travelling(way.sh), seconds, collector.max_bytes, shell, env)
+    """Run the script of a method here."""
+    return recorder.run_text(compact_script(method.sh), seconds, collector.max_bytes, shell, env)
 
 
 def record(case: str, seconds: int, name: str, at: str = "") -> None:
-    """Record one collector, by its first way or the one that is named."""
-    collector_id, _, wanted = name.partition(":")
+    """Record one collector, by its first method or the one that is named."""
+    collector_id, _, requested = name.partition(":")
     collector = COLLECTORS[collector_id]
-    way = next(one for one in collector.ways if not wanted or one.name == wanted)
+    method = next(method for method in collector.methods if not requested or method.name == requested)
     job: dict[str, Any] = {"seconds": seconds, "max_bytes": collector.max_bytes}
-    if isinstance(way, Script):
+    if isinstance(method, Script):
         env = {key: value for key, value in os.environ.items() if key.startswith(("TARGET_", "OPT_"))}
-        job |= {"sh": travelling(way.sh), "env": env, "version": way.version}
+        job |= {"sh": compact_script(method.sh), "env": env, "version": method.version}
     else:
-        job |= {"files": way.files, "once": way.once, "interval_s": way.interval_s}
+        job |= {"files": method.files, "once": method.once, "interval_s": method.interval_s}
     left = _done(job, at)
     parts = {part: base64.b64decode(data) for part, data in left["parts"].items()}
     print(name, left["exit_code"], {part: len(data) for part, data in parts.items()}, left["stderr"])
     if left["exit_code"]:
         return
-    folder = FIXTURES / collector_id / f"{left['distribution']}-{case}"
+    folder = fixture_folder(collector_id) / f"{left['distribution']}-{case}"
     folder.mkdir(parents=True, exist_ok=True)
     for part, data in parts.items():
         (folder / part).write_bytes(data)
-    how = {"way": way.name, "seconds": seconds, **left["how"]}
+    how = {"method": method.name, "seconds": seconds, **left["how"]}
     (folder / "how.json").write_text(json.dumps(how, indent=1) + "\n")
 
 

@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from pathlib import Path
 
-from collectors.samples import SampleTable
+from collectors.profiles.samples import SampleTable
 
 FIXTURES = Path(__file__).parent / "fixtures" / "profiles"
 

@@ -1,4 +1,4 @@
-"""Runs one way of a collector here and now, and tells what it left. Of the standard library alone, and one file.
+"""Run a method of a collector on this host and print its output. A single file that uses only the standard library.
 
 It imports nothing of this project, so that its text can be handed to the Python of any host: a job, as JSON on
 standard input, becomes a result, as JSON on standard output.
@@ -42,8 +42,8 @@ def run_text(
         script = Path(scratch) / "way.sh"
         script.write_text('trap "" INT\n' + text)
         if env and "RUN_AS" in env:
-            for one in (Path(scratch), folder):
-                one.chmod(0o777)
+            for path in (Path(scratch), folder):
+                path.chmod(0o777)
         with (folder / "stdout").open("wb") as out, (Path(scratch) / "err").open("wb") as err:
             done = subprocess.run(
                 [*shell.split(), str(script)],
@@ -63,14 +63,16 @@ def run_text(
                 user=(env or {}).get("RUN_AS"),
                 extra_groups=[] if env and "RUN_AS" in env else None,
             )
-        found = {
-            one.name: one.read_bytes()
-            for one in folder.iterdir()
-            if one.is_file() and not one.name.startswith(".") and (one.name != "stdout" or one.stat().st_size)
+        results = {
+            item.name: item.read_bytes()
+            for item in folder.iterdir()
+            if item.is_file()
+            and not item.name.startswith(".")
+            and (item.name != "stdout" or item.stat().st_size)
         }
         return Left(
             done.returncode,
-            found,
+            results,
             (Path(scratch) / "err").read_text(errors="replace"),
             argv.read_text() if argv.exists() else "",
         )
@@ -86,7 +88,7 @@ def sample(files: Sequence[str], seconds: int, *, once: bool, interval_s: float)
     out = bytearray()
     ticks = 2 if once else seconds + 1
     for tick in range(ticks):
-        for path in [one for pattern in files for one in sorted(glob.glob(pattern))]:  # noqa: PTH207
+        for path in [item for pattern in files for item in sorted(glob.glob(pattern))]:  # noqa: PTH207
             try:
                 text = Path(path).read_bytes()
             except OSError:
@@ -137,9 +139,9 @@ def main() -> None:
             0, {"samples": sample(job["files"], seconds, once=job["once"], interval_s=job["interval_s"])}, ""
         )
     clocks.append(clock_record("end"))
-    told = ""
+    reported = ""
     if job.get("version"):
-        told = subprocess.run(
+        reported = subprocess.run(
             job["version"], shell=True, capture_output=True, text=True, check=False
         ).stdout.partition("\n")[0]
     result = {
@@ -147,7 +149,7 @@ def main() -> None:
         "parts": {name: base64.b64encode(data).decode() for name, data in left.parts.items()},
         "stderr": left.stderr[-300:],
         "distribution": distribution(),
-        "how": {"kernel": os.uname().release, "version": told, "clock": clocks},
+        "how": {"kernel": os.uname().release, "version": reported, "clock": clocks},
     }
     json.dump(result, sys.stdout)
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Context, Parsed
 from collectors.tests.recorder import clock_record
 
@@ -34,7 +34,7 @@ class BytesPart:
 
 
 def here() -> ClockMap:
-    """The clock of this machine, as one reading of it says."""
+    """Clock map of this machine, from a single reading."""
     return ClockMap.from_records([clock_record("start")])
 
 
@@ -54,9 +54,9 @@ SIMPLE = ClockMap.from_records(
 )
 
 
-def context(way: str = "", **facts: object) -> Context:
+def context(method: str = "", **facts: object) -> Context:
     """A context with that clock."""
-    return Context(SIMPLE, way, 30.0, facts)
+    return Context(SIMPLE, method, 30.0, facts)
 
 
 def part(text: str | bytes) -> BytesPart:
@@ -77,34 +77,34 @@ def plain(parsed: Parsed) -> dict[str, Any]:
     """What a parser yielded, as JSON can hold it; numbers rounded to 9 significant digits."""
     return {
         "readable": parsed.readable,
-        "warnings": [{"key": one.key, "params": dict(one.params)} for one in parsed.warnings],
+        "warnings": [{"key": warning.key, "params": dict(warning.params)} for warning in parsed.warnings],
         "facts": json.loads(json.dumps(parsed.facts)),
-        "profiles": [asdict(one) for one in parsed.profiles],
+        "profiles": [asdict(profile) for profile in parsed.profiles],
         "events": [
-            {**asdict(one), "title": {"key": one.title.key, "params": dict(one.title.params)}}
-            for one in parsed.events
+            {**asdict(event), "title": {"key": event.title.key, "params": dict(event.title.params)}}
+            for event in parsed.events
         ],
         "tables": [
             {
-                "kind": one.kind,
-                "columns": [f"{column.id} {column.unit}".strip() for column in one.columns],
-                "rows": [[_round(cell) for cell in row] for row in one.rows],
-                **({"lines": list(one.lines)} if one.lines else {}),
+                "kind": table.kind,
+                "columns": [f"{column.id} {column.unit}".strip() for column in table.columns],
+                "rows": [[_round(cell) for cell in row] for row in table.rows],
+                **({"lines": list(table.lines)} if table.lines else {}),
             }
-            for one in parsed.tables
+            for table in parsed.tables
         ],
         "series": [
             {
-                "metric": one.metric,
-                "labels": dict(one.labels),
-                "axis": one.axis,
-                "axis_values": list(one.axis_values),
-                "part": one.part,
-                "t_ns": [int(t) for t in one.t_ns],
-                "lines": None if one.lines is None else [int(line) for line in one.lines],
-                "values": [[_round(float(cell)) for cell in row] for row in one.values],
+                "metric": series.metric,
+                "labels": dict(series.labels),
+                "axis": series.axis,
+                "axis_values": list(series.axis_values),
+                "part": series.part,
+                "t_ns": [int(t) for t in series.t_ns],
+                "lines": None if series.lines is None else [int(line) for line in series.lines],
+                "values": [[_round(float(cell)) for cell in row] for row in series.values],
             }
-            for one in parsed.series
+            for series in parsed.series
         ],
     }
 
@@ -117,16 +117,30 @@ def _round(cell: Any) -> Any:
 
 def values(parsed: Parsed, metric: str, **labels: str) -> np.ndarray:
     """The values of the one series with these labels."""
-    [one] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
-    return one.values
+    [item] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
+    return item.values
 
 
 def axis(parsed: Parsed, metric: str, **labels: str) -> tuple[str, ...]:
     """The axis of the one series with these labels."""
-    [one] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
-    return one.axis_values
+    [item] = [s for s in parsed.series if s.metric == metric and dict(s.labels) == labels]
+    return item.axis_values
 
 
-def same(found: np.ndarray, wanted: list[Any]) -> None:
+def same(result: np.ndarray, requested: list[Any]) -> None:
     """These numbers, NaN where NaN is wanted."""
-    np.testing.assert_allclose(found, np.array(wanted, float).reshape(found.shape), rtol=1e-9)
+    np.testing.assert_allclose(result, np.array(requested, float).reshape(result.shape), rtol=1e-9)
+
+
+def read_values(parsed: Parsed, metric: str) -> list:
+    """Return the values of the only series of a metric."""
+    [item] = [s for s in parsed.series if s.metric == metric]
+    return item.values.tolist()
+
+
+def read_rows(parsed: Parsed, kind: str) -> list[dict]:
+    """Return the rows of the only table of a kind, as mappings by column."""
+    [table] = [table for table in parsed.tables if table.kind == kind]
+    names = [column.id for column in table.columns]
+    assert len(table.lines) == len(table.rows)
+    return [dict(zip(names, row, strict=True)) for row in table.rows]

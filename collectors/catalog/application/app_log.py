@@ -18,21 +18,25 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.log_file import OPEN, PATH
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.log_files import OPEN, PATH
 
 _MAX_BYTES = 1 << 20
 _PATTERNS = (
-    Field("pattern", number=False),
-    Field("count"),
-    Field("rate", "per_s", source="per_s"),
-    Field("first_ago", "s", source="first_s"),
-    Field("last_ago", "s", source="last_s"),
-    Field("mode", "ms", source="mode_ms"),
-    Field("mode_count"),
+    FieldColumn("pattern", number=False),
+    FieldColumn("count"),
+    FieldColumn("rate", "per_s", source="per_s"),
+    FieldColumn("first_ago", "s", source="first_s"),
+    FieldColumn("last_ago", "s", source="last_s"),
+    FieldColumn("mode", "ms", source="mode_ms"),
+    FieldColumn("mode_count"),
 )
-_TEMPLATES = (Field("template", number=False), Field("pattern", number=False), Field("count"))
+_TEMPLATES = (
+    FieldColumn("template", number=False),
+    FieldColumn("pattern", number=False),
+    FieldColumn("count"),
+)
 
 #: Lines are dated by the clock time in their first 60 characters, as an age behind the newest line: neither the
 #: date format nor the time zone needs to be known. Templates keep plain words only, not what follows words like
@@ -99,25 +103,25 @@ read_log 20000000 | sed 1d | awk -v idle=$(($(date +%s) - m)) -v window=$((SECS 
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_app_log(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `log_patterns` and `log_templates`; ages are seconds before the end of the capture.
 
     `mode` is the duration that most timeouts name: a setting shows as a round number.
     """
     del context
-    found = fielded.read(parts, ("log", "pattern", "template"))
-    if found is None:
-        return fielded.missing()
+    matching_field_lines = field_lines.read_field_lines(parts, ("log", "pattern", "template"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
     for tag in ("pattern", "template"):
-        found[tag].sort(key=lambda line: -(line.whole("count") or 0))
+        matching_field_lines[tag].sort(key=lambda line: -(line.whole("count") or 0))
     names = ("lines", "stamped", "window_s", "idle_s")
-    return fielded.ended(
-        found,
+    return field_lines.build_parsed(
+        matching_field_lines,
         tables=(
-            *fielded.table("log_patterns", found["pattern"], _PATTERNS),
-            *fielded.table("log_templates", found["template"], _TEMPLATES, 200),
+            *field_lines.build_table("log_patterns", matching_field_lines["pattern"], _PATTERNS),
+            *field_lines.build_table("log_templates", matching_field_lines["template"], _TEMPLATES, 200),
         ),
-        facts={f"log_{name}": line.whole(name) for line in found["log"][:1] for name in names},
+        facts={f"log_{name}": line.whole(name) for line in matching_field_lines["log"][:1] for name in names},
     )
 
 
@@ -130,18 +134,18 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "awk",
             Needs(
                 tools=("awk", "sed", "tail", "timeout"),
-                mend="a readable log file; python3 for one in a container",
+                remedy="a readable log file; python3 for one in a container",
             ),
             sh=_SH,
-            shows="tail -c 20000000 PATH | awk (counts of patterns), after {seconds} s; in a container as its user",
+            command_line="tail -c 20000000 PATH | awk (counts of patterns), after {seconds} s; in a container as its user",
         ),
     ),
-    parse=parse,
+    parse=parse_app_log,
     cost=Cost(
         1.0,
         200,

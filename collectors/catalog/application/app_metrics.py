@@ -22,10 +22,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.log_file import OPEN, PATH
-from collectors.parse import fielded
-from collectors.parse.fielded import Field, Line
-from collectors.parse.tokens import MAX_NS
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn, FieldLine
+from collectors.parse.tables.tokens import MAX_NS
+from collectors.shell.log_files import OPEN, PATH
 
 _MAX_BYTES = 8 << 20
 _MAX_ROUTES = 30
@@ -38,13 +38,13 @@ _METRICS = {
     "p999": "app.p999_ms",
 }
 _ROUTES = (
-    Field("route", number=False),
-    Field("requests", source="n"),
-    Field("rate", "per_s", source="per_s"),
-    Field("errors"),
-    Field("errors_share", "pct", source="errors_pct"),
-    Field("client_errors"),
-    *(Field(name, "ms") for name in ("p50", "p90", "p99", "p999", "max")),
+    FieldColumn("route", number=False),
+    FieldColumn("requests", source="n"),
+    FieldColumn("rate", "per_s", source="per_s"),
+    FieldColumn("errors"),
+    FieldColumn("errors_share", "pct", source="errors_pct"),
+    FieldColumn("client_errors"),
+    *(FieldColumn(name, "ms") for name in ("p50", "p90", "p99", "p999", "max")),
 )
 
 #: Latencies fall into bins 2 % wide, so a percentile is within 1 %. Routes lose their query, and every segment
@@ -94,7 +94,7 @@ BEGIN { low = 9999; high = -9999; from = now - window; split(".5 .9 .99 .999", Q
   b = int(t / 5) * 5; bucket[b] = 1
   count(r, "all", s + 0, ms, i); count(r, b, s + 0, ms, i); count("*", "all", s + 0, ms, i); count("*", b, s + 0, ms, i)
 }
-function say(tag, r, b, span) {
+function emit(tag, r, b, span) {
   printf "%s\tt=%s\troute=%s\tn=%d\tper_s=%.3f\terrors=%d\terrors_pct=%.3f\tclient_errors=%d%s\n", tag, b, r, n[r, b], n[r, b] / span, bad[r, b], 100 * bad[r, b] / n[r, b], soft[r, b], timed[r, b] ? quantiles(r, b) : "" }
 END {
   printf "log\twindow_s=%d\todd=%d\troutes=%d\tseen=%d\n", window, odd, routes, n["*", "all"]
@@ -104,8 +104,8 @@ END {
     best = c
     if (c) for (i = c + 1; i <= routes; i++) if (n[name[i], "all"] > n[name[best], "all"]) best = i
     x = name[c]; name[c] = name[best]; name[best] = x
-    say("route", name[c], "all", window)
-    for (b = int(from / 5) * 5 + 5; b + 5 <= now; b += 5) if (n[name[c], b]) say("point", name[c], b, 5)
+    emit("route", name[c], "all", window)
+    for (b = int(from / 5) * 5 + 5; b + 5 <= now; b += 5) if (n[name[c], b]) emit("point", name[c], b, 5)
   }
 }
 """
@@ -121,32 +121,38 @@ read_log 20000000 | sed 1d | awk -v now="$(date +%s)" -v window=$((SECS + 60)) -
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_app_metrics(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Series by route in steps of 5 s, at the middle of each; table `routes` over the whole window.
 
     Errors are answers from 500 up, and those without a status. `*` is all routes together.
     """
-    found = fielded.read(parts, ("log", "route", "point"))
-    if found is None:
-        return fielded.missing()
+    matching_field_lines = field_lines.read_field_lines(parts, ("log", "route", "point"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
     facts = (
-        {f"app_log_{name}": found["log"][0].whole(name) for name in ("window_s", "odd", "seen")}
-        if found["log"]
+        {
+            f"app_log_{name}": matching_field_lines["log"][0].whole(name)
+            for name in ("window_s", "odd", "seen")
+        }
+        if matching_field_lines["log"]
         else {}
     )
-    series = _series(found["point"], context)
-    return fielded.ended(
-        found, series=series, tables=fielded.table("routes", found["route"], _ROUTES), facts=facts
+    series = _build_series(matching_field_lines["point"], context)
+    return field_lines.build_parsed(
+        matching_field_lines,
+        series=series,
+        tables=field_lines.build_table("routes", matching_field_lines["route"], _ROUTES),
+        facts=facts,
     )
 
 
-def _series(points: list[Line], context: Context) -> tuple[Series, ...]:
-    by_route: dict[str, list[Line]] = {}
+def _build_series(points: list[FieldLine], context: Context) -> tuple[Series, ...]:
+    by_route: dict[str, list[FieldLine]] = {}
     for line in points:
         route, t = line.text("route", 120), line.value("t")
         if 0 < t < MAX_NS / 1e9 and (route in by_route or len(by_route) <= _MAX_ROUTES):
             by_route.setdefault(route, []).append(line)
-    made: list[Series] = []
+    series: list[Series] = []
     for route, lines in by_route.items():
         lines.sort(key=lambda line: line.value("t"))
         t_ns = np.array([int((line.value("t") + 2.5) * 1e9) for line in lines], np.int64)
@@ -155,7 +161,7 @@ def _series(points: list[Line], context: Context) -> tuple[Series, ...]:
             values = np.array([[line.value(name)] for line in lines])
             values[values < 0] = np.nan
             if np.isfinite(values).any():
-                made.append(
+                series.append(
                     Series(
                         metric,
                         context.clock.to_utc("realtime", t_ns),
@@ -164,7 +170,7 @@ def _series(points: list[Line], context: Context) -> tuple[Series, ...]:
                         lines=numbers,
                     )
                 )
-    return tuple(made)
+    return tuple(series)
 
 
 COLLECTOR = Collector(
@@ -176,15 +182,15 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "awk",
-            Needs(tools=("awk", "tail"), mend="a readable access log"),
+            Needs(tools=("awk", "tail"), remedy="a readable access log"),
             sh=_SH,
-            shows="tail -c 20000000 PATH | awk (counts by route), after {seconds} s",
+            command_line="tail -c 20000000 PATH | awk (counts by route), after {seconds} s",
         ),
     ),
-    parse=parse,
+    parse=parse_app_metrics,
     cost=Cost(
         1.0,
         500,

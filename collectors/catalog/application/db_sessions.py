@@ -18,20 +18,30 @@ from collectors.contract import (
     TargetAccess,
     Text,
     Tier,
+    Tool,
 )
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
 
 _MAX_BYTES = 1 << 20
 _SESSIONS = (
-    *(Field("pid"), Field("state", number=False), Field("wait_type", number=False)),
-    *(Field("wait_event", number=False), Field("state_age", "s", source="state_s")),
-    *(Field("transaction_age", "s", source="xact_s"), Field("blocked_by", number=False)),
-    *(Field("backend", number=False), Field("query", number=False)),
+    *(FieldColumn("pid"), FieldColumn("state", number=False), FieldColumn("wait_type", number=False)),
+    *(FieldColumn("wait_event", number=False), FieldColumn("state_age", "s", source="state_s")),
+    *(FieldColumn("transaction_age", "s", source="xact_s"), FieldColumn("blocked_by", number=False)),
+    *(FieldColumn("backend", number=False), FieldColumn("query", number=False)),
 )
 _STATEMENTS = (
-    *(Field("calls"), Field("total", "ms", source="total_ms"), Field("mean", "ms", source="mean_ms")),
-    *(Field("max", "ms", source="max_ms"), Field("rows"), Field("blocks_read"), Field("query", number=False)),
+    *(
+        FieldColumn("calls"),
+        FieldColumn("total", "ms", source="total_ms"),
+        FieldColumn("mean", "ms", source="mean_ms"),
+    ),
+    *(
+        FieldColumn("max", "ms", source="max_ms"),
+        FieldColumn("rows"),
+        FieldColumn("blocks_read"),
+        FieldColumn("query", number=False),
+    ),
 )
 
 #: Literals become $n inside the server, so they never reach this script: comments and strings first, then
@@ -77,20 +87,26 @@ rm -f .sql .statements .out .err
 """  # noqa: S608
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_db_sessions(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `db_sessions` (one look at pg_stat_activity) and `db_statements` (pg_stat_statements, if there)."""
     del context
-    found = fielded.read(parts, ("session", "server", "statement"), max_lines=2_000)
-    if found is None:
-        return fielded.missing()
+    matching_field_lines = field_lines.read_field_lines(
+        parts, ("session", "server", "statement"), max_lines=2_000
+    )
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
     names = ("version", "connections", "max_connections")
-    return fielded.ended(
-        found,
+    return field_lines.build_parsed(
+        matching_field_lines,
         tables=(
-            *fielded.table("db_sessions", found["session"], _SESSIONS),
-            *fielded.table("db_statements", found["statement"], _STATEMENTS),
+            *field_lines.build_table("db_sessions", matching_field_lines["session"], _SESSIONS),
+            *field_lines.build_table("db_statements", matching_field_lines["statement"], _STATEMENTS),
         ),
-        facts={f"postgres_{name}": line.whole(name) for line in found["server"][:1] for name in names},
+        facts={
+            f"postgres_{name}": line.whole(name)
+            for line in matching_field_lines["server"][:1]
+            for name in names
+        },
     )
 
 
@@ -103,17 +119,26 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "psql",
-            Needs(tools=("psql",), mend="psql, and a PostgreSQL that lets the user in by peer identity"),
+            Needs(
+                tools=(
+                    Tool(
+                        "psql",
+                        package="postgresql-client",
+                        packages={"rpm": "postgresql", "zypper": "postgresql", "pacman": "postgresql-libs"},
+                    ),
+                ),
+                remedy="psql, and a PostgreSQL that lets the user in by peer identity",
+            ),
             sh=_SH,
-            shows="psql: pg_stat_activity and pg_stat_statements, read-only, after {seconds} s",
+            command_line="psql: pg_stat_activity and pg_stat_statements, read-only, after {seconds} s",
             version="psql --version",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_db_sessions,
     cost=Cost(0.1, 200, Text("Two read-only statements of at most 3 s.", "两条只读语句，各最多 3 秒。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

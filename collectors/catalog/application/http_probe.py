@@ -17,10 +17,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import probe_lines
-from collectors.probe_shell import CURL
-from collectors.target_shell import LOW
+from collectors.parse.network import probe_lines
+from collectors.shell.network import PRELUDE
+from collectors.shell.probes import CURL
+from collectors.shell.target import LOW
 
 _MAX_BYTES = 4 << 20
 
@@ -45,32 +45,33 @@ per_s=20
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """See `collectors.parse.probe_lines`."""
-    return probe_lines.parse(parts, context, "http", "probe.http_ms")
+def parse_http_probe(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """See `collectors.parse.network.probe_lines`."""
+    return probe_lines.parse_probes(parts, context, "http", "probe.http_ms")
 
 
 COLLECTOR = Collector(
     id="http_probe",
     title=Text("HTTP probe", "HTTP 探测"),
     why=Text(
-        "Does the service answer whole requests, and how fast? A clean handshake says nothing of large packets.",
-        "服务能否完整应答请求、多快应答？握手正常并不代表大包也能通过。",
+        "Whether the service answers complete requests, and how fast. A good handshake does not "
+        "prove that large packets pass.",
+        "服务能否完整应答请求、应答多快。握手正常并不代表大包也能通过。",
     ),
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "curl",
-            Needs(tools=("curl", "awk"), mend="curl"),
+            Needs(tools=("curl", "awk"), remedy="curl"),
             sh=_SH,
-            shows="curl URL at an even pace for {seconds} s",
+            command_line="curl URL at an even pace for {seconds} s",
             version="curl --version",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_http_probe,
     cost=Cost(
         10.0,
         800,

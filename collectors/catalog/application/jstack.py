@@ -20,10 +20,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.jvm_shell import ATTACH
-from collectors.parse import fielded
-from collectors.parse.tokens import words
-from collectors.target_shell import MEND
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.tokens import to_text
+from collectors.shell.jvm import ATTACH
+from collectors.shell.target import PYTHON_REMEDY
 
 _MAX_BYTES = 16 << 20
 _MAX_LINES = 400_000
@@ -83,7 +83,7 @@ class _Thread:
     holds: list[str] = field(default_factory=list)
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_jstack(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `java_threads` (state in the last dump, CPU between the first and the last) and `java_locks`.
 
     `tid` is the kernel's thread id (nid), as perf and strace name it. The format is HotSpot's, JDK 8 to 21.
@@ -91,7 +91,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     del context
     part = parts.get("stdout")
     if part is None:
-        return fielded.missing()
+        return field_lines.report_missing_part()
     dumps: list[dict[str, _Thread]] = []
     deadlocks = 0
     for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
@@ -100,13 +100,13 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         elif line.startswith(b"Found ") and b" deadlock" in line[:60]:
             deadlocks += 1
         elif dumps:
-            _read(dumps[-1], number, line[:1_000])
+            _read_lines(dumps[-1], number, line[:1_000])
     if not any(dumps):
-        return fielded.ended({})
-    last = next(one for one in reversed(dumps) if one)
+        return field_lines.build_parsed({})
+    last = next(dump for dump in reversed(dumps) if dump)
     owners = {lock: thread.name for thread in last.values() for lock in thread.holds}
-    rows = sorted(_rows(dumps, last, owners), key=lambda pair: -float(pair[1][9] or 0))[:_MAX_ROWS]
-    locks = list(_locks(last, owners))[:_MAX_ROWS]
+    rows = sorted(_build_rows(dumps, last, owners), key=lambda pair: -float(pair[1][9] or 0))[:_MAX_ROWS]
+    locks = list(_build_locks(last, owners))[:_MAX_ROWS]
     tables = [Table("java_threads", _THREADS, tuple(row for _, row in rows), lines=tuple(n for n, _ in rows))]
     if locks:
         tables.append(
@@ -119,12 +119,12 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     return Parsed(tables=tuple(tables), facts=facts)
 
 
-def _read(dump: dict[str, _Thread], number: int, line: bytes) -> None:
+def _read_lines(dump: dict[str, _Thread], number: int, line: bytes) -> None:
     if line.startswith(b'"'):
         match = _NAME.match(line)
         if match and len(dump) < _MAX_THREADS:
             nid, cpu = _NID.search(line), _CPU.search(line)
-            name = words(match[1], 100)
+            name = to_text(match[1], 100)
             tid = int(nid[1], 0) if nid and not (nid[1][:1] == b"0" and nid[1][1:2] != b"x") else None
             thread = _Thread(number, name, tid, float(cpu[1]) if cpu else None)
             dump[f"{tid} {name}"] = thread
@@ -133,27 +133,27 @@ def _read(dump: dict[str, _Thread], number: int, line: bytes) -> None:
         return
     thread = next(reversed(dump.values()))
     if match := _STATE.match(line):
-        thread.state = words(match[1])
+        thread.state = to_text(match[1])
     elif match := _FRAME.match(line):
-        thread.top = thread.top or words(match[1], 200)
+        thread.top = thread.top or to_text(match[1], 200)
     elif match := _LOCK.match(line):
-        lock = words(match[2])
+        lock = to_text(match[2])
         if match[1] == b"locked":
             if len(thread.holds) < 50 and lock != thread.waits_for:
                 thread.holds.append(lock)
         elif not thread.waits_for:
-            thread.waits_for, thread.lock_class = lock, words(match[3], 100)
+            thread.waits_for, thread.lock_class = lock, to_text(match[3], 100)
 
 
 Row = tuple[str | int | float | None, ...]
 
 
-def _rows(
+def _build_rows(
     dumps: list[dict[str, _Thread]], last: dict[str, _Thread], owners: Mapping[str, str]
 ) -> Iterator[tuple[int, Row]]:
     for key, thread in last.items():
-        seen = [one[key] for one in dumps if key in one]
-        same = sum(one.top == thread.top and one.state == thread.state for one in seen)
+        seen = [dump[key] for dump in dumps if key in dump]
+        same = sum(item.top == thread.top and item.state == thread.state for item in seen)
         began = seen[0].cpu_ms
         cpu = thread.cpu_ms - began if thread.cpu_ms is not None and began is not None else None
         yield (
@@ -165,7 +165,7 @@ def _rows(
         )
 
 
-def _locks(last: Mapping[str, _Thread], owners: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+def _build_locks(last: Mapping[str, _Thread], owners: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
     waiters: dict[str, list[_Thread]] = {}
     for thread in last.values():
         if thread.waits_for:
@@ -178,27 +178,27 @@ COLLECTOR = Collector(
     id="jstack",
     title=Text("Java threads", "Java 线程"),
     why=Text(
-        "Which locks the threads of a JVM wait for, who holds them, and what the busy ones do.",
+        "Which locks JVM threads wait for, which threads hold them, and what busy threads do.",
         "JVM 线程在等待哪些锁、锁由谁持有，以及忙碌线程在做什么。",
     ),
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "attach",
-            Needs(tools=("awk", "env", "grep"), target=True, mend=MEND),
+            Needs(tools=("awk", "env", "grep"), target=True, remedy=PYTHON_REMEDY),
             sh=_SH,
-            shows="Thread.print over the attach socket of the JVM, as its user, three times a second apart"
+            command_line="Thread.print over the attach socket of the JVM, as its user, three times a second apart"
             " ({seconds} s at most)",
         ),
     ),
-    parse=parse,
+    parse=parse_jstack,
     cost=Cost(
         2.0,
         50_000,
         Text(
-            "Three safepoints of 10 to 500 ms each: all Java threads stand still.",
+            "Three safepoints of 10 to 500 ms each, during which all Java threads pause.",
             "三次安全点，每次 10 至 500 毫秒，所有 Java 线程暂停。",
         ),
     ),

@@ -18,22 +18,22 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.jvm_shell import ATTACH
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
-from collectors.target_shell import MEND
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.jvm import ATTACH
+from collectors.shell.target import PYTHON_REMEDY
 
 _MAX_BYTES = 1 << 20
-_FLAGS = (Field("flag", number=False), Field("value", number=False))
+_FLAGS = (FieldColumn("flag", number=False), FieldColumn("value", number=False))
 _HEAP = (
-    Field("pid"),
-    Field("max_heap", "bytes"),
-    Field("initial_heap", "bytes"),
-    Field("memory_limit", "bytes"),
-    Field("rss", "kb", source="rss_kb"),
-    Field("max_heap_of_limit", "pct", source="of_limit_pct"),
-    Field("heap_used", "kb", source="heap_used_kb"),
-    Field("heap_committed", "kb", source="heap_total_kb"),
+    FieldColumn("pid"),
+    FieldColumn("max_heap", "bytes"),
+    FieldColumn("initial_heap", "bytes"),
+    FieldColumn("memory_limit", "bytes"),
+    FieldColumn("rss", "kb", source="rss_kb"),
+    FieldColumn("max_heap_of_limit", "pct", source="of_limit_pct"),
+    FieldColumn("heap_used", "kb", source="heap_used_kb"),
+    FieldColumn("heap_committed", "kb", source="heap_total_kb"),
 )
 
 #: Only -XX flags are printed: what follows -D on a command line may be a password. Flags with a path lose it.
@@ -62,17 +62,17 @@ awk -v pid="$j" -v limit="$l" '
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_jvm_flags(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `jvm_flags` and `jvm_heap`; the limit is the control group's, or the host's memory without one."""
     del context
-    found = fielded.read(parts, ("flag", "heap"), max_lines=5_000)
-    if found is None:
-        return fielded.missing()
-    return fielded.ended(
-        found,
+    matching_field_lines = field_lines.read_field_lines(parts, ("flag", "heap"), max_lines=5_000)
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    return field_lines.build_parsed(
+        matching_field_lines,
         tables=(
-            *fielded.table("jvm_heap", found["heap"], _HEAP),
-            *fielded.table("jvm_flags", found["flag"], _FLAGS),
+            *field_lines.build_table("jvm_heap", matching_field_lines["heap"], _HEAP),
+            *field_lines.build_table("jvm_flags", matching_field_lines["flag"], _FLAGS),
         ),
     )
 
@@ -87,20 +87,20 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "attach",
-            Needs(tools=("awk", "env", "grep"), target=True, mend=MEND),
+            Needs(tools=("awk", "env", "grep"), target=True, remedy=PYTHON_REMEDY),
             sh=_SH,
-            shows="VM.flags and GC.heap_info over the attach socket of the JVM, as its user ({seconds} s at most)",
+            command_line="VM.flags and GC.heap_info over the attach socket of the JVM, as its user ({seconds} s at most)",
         ),
     ),
-    parse=parse,
+    parse=parse_jvm_flags,
     cost=Cost(
         1.0,
         500,
         Text(
-            "Two commands that the JVM answers itself, some milliseconds each; the first one starts a thread in it.",
+            "Two commands that the JVM answers, a few milliseconds each. The first starts a thread in the JVM.",
             "两条由 JVM 自身应答的命令，各数毫秒；首次会在 JVM 中启动一个线程。",
         ),
     ),

@@ -18,21 +18,26 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.log_file import READ_END
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.dedent import strip_indent
+from collectors.shell.log_files import READ_END
 
 _MAX_BYTES = 1 << 20
 _REPEATS = (
-    *(Field("pid"), Field("comm", number=False), Field("file", number=False), Field("twin", number=False)),
-    *(Field("lines"), Field("twin_lines"), Field("repeated"), Field("share", "pct")),
-    *(Field("grew", "bytes_per_s"), Field("twin_grew", "bytes_per_s")),
+    *(
+        FieldColumn("pid"),
+        FieldColumn("comm", number=False),
+        FieldColumn("file", number=False),
+        FieldColumn("other_file", number=False),
+    ),
+    *(FieldColumn("lines"), FieldColumn("other_lines"), FieldColumn("repeated"), FieldColumn("share", "pct")),
+    *(FieldColumn("grew", "bytes_per_s"), FieldColumn("other_grew", "bytes_per_s")),
 )
 
 #: Of the target, else of the 30 processes that wrote most: regular files that are open for writing and grew, four to
 #: a process. What they grew by, 64 kB of it at most, is compared line by line; lines of fewer than eight bytes and
-#: repetitions within one file say nothing. The files are reached through the process, whatever its namespace.
+#: repetitions within one file are normal. The files are reached through the process, in any namespace.
 _SH = (
     READ_END
     + r"""
@@ -85,7 +90,7 @@ while read -r p g f; do
       END { printf "%d %d %d", n, m, r }' .a .b > .counts
     read -r n m r < .counts
     [ "$m" -gt 0 ] || continue
-    printf 'twin\tpid=%s\tcomm=%s\tfile=%s\ttwin=%s\tlines=%s\ttwin_lines=%s\trepeated=%s\tshare=%s\tgrew=%s\ttwin_grew=%s\n' \
+    printf 'pair\tpid=%s\tcomm=%s\tfile=%s\tother_file=%s\tlines=%s\tother_lines=%s\trepeated=%s\tshare=%s\tgrew=%s\tother_grew=%s\n' \
       "$p" "$c" "$(name "$f")" "$(name "$o")" "$n" "$m" "$r" $((100 * r / m)) $((g / SECS)) $((h / SECS))
   done < .grown
 done < .grown
@@ -94,16 +99,19 @@ rm -f .a .b
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `log_repeats`: pairs of files that one process wrote to, the slower growing one as `twin`.
+def parse_log_repeats(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `log_repeats`: pairs of files that one process wrote to, the slower growing one as `other_file`.
 
-    Lines are counted once each; `share` is how many of the twin's lines stand in the other file too.
+    Lines are counted once each; `share` is how many of the lines of `other_file` are also in `file`.
     """
     del context
-    found = fielded.read(parts, ("looked", "twin"))
-    if found is None:
-        return fielded.missing()
-    return fielded.ended(found, tables=fielded.table("log_repeats", found["twin"], _REPEATS, 200))
+    matching_field_lines = field_lines.read_field_lines(parts, ("looked", "pair"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    return field_lines.build_parsed(
+        matching_field_lines,
+        tables=field_lines.build_table("log_repeats", matching_field_lines["pair"], _REPEATS, 200),
+    )
 
 
 COLLECTOR = Collector(
@@ -114,27 +122,27 @@ COLLECTOR = Collector(
         "进程是否把相同的行写入两个文件：每个请求都多做一遍。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "proc",
             Needs(
                 tools=("awk", "grep", "stat", "tail", "timeout", "readlink", "xargs"),
                 files=("/proc/self/fdinfo",),
                 root=True,
-                mend="coreutils; root for the files of other users",
+                remedy="coreutils; root for the files of other users",
             ),
-            sh=lean(_SH),
-            shows="stat /proc/PID/fd/* twice in {seconds} s; what grew is compared on the host, lines are counted",
+            sh=strip_indent(_SH),
+            command_line="stat /proc/PID/fd/* twice in {seconds} s; what grew is compared on the host, lines are counted",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_log_repeats,
     cost=Cost(
         0.4,
         300,
         Text(
-            "Two looks at the files of at most 30 processes, then at most 64 kB of each that grew.",
-            "两次查看至多 30 个进程的文件，再读取每个增长文件的至多 64 kB。",
+            "Two samples of the files of up to 30 processes, then up to 64 kB of each file that grew.",
+            "读取两次至多 30 个进程的文件，再读取每个增长文件的至多 64 kB。",
         ),
     ),
     seconds_max=120,

@@ -21,7 +21,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import amount, counter, whole, words
+from collectors.parse.tables.tokens import parse_amount, parse_counter, parse_whole, to_text
 
 _MAX_BYTES = 4 << 20
 _MAX_LINES = 40_000
@@ -65,7 +65,7 @@ fi
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_trace(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `syscalls`, the most time first. The times of perf trace are milliseconds.
 
     Columns are found by the header of each block: `errors` came with perf 5.5, `stddev` is left out.
@@ -75,46 +75,46 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
     seconds = context.seconds
     lines = part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES]
-    if lines[0].startswith(b"seconds ") and counter(lines[0][8:].strip()) > 0:
-        seconds = counter(lines[0][8:].strip())
-    found = sorted(_rows(lines, seconds), key=lambda pair: -float(pair[1][6] or 0))[:_MAX_ROWS]
-    if not found and b"quiet" not in lines:
+    if lines[0].startswith(b"seconds ") and parse_counter(lines[0][8:].strip()) > 0:
+        seconds = parse_counter(lines[0][8:].strip())
+    rows = sorted(_build_rows(lines, seconds), key=lambda pair: -float(pair[1][6] or 0))[:_MAX_ROWS]
+    if not rows and b"quiet" not in lines:
         nothing = Sentence("warning.nothing_known", {"part": "stdout"})
         return Parsed(warnings=(nothing,), readable=False)
-    table = Table("syscalls", _COLUMNS, tuple(row for _, row in found), lines=tuple(n for n, _ in found))
-    return Parsed(tables=(table,) if found else ())
+    table = Table("syscalls", _COLUMNS, tuple(row for _, row in rows), lines=tuple(n for n, _ in rows))
+    return Parsed(tables=(table,) if rows else ())
 
 
 Row = tuple[str | int | float | None, ...]
 
 
-def _rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
+def _build_rows(lines: list[bytes], seconds: float) -> Iterator[tuple[int, Row]]:
     process_of: dict[int, int] = {}
     thread: tuple[int, str] | None = None
     header: list[bytes] = []
     for number, line in enumerate(lines, 1):
         if match := _THREAD.match(line[:300]):
-            thread, header = (int(match[2]), words(match[1], 40)), []
+            thread, header = (int(match[2]), to_text(match[1], 40)), []
             continue
         tokens = line[:500].split()
         if tokens[:1] == [b"task"] and len(tokens) == 3 and len(process_of) < _MAX_LINES:
-            process, task = whole(tokens[1]), whole(tokens[2])
+            process, task = parse_whole(tokens[1]), parse_whole(tokens[2])
             if process is not None and task is not None:
                 process_of[task] = process
         if tokens[:2] == [b"syscall", b"calls"]:
             header = tokens
-        elif thread and header and len(tokens) == len(header) and counter(tokens[1]) > 0:
+        elif thread and header and len(tokens) == len(header) and parse_counter(tokens[1]) > 0:
             named = dict(zip(header, tokens, strict=True))
             cells: dict[str, float | None] = {}
             for name in _NUMBERS:
-                value = amount(named.get(name.encode(), b""))
+                value = parse_amount(named.get(name.encode(), b""))
                 cells[name] = None if math.isnan(value) else value
             calls = int(cells["calls"] or 0)
             errors = None if cells["errors"] is None else int(cells["errors"])
             yield (
                 number,
                 (
-                    *(process_of.get(thread[0]), thread[0], thread[1], words(tokens[0], 60), calls, errors),
+                    *(process_of.get(thread[0]), thread[0], thread[1], to_text(tokens[0], 60), calls, errors),
                     *(cells[name] for name in _NUMBERS[2:]),
                     calls / seconds if seconds > 0 else None,
                 ),
@@ -130,18 +130,21 @@ COLLECTOR = Collector(
     ),
     tier=Tier.STANDARD,
     exclusive=True,
-    ways=(
+    methods=(
         Script(
             "perf",
             Needs(
-                tools=("perf",), perf=True, target=True, mend="root, tracefs at /sys/kernel/tracing, and perf"
+                tools=("perf",),
+                perf=True,
+                target=True,
+                remedy="root, tracefs at /sys/kernel/tracing, and perf",
             ),
             sh=_SH,
-            shows="perf trace -s -p PIDS -- sleep {seconds} (at most 10)",
+            command_line="perf trace -s -p PIDS -- sleep {seconds} (at most 10)",
             version="perf --version",
         ),
     ),
-    parse=parse,
+    parse=parse_perf_trace,
     cost=Cost(
         5.0,
         2_000,

@@ -1,4 +1,4 @@
-"""What a Redis server says of itself: INFO, its slow commands, its latency events. Never an argument of a command."""
+"""Statistics of a Redis server: INFO, slow commands, latency events. Never an argument of a command."""
 
 # ruff: noqa: E501 - a statement of the program for the host stays on one line
 
@@ -22,25 +22,26 @@ from collectors.contract import (
     TargetAccess,
     Text,
     Tier,
+    Tool,
 )
-from collectors.parse import fielded
-from collectors.parse.fielded import Field, Line
-from collectors.target_shell import LOW
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn, FieldLine
+from collectors.shell.target import LOW
 
 _MAX_BYTES = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?\Z")
 _SLOW = (
-    Field("command", number=False),
-    Field("arguments"),
-    Field("duration", "ms", source="ms"),
-    Field("age", "s", source="age_s"),
+    FieldColumn("command", number=False),
+    FieldColumn("arguments"),
+    FieldColumn("duration", "ms", source="ms"),
+    FieldColumn("age", "s", source="age_s"),
 )
 _INFO = (Column("name"), Column("value"), Column("number"), Column("change", "per_s"))
 _LATENCY = (
-    Field("event", number=False),
-    Field("age", "s", source="age_s"),
-    Field("latest", "ms", source="latest_ms"),
-    Field("max", "ms", source="max_ms"),
+    FieldColumn("event", number=False),
+    FieldColumn("age", "s", source="age_s"),
+    FieldColumn("latest", "ms", source="latest_ms"),
+    FieldColumn("max", "ms", source="max_ms"),
 )
 
 #: redis-cli --no-raw prints one value to a line, quoted and escaped, nested ones further in: arguments are counted
@@ -92,28 +93,32 @@ $c --csv LATENCY LATEST 2>/dev/null | tr -d '"\\n' | awk -F, -v now="$(date +%s)
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_redis_info(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Tables `redis_info` (value at the end, and what it grew by a second), `redis_slowlog`, `redis_latency`.
 
     Names of INFO's fields: redis.io/commands/info. Facts hold the same numbers by name.
     """
-    found = fielded.read(parts, ("redis", "info", "slow", "latency"))
-    if found is None:
-        return fielded.missing()
-    first = {line.text("name", 60): line for line in found["info"] if line.text("when") == "start"}
-    last = {line.text("name", 60): line for line in found["info"] if line.text("when") == "end"}
-    told = found["redis"][0] if found["redis"] else None
-    seconds = (told.value("seconds") if told else context.seconds) or context.seconds
-    rows = [_row(name, first.get(name), line, seconds) for name, line in list(last.items())[:100]]
+    matching_field_lines = field_lines.read_field_lines(parts, ("redis", "info", "slow", "latency"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    first = {
+        line.text("name", 60): line for line in matching_field_lines["info"] if line.text("when") == "start"
+    }
+    last = {
+        line.text("name", 60): line for line in matching_field_lines["info"] if line.text("when") == "end"
+    }
+    redis_item = matching_field_lines["redis"][0] if matching_field_lines["redis"] else None
+    seconds = (redis_item.value("seconds") if redis_item else context.seconds) or context.seconds
+    rows = [_build_row(name, first.get(name), line, seconds) for name, line in list(last.items())[:100]]
     info = Table("redis_info", _INFO, tuple(row for row, _ in rows), lines=tuple(n for _, n in rows))
-    return fielded.ended(
-        found,
+    return field_lines.build_parsed(
+        matching_field_lines,
         tables=(
             *((info,) if rows else ()),
-            *fielded.table("redis_slowlog", found["slow"], _SLOW, 128),
-            *fielded.table("redis_latency", found["latency"], _LATENCY, 50),
+            *field_lines.build_table("redis_slowlog", matching_field_lines["slow"], _SLOW, 128),
+            *field_lines.build_table("redis_latency", matching_field_lines["latency"], _LATENCY, 50),
         ),
-        facts={"redis_port": told.whole("port") if told else None}
+        facts={"redis_port": redis_item.whole("port") if redis_item else None}
         | {f"redis_{row[0]}": row[1] if row[2] is None else row[2] for row, _ in rows},
     )
 
@@ -121,7 +126,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
 Row = tuple[str, str, float | None, float | None]
 
 
-def _row(name: str, before: Line | None, line: Line, seconds: float) -> tuple[Row, int]:
+def _build_row(name: str, before: FieldLine | None, line: FieldLine, seconds: float) -> tuple[Row, int]:
     text = line.text("value", 80)
     value = float(text) if _NUMBER.match(text) else None
     was = before.value("value") if before else float("nan")
@@ -138,16 +143,25 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "redis-cli",
-            Needs(tools=("redis-cli",), mend="redis-cli, and a server that answers without a password"),
+            Needs(
+                tools=(
+                    Tool(
+                        "redis-cli",
+                        package="redis",
+                        packages={"debian": "redis-tools", "ubuntu": "redis-tools", "pacman": "valkey"},
+                    ),
+                ),
+                remedy="redis-cli, and a server that answers without a password",
+            ),
             sh=_SH,
-            shows="redis-cli INFO (before and after {seconds} s), SLOWLOG GET 128, LATENCY LATEST, CONFIG GET hz",
+            command_line="redis-cli INFO (before and after {seconds} s), SLOWLOG GET 128, LATENCY LATEST, CONFIG GET hz",
             version="redis-cli --version",
         ),
     ),
-    parse=parse,
+    parse=parse_redis_info,
     cost=Cost(0.1, 500, Text("Six read-only commands.", "六条只读命令。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

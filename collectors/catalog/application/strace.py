@@ -22,8 +22,10 @@ from collectors.contract import (
     TargetAccess,
     Text,
     Tier,
+    Tool,
 )
-from collectors.parse import fielded, strace_calls
+from collectors.parse.perf import strace_calls
+from collectors.parse.tables import field_lines
 
 _MAX_BYTES = 64 << 20
 #: Calls and switches a second above which the process is left alone: each costs it some 20 us more.
@@ -32,7 +34,7 @@ _MAX_SECONDS = 3
 
 #: strace writes into a pipe and awk alone reads it: payloads never reach a disk. awk prints fields that it
 #: knows and drops the rest. A payload becomes its length and an ordinal: equal bytes in one run have equal
-#: ordinals, and an ordinal tells nothing of the bytes, which a hash of a short secret would. What neither reads,
+#: ordinals, and an ordinal reveals nothing about the bytes, as a hash of a short secret would. What neither reads,
 #: writes nor blocks is not in the counters of the gate: so awk leaves after 20 000 lines, and strace with it.
 _AWK = r"""
 function strip(s,  o, t) {
@@ -90,7 +92,7 @@ NR > 20000 { print "cut\tlines=20000"; exit }
 """
 
 #: On a busy host strace may take a second to start, and until then it ignores INT as this shell does: so the
-#: clock runs from the moment it is attached, and INT is said more than once.
+#: clock runs from the moment it is attached, and INT is sent more than once.
 _SH = f"""
 LC_ALL=C
 export LC_ALL
@@ -130,7 +132,7 @@ exit 69
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_strace(parts: Mapping[str, Part], context: Context) -> Parsed:
     """What the process asked of the kernel, on which descriptors, and what it waited for.
 
     Times are the host's wall clock. `strace_calls`: by thread, call and descriptor; `strace_waits`: the 200
@@ -140,9 +142,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     del context
     part = parts.get("stdout")
     if part is None:
-        return fielded.missing()
-    calls = strace_calls.Calls()
-    for line in fielded.lines(part, max_lines=20_000_000):
+        return field_lines.report_missing_part()
+    calls = strace_calls.SyscallTotals()
+    for line in field_lines.iterate_lines(part, max_lines=20_000_000):
         calls.add(line)
     if calls.refused_at is not None:
         rate = Sentence("warning.strace_rate", {"per_s": calls.refused_at, "limit": _MAX_RATE})
@@ -157,22 +159,26 @@ COLLECTOR = Collector(
     id="strace",
     title=Text("strace", "strace"),
     why=Text(
-        "What one process asks of the kernel and waits for, call by call. It slows the process down badly.",
-        "逐个系统调用查看一个进程在请求和等待什么；会严重拖慢该进程。",
+        "The system calls of one process and their waits. It slows the process down considerably.",
+        "逐个系统调用记录一个进程的请求与等待；会明显拖慢该进程。",
     ),
     tier=Tier.PTRACE,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "strace",
-            Needs(tools=("strace", "awk", "mkfifo"), target=True, mend="strace, and the right to trace"),
+            Needs(
+                tools=(Tool("strace", package="strace"), "awk", "mkfifo"),
+                target=True,
+                remedy="strace, and the right to trace",
+            ),
             sh=_SH,
-            shows="strace -f -ttt -T -yy -p PID, {seconds} s at most 3; payloads become lengths on the host",
+            command_line="strace -f -ttt -T -yy -p PID, {seconds} s at most 3; payloads become lengths on the host",
             version="strace --version 2>&1 | head -n 1",
         ),
     ),
-    parse=parse,
+    parse=parse_strace,
     cost=Cost(
         50.0,
         200_000,
@@ -183,5 +189,15 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    messages={
+        "warning.strace_cut": Text(
+            "Tracing stopped after {lines} calls because the process makes too many to trace safely.",
+            "进程的系统调用过多，跟踪在 {lines} 次调用后停止。",
+        ),
+        "warning.strace_rate": Text(
+            "Not traced: the process makes {per_s} calls per second. Above {limit}, tracing would slow it down too much.",
+            "未跟踪：进程每秒 {per_s} 次系统调用，超过 {limit} 次时跟踪会明显拖慢它。",
+        ),
+    },
     touches=frozenset({TargetAccess.COUNTERS, TargetAccess.MEMORY}),
 )

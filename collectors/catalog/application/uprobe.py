@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collectors.contract import Collector, Cost, Needs, Option, Script, TargetAccess, Text, Tier
-from collectors.parse import probe_calls
-from collectors.target_shell import LOW
-from collectors.trace_shell import PRELUDE, PROBE
+from collectors.parse.perf import probe_calls
+from collectors.shell.target import LOW
+from collectors.shell.tracing import PRELUDE, PROBE
 
 # perf only finds the offset of the function in the file and defines nothing. It reads a file that others may have
-# written, so it runs as nobody, for a bounded time.
+# written, so it runs as `nobody`, for a bounded time.
 _SH = (
     r"""
 [ -n "${OPT_FUNCTION-}" ] && [ -f "${OPT_BINARY-}" ] || { echo "name a function and a binary" >&2; exit 69; }
@@ -28,7 +28,7 @@ export DEBUGINFOD_URLS PERF_CONFIG
 where=$(find_function \
     | sed -n 's/^p:[^ ]* \(\/[^ ]*:0x[0-9a-f]*\).*/\1/p' | head -n 1)
 [ -n "$where" ] || { head -c 1000 .perf >&2; echo "no function $OPT_FUNCTION in $OPT_BINARY" >&2; exit 69; }
-say "binary $OPT_BINARY"
+report "binary $OPT_BINARY"
 """
     + PROBE
 )
@@ -43,20 +43,20 @@ COLLECTOR = Collector(
     tier=Tier.DEEP,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "tracefs",
             Needs(
                 tools=("perf", "awk", "sed", "setpriv", "timeout"),
                 root=True,
-                mend="util-linux; mount -t tracefs tracefs /sys/kernel/tracing",
+                remedy="util-linux; mount -t tracefs tracefs /sys/kernel/tracing",
             ),
             sh=_SH,
-            shows="probe the function's entry and return in an instance of tracefs for {seconds} s; counts only",
+            command_line="probe the function's entry and return in an instance of tracefs for {seconds} s; counts only",
             stop="TERM",
         ),
     ),
-    parse=probe_calls.parse,
+    parse=probe_calls.parse_probe_calls,
     cost=Cost(
         10.0,
         2_000,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from collectors import cgroup_shell
 from collectors.contract import (
     Collector,
     Column,
@@ -21,9 +20,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import cgroup_files, id_list
-from collectors.parse.cgroup_files import Group
-from collectors.parse.tokens import words
+from collectors.parse.proc import cgroup_files, id_list
+from collectors.parse.proc.cgroup_files import CgroupFiles
+from collectors.parse.tables.tokens import to_text
+from collectors.shell import cgroups
 
 _MAX_BYTES = 4 << 20
 _MAX_LINES = 100_000
@@ -42,7 +42,7 @@ _PROCESS_COLUMNS = (Column("pid"), Column("comm"), *_PLACES)
 _CPUS = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
 _MEMS = ("cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems")
 _FILES = tuple(dict.fromkeys((*_CPUS, *_MEMS)))
-#: Only groups that differ from the whole host say anything.
+#: Only groups that differ from the whole host carry information.
 _FIND = (
     "for f in cpuset.effective_cpus cpuset.effective_mems cpuset.cpus.effective cpuset.mems.effective; do"
     ' [ ! -f $f ] || find . -mindepth 2 -name $f -exec grep -LxFe "$(cat $f)" {} + ; done'
@@ -59,54 +59,59 @@ _STATUS = re.compile(rb"/proc/(\d{1,10})/status:(Name|Cpus_allowed_list|Mems_all
 Row = tuple[str | int | float | None, ...]
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_cgroup_cpuset(parts: Mapping[str, Part], context: Context) -> Parsed:
     """A row for each group whose sets differ from the host's, and for each process of the target.
 
     `mismatch`: `disjoint` where the nodes of the CPUs and the nodes of the memory share none, `partial` where they
     are not the same, `none` where they are; None where the nodes of the CPUs are unknown.
     """
-    looks = cgroup_files.read(parts, _MAX_BYTES)
+    checks = cgroup_files.parse_cgroup_files(parts, _MAX_BYTES)
     part = parts.get("stdout")
-    if part is None or not looks.looks:
-        return Parsed(warnings=(*looks.warnings, Sentence("warning.too_few_samples")), readable=False)
-    nodes, processes = _rest(part)
-    groups = [path for path in looks.paths() if path != "/"]
+    if part is None or not checks.samples:
+        return Parsed(warnings=(*checks.warnings, Sentence("warning.too_few_samples")), readable=False)
+    nodes, processes = _other_fields(part)
+    groups = [path for path in checks.paths() if path != "/"]
     tables = [
         Table(
             "cgroup_cpuset",
             _COLUMNS,
             tuple(
-                (path, *_places(_first(looks.last(path), _CPUS), _first(looks.last(path), _MEMS), nodes))
+                (
+                    path,
+                    *_count_placements(
+                        _first_value(checks.last(path), _CPUS), _first_value(checks.last(path), _MEMS), nodes
+                    ),
+                )
                 for path in groups
             ),
-            lines=tuple(looks.last(path).line(*((name, "") for name in _CPUS)) for path in groups),
+            lines=tuple(checks.last(path).line(*((name, "") for name in _CPUS)) for path in groups),
         )
     ]
     if processes:
         rows = [
             (
                 pid,
-                words(told.get(b"Name", b""), 64),
-                *_places(told.get(_ALLOWED[0]), told.get(_ALLOWED[1]), nodes),
+                to_text(reported.get(b"Name", b""), 64),
+                *_count_placements(reported.get(_ALLOWED[0]), reported.get(_ALLOWED[1]), nodes),
             )
-            for pid, (_, told) in processes.items()
+            for pid, (_, reported) in processes.items()
         ]
         lines = tuple(line for line, _ in processes.values())
         tables.append(Table("process_cpuset", _PROCESS_COLUMNS, tuple(rows), lines=lines))
-    return Parsed(tables=tuple(tables), facts={"nodes": len(nodes)}, warnings=looks.warnings)
+    return Parsed(tables=tuple(tables), facts={"nodes": len(nodes)}, warnings=checks.warnings)
 
 
 _ALLOWED = (b"Cpus_allowed_list", b"Mems_allowed_list")
 Nodes = dict[int, frozenset[int]]
 
 
-def _rest(part: Part) -> tuple[Nodes, dict[int, tuple[int, dict[bytes, bytes]]]]:
-    """CPUs by node, and of each process the first line that tells of it and its fields."""
+def _other_fields(part: Part) -> tuple[Nodes, dict[int, tuple[int, dict[bytes, bytes]]]]:
+    """CPUs by node, and of each process the first line about it and its fields."""
     nodes: Nodes = {}
     processes: dict[int, tuple[int, dict[bytes, bytes]]] = {}
     for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
         if (match := _NODE.fullmatch(line)) and len(nodes) < _MAX_NODES:
-            nodes[int(match[1])] = frozenset(id_list.ids(match[2]))
+            nodes[int(match[1])] = frozenset(id_list.parse_ids(match[2]))
         elif match := _STATUS.fullmatch(line):
             pid = int(match[1])
             if pid in processes or len(processes) < _MAX_PROCESSES:
@@ -114,24 +119,24 @@ def _rest(part: Part) -> tuple[Nodes, dict[int, tuple[int, dict[bytes, bytes]]]]
     return nodes, processes
 
 
-def _first(group: Group, names: tuple[str, ...]) -> bytes | None:
+def _first_value(group: CgroupFiles, names: tuple[str, ...]) -> bytes | None:
     return next((text for name in names if (text := group.text(name))), None)
 
 
-def _places(cpus: bytes | None, mems: bytes | None, nodes: Nodes) -> Row:
+def _count_placements(cpus: bytes | None, mems: bytes | None, nodes: Nodes) -> Row:
     """The cells of `_PLACES`."""
-    allowed = frozenset(id_list.ids(cpus)) if cpus else frozenset()
+    allowed = frozenset(id_list.parse_ids(cpus)) if cpus else frozenset()
     of_cpus = {node for node, members in nodes.items() if members & allowed}
-    of_mems = set(id_list.ids(mems)) if mems else set()
+    of_mems = set(id_list.parse_ids(mems)) if mems else set()
     mismatch = None
     if of_cpus and of_mems:
         mismatch = "none" if of_cpus == of_mems else "partial" if of_cpus & of_mems else "disjoint"
-    told = [",".join(map(str, sorted(found)[:64])) or None for found in (of_cpus, of_mems)]
+    reported_of_cpus = [",".join(map(str, sorted(of_cpu)[:64])) or None for of_cpu in (of_cpus, of_mems)]
     return (
-        words(cpus, 200) if cpus else None,
-        words(mems, 200) if mems else None,
+        to_text(cpus, 200) if cpus else None,
+        to_text(mems, 200) if mems else None,
         len(allowed) or None,
-        *told,
+        *reported_of_cpus,
         mismatch,
     )
 
@@ -140,21 +145,22 @@ COLLECTOR = Collector(
     id="cgroup_cpuset",
     title=Text("CPU and memory sets", "CPU 与内存节点绑定"),
     why=Text(
-        "Groups and processes that are kept to some CPUs or nodes, and whether their memory is on other nodes.",
+        "Groups and processes that are bound to some CPUs or nodes, and whether their memory is on other nodes.",
         "哪些控制组与进程被限制在部分 CPU 或节点上，内存是否落在其他节点。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "cgroup",
-            Needs(tools=("find", "grep", "xargs"), mend="mount the cgroup file systems; findutils, grep"),
-            sh=cgroup_shell.reads(("cpuset",), _FIND, _FILES, "", _THEN),
-            shows="grep -H '' cpuset.{cpus,mems}.effective (of groups that differ), /proc/PID/status, over {seconds} s",
+            Needs(tools=("find", "grep", "xargs"), remedy="mount the cgroup file systems; findutils, grep"),
+            sh=cgroups.build_cgroup_script(("cpuset",), _FIND, _FILES, "", _THEN),
+            command_line="grep -H '' cpuset.{cpus,mems}.effective (of groups that differ), "
+            "/proc/PID/status, over {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
-    cost=Cost(0.2, 500, Text("Two looks at small files that do not change.", "读取两次基本不变的小文件。")),
+    parse=parse_cgroup_cpuset,
+    cost=Cost(0.2, 500, Text("Two samples of small files that rarely change.", "读取两次基本不变的小文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),

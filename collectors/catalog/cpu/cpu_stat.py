@@ -21,9 +21,10 @@ from collectors.contract import (
     Times,
     Values,
 )
-from collectors.parse import rates, sampled
-from collectors.parse.sampled import Readings, Snapshot
-from collectors.parse.tokens import counter
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Readings, Snapshot
+from collectors.parse.tables import rates
+from collectors.parse.tables.tokens import parse_counter
 
 _PATH = "/proc/stat"
 _MAX_BYTES = 32 << 20
@@ -33,46 +34,50 @@ _MAY_STEP_BACK = ("idle", "iowait")
 _ALL = "cpu"
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_cpu_stat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Shares of time by CPU and mode in percent; guests are taken out of user and nice.
 
     Each share is of the jiffies counted on that CPU in the interval, not of wall time: a CPU without ticks
     gives no data. Format: Documentation/filesystems/proc.rst of the kernel, section 1.7.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    readings = sampled.tabulate(samples.of(_PATH), _numbers)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    readings = sampled.tabulate_readings(samples.of(_PATH), _read_numbers)
     if len(readings.boot_ns) < 2 or not readings.names:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
     cpus = sorted({int(name[3:].split(".")[0]) for name in readings.names if name[3:4].isdigit()})
-    found = [*_per_cpu(context, readings, cpus), *_host(context, readings), *_tasks(context, readings)]
-    return Parsed(series=tuple(found), warnings=samples.warnings, readable=bool(found))
+    cpu_series = [
+        *_build_cpu_series(context, readings, cpus),
+        *_build_host_series(context, readings),
+        *_build_task_series(context, readings),
+    ]
+    return Parsed(series=tuple(cpu_series), warnings=samples.warnings, readable=bool(cpu_series))
 
 
-def _numbers(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
+def _read_numbers(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     for offset, line in enumerate(snapshot.lines()):
         tokens = line.split(None, 11)
         if not tokens:
             continue
-        if tokens[0].startswith(b"cpu") and (tokens[0] == b"cpu" or _is_cpu(tokens[0][3:])):
+        if tokens[0].startswith(b"cpu") and (tokens[0] == b"cpu" or _is_cpu_line(tokens[0][3:])):
             for mode, token in zip(_MODES, tokens[1:11], strict=False):
-                yield f"{tokens[0].decode('ascii')}.{mode}", counter(token), offset
+                yield f"{tokens[0].decode('ascii')}.{mode}", parse_counter(token), offset
             yield f"{tokens[0].decode('ascii')}.", 1.0, offset
         elif tokens[0] in {b"ctxt", b"processes", b"procs_running"} and len(tokens) == 2:
-            yield tokens[0].decode("ascii"), counter(tokens[1]), offset
+            yield tokens[0].decode("ascii"), parse_counter(tokens[1]), offset
 
 
-def _is_cpu(token: bytes) -> bool:
+def _is_cpu_line(token: bytes) -> bool:
     return token.isdigit() and len(token) <= 5 and str(int(token)).encode() == token
 
 
-def _spent(readings: Readings, cpus: Sequence[str]) -> dict[str, Values]:
+def _compute_spent(readings: Readings, cpus: Sequence[str]) -> dict[str, Values]:
     """Jiffies by mode [n - 1, k] over these CPUs; modes that old kernels lack count as zero."""
     spent = {}
     for mode in _MODES:
         counters = np.hstack([readings.column(f"{cpu}.{mode}") for cpu in cpus])
         if mode in _MAY_STEP_BACK:
-            counters = _held(counters)
-        difference = rates.deltas(counters)
+            counters = _select_present(counters)
+        difference = rates.compute_deltas(counters)
         if mode not in _MODES[:4] and np.isnan(counters).all():
             difference = np.zeros_like(difference)
         spent[mode] = difference
@@ -81,7 +86,7 @@ def _spent(readings: Readings, cpus: Sequence[str]) -> dict[str, Values]:
     return spent
 
 
-def _held(counters: Values) -> Values:
+def _select_present(counters: Values) -> Values:
     """A counter that slipped back by at most 1 % and 1000 jiffies stays at its highest value so far."""
     highest: Values = np.fmax.accumulate(counters, axis=0)
     slack = np.minimum(highest * 0.01, 1_000.0)
@@ -89,26 +94,26 @@ def _held(counters: Values) -> Values:
         return np.where(counters >= highest - slack, highest, counters)
 
 
-def _shares(spent: Mapping[str, Values]) -> dict[str, Values]:
+def _compute_shares(spent: Mapping[str, Values]) -> dict[str, Values]:
     total = np.sum([spent[mode] for mode in _MODES], axis=0)
     idle = spent["idle"] + spent["iowait"]
-    shares = {mode: rates.share_pct(spent[mode], total) for mode in _MODES}
-    shares["guest"] = rates.share_pct(spent["guest"] + spent["guest_nice"], total)
-    shares["busy"] = rates.share_pct(total - idle, total)
+    shares = {mode: rates.compute_share_pct(spent[mode], total) for mode in _MODES}
+    shares["guest"] = rates.compute_share_pct(spent["guest"] + spent["guest_nice"], total)
+    shares["busy"] = rates.compute_share_pct(total - idle, total)
     kernel = spent["sys"] + spent["irq"] + spent["soft"]
-    shares["sys_share_of_busy"] = rates.share_pct(kernel, total - idle)
+    shares["sys_share_of_busy"] = rates.compute_share_pct(kernel, total - idle)
     return shares
 
 
-def _per_cpu(context: Context, readings: Readings, cpus: Sequence[int]) -> list[Series]:
+def _build_cpu_series(context: Context, readings: Readings, cpus: Sequence[int]) -> list[Series]:
     if not cpus:
         return []
     names = [f"cpu{cpu}" for cpu in cpus]
-    shares = _shares(_spent(readings, names))
+    shares = _compute_shares(_compute_spent(readings, names))
     lines = readings.line_of(f"{names[0]}.")[1:]
-    found: list[Series] = []
+    series: list[Series] = []
     for mode in ("busy", "usr", "nice", "sys", "idle", "iowait", "irq", "soft", "steal", "guest"):
-        found += sampled.series(
+        series += sampled.build_series(
             context,
             f"cpu.{mode}_pct",
             readings.boot_ns[1:],
@@ -117,22 +122,22 @@ def _per_cpu(context: Context, readings: Readings, cpus: Sequence[int]) -> list[
             axis="cpu",
             axis_values=tuple(str(cpu) for cpu in cpus),
         )
-    return found
+    return series
 
 
-def _host(context: Context, readings: Readings) -> list[Series]:
-    shares = _shares(_spent(readings, [_ALL]))
+def _build_host_series(context: Context, readings: Readings) -> list[Series]:
+    shares = _compute_shares(_compute_spent(readings, [_ALL]))
     lines, boot_ns = readings.line_of(f"{_ALL}.")[1:], readings.boot_ns[1:]
     return [
-        *sampled.series(context, "cpu.total_busy_pct", boot_ns, shares["busy"], lines=lines),
-        *sampled.series(context, "cpu.total_soft_pct", boot_ns, shares["soft"], lines=lines),
-        *sampled.series(
+        *sampled.build_series(context, "cpu.total_busy_pct", boot_ns, shares["busy"], lines=lines),
+        *sampled.build_series(context, "cpu.total_soft_pct", boot_ns, shares["soft"], lines=lines),
+        *sampled.build_series(
             context, "cpu.sys_share_of_busy_pct", boot_ns, shares["sys_share_of_busy"], lines=lines
         ),
     ]
 
 
-def _tasks(context: Context, readings: Readings) -> list[Series]:
+def _build_task_series(context: Context, readings: Readings) -> list[Series]:
     boot_ns: Times = readings.boot_ns
     online = np.sum(
         [
@@ -142,15 +147,15 @@ def _tasks(context: Context, readings: Readings) -> list[Series]:
         ],
         axis=0,
     )
-    forks = rates.per_second(boot_ns, readings.column("processes"))
-    found = sampled.series(
+    forks = rates.compute_rates(boot_ns, readings.column("processes"))
+    series = sampled.build_series(
         context, "sched.forks_per_s", boot_ns[1:], forks, lines=readings.line_of("processes")[1:]
     )
     if np.any(online):
         waiting = readings.column("procs_running") / np.where(online > 0, online, np.nan)
         lines = readings.line_of("procs_running")
-        found += sampled.series(context, "sched.runq_per_cpu", boot_ns, waiting, lines=lines)
-    return found
+        series += sampled.build_series(context, "sched.runq_per_cpu", boot_ns, waiting, lines=lines)
+    return series
 
 
 COLLECTOR = Collector(
@@ -161,14 +166,19 @@ COLLECTOR = Collector(
         "每个 CPU 的时间去向：用户态、内核态、软中断、I/O 等待、被窃取。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
-            "proc", Needs(files=(_PATH,), mend="mount -t proc proc /proc"), files=(_PATH,), interval_s=1.0
+            "proc", Needs(files=(_PATH,), remedy="mount -t proc proc /proc"), files=(_PATH,), interval_s=1.0
         ),
     ),
-    parse=parse,
+    parse=parse_cpu_stat,
     cost=Cost(
-        0.05, 3_000, Text("One small file a second; grows with CPUs.", "每秒读取一个小文件，随 CPU 数增长。")
+        0.05,
+        3_000,
+        Text(
+            "One small file per second. The cost grows with the number of CPUs.",
+            "每秒读取一个小文件，随 CPU 数增长。",
+        ),
     ),
     yields=(
         *(

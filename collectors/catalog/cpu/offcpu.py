@@ -1,4 +1,4 @@
-"""Where tasks wait: time off the CPU by stack, split into blocked and pushed aside while runnable."""
+"""Where tasks wait: time off the CPU by stack, split into blocked and preempted while runnable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from collectors.contract import (
     TargetAccess,
     Text,
     Tier,
+    Tool,
 )
-from collectors.parse.tokens import whole, words
-from collectors.perf_shell import PRELUDE
+from collectors.parse.tables.tokens import parse_whole, to_text
+from collectors.shell.perf import PRELUDE
 
 _MAX_BYTES = 64 << 20
 _PART = "offcpu.folded"
@@ -41,7 +42,7 @@ _BPF_SH = (
 LC_ALL=C DEBUGINFOD_URLS=
 export LC_ALL DEBUGINFOD_URLS
 umask 077
-say() { echo "$*" >> status.txt; }
+report() { echo "$*" >> status.txt; }
 """
     + _GATE
     + r"""
@@ -67,12 +68,12 @@ END
 BPFTRACE_MAP_KEYS_MAX=16384
 export BPFTRACE_MAP_KEYS_MAX
 timeout -s INT $((SECS + 20)) bpftrace .program > .out 2> .err
-say "bpftrace_exit $?"
+report "bpftrace_exit $?"
 head -c 4000 .err >&2
 grep -q '^@ns\[' .out || exit 69
-say way bpftrace
-say "switches_per_s $rate"
-say "seconds $SECS"
+report method bpftrace
+report "switches_per_s $rate"
+report "seconds $SECS"
 # @ns[comm, state, <user frames, innermost first>, <kernel frames>]: ns
 awk '
     function frame(mark) {
@@ -104,12 +105,12 @@ _PERF_SH = (
 cap=
 has record --max-size && cap="--max-size=$((BYTES * 2 / 5 / 1024))K"
 "$perf" record -e sched:sched_switch -a -g $clock -m 1024 $extra $cap -o .data -- sleep "$SECS" > record.log 2>&1
-say "record_exit $?"
+report "record_exit $?"
 cat record.log >&2
 usable .data || { rm -f header.txt; exit 69; }
-say way perf
-say "switches_per_s $rate"
-say "seconds $SECS"
+report method perf
+report "switches_per_s $rate"
+report "seconds $SECS"
 # A task's stack is taken when it leaves; its time is known when it comes back.
 tids=$(for pid in ${TARGET_PIDS-}; do for one in "/proc/$pid/task"/*; do echo "${one##*/}"; done; done | head -n 5000)
 fields=tid,time,event,ip,sym,trace
@@ -147,8 +148,8 @@ rm -f .data header.txt
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Where the stacks are, and which way they were taken.
+def parse_offcpu(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Where the stacks are, and which method they were taken.
 
     Only waits that ended inside the window are counted: who slept through all of it is not there.
     """
@@ -157,9 +158,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     status = parts.get("status.txt")
     for line in status.read(8192).split(b"\n")[:50] if status is not None else []:
         key, _, value = line.partition(b" ")
-        if key == b"way":
-            facts["offcpu_way"] = words(value, 40)
-        elif key in _NUMBERS and (number := whole(value.strip())) is not None:
+        if key == b"method":
+            facts["offcpu_way"] = to_text(value, 40)
+        elif key in _NUMBERS and (number := parse_whole(value.strip())) is not None:
             numbers[key.decode("ascii")] = number
     facts |= {f"offcpu_{name}": number for name, number in numbers.items()}
     part = parts.get(_PART)
@@ -184,23 +185,27 @@ COLLECTOR = Collector(
     tier=Tier.DEEP,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "bpftrace",
-            Needs(tools=("bpftrace", "awk", "timeout"), root=True, mend="bpftrace, and a kernel with BTF"),
+            Needs(
+                tools=(Tool("bpftrace", package="bpftrace"), "awk", "timeout"),
+                root=True,
+                remedy="bpftrace, and a kernel with BTF",
+            ),
             sh=_BPF_SH,
-            shows="bpftrace: sum the time from sched_switch out to in, by stack, for {seconds} s",
+            command_line="bpftrace: sum the time from sched_switch out to in, by stack, for {seconds} s",
             version="bpftrace --version",
         ),
         Script(
             "perf",
-            Needs(tools=("perf", "awk"), perf=True, mend="linux-perf"),
+            Needs(tools=("perf", "awk"), perf=True, remedy="linux-perf"),
             sh=_PERF_SH,
-            shows="perf record -e sched:sched_switch -a -g -m 1024 -- sleep {seconds}; then perf script, folded",
+            command_line="perf record -e sched:sched_switch -a -g -m 1024 -- sleep {seconds}; then perf script, folded",
             version="perf version",
         ),
     ),
-    parse=parse,
+    parse=parse_offcpu,
     cost=Cost(
         15.0,
         500_000,
@@ -211,5 +216,11 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    messages={
+        "warning.offcpu_ended_only": Text(
+            "Only waits that ended during the capture are counted. A task that waited the whole time is missing.",
+            "只统计采集期间结束的等待；整段时间都在等待的任务不在其中。",
+        ),
+    },
     touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

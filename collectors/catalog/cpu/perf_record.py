@@ -11,6 +11,7 @@ from collectors.contract import (
     Needs,
     Parsed,
     Part,
+    PlanEntry,
     ProfileSource,
     Script,
     Sentence,
@@ -18,8 +19,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import perf_report
-from collectors.perf_shell import POSTLUDE, PRELUDE
+from collectors.parse.perf import perf_report
+from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 192 << 20
 FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
@@ -46,9 +47,9 @@ if ! record; then
     [ $((${now%.*} - ${began%.*})) -lt $((SECS / 2 + 1)) ] && record -e cpu-clock
 fi
 cat record.log >&2
-say "record_exit $code"
-say "frequency $hz"
-say "clock ${clock:-none}"
+report "record_exit $code"
+report "frequency $hz"
+report "clock ${clock:-none}"
 if ! usable perf.data; then
     rm -f perf.data header.txt
     grep -q -i -e permi -e 'not permitted' -e 'access to performance' record.log && exit 69
@@ -62,27 +63,27 @@ text perf.data $((BYTES * 3 / 4)) """
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_record(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Where the stacks are, how they were taken, and what was lost. A task of its own reads the stacks.
 
     perf's own pair of wall clock and CLOCK_MONOTONIC goes into the fact `perf_reference`: it is the best one.
     """
-    told = perf_report.read(parts)
-    warnings = [*told.warnings]
+    reported_perf_report = perf_report.parse_perf_report(parts)
+    warnings = [*reported_perf_report.warnings]
     text = parts.get("script.txt")
     raw = "perf.data" if "perf.data" in parts else None
     if text is None or not text.size:
         missing = Sentence("warning.part_missing", {"part": "script.txt"})
-        return Parsed(facts=told.facts, warnings=(*warnings, missing), readable=False)
+        return Parsed(facts=reported_perf_report.facts, warnings=(*warnings, missing), readable=False)
     profile = ProfileSource(
         kind="on_cpu",
         reader="perf_script",
         part="script.txt",
         unit="samples",
-        clock=told.clock,
+        clock=reported_perf_report.clock,
         raw_part=raw,
     )
-    return Parsed(profiles=(profile,), facts=told.facts, warnings=tuple(warnings))
+    return Parsed(profiles=(profile,), facts=reported_perf_report.facts, warnings=tuple(warnings))
 
 
 COLLECTOR = Collector(
@@ -95,17 +96,17 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     mandatory=True,
     exclusive=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf",), perf=True, mend="linux-perf"),
+            Needs(tools=("perf",), perf=True, remedy="linux-perf"),
             sh=_SH,
-            shows="perf record -F 99 -a -g -k CLOCK_MONOTONIC -N --no-bpf-event -o perf.data"
+            command_line="perf record -F 99 -a -g -k CLOCK_MONOTONIC -N --no-bpf-event -o perf.data"
             " -- sleep {seconds}; then nice perf script --no-inline",
             version="perf version",
         ),
     ),
-    parse=parse,
+    parse=parse_perf_record,
     cost=Cost(
         2.0,
         160_000,
@@ -116,5 +117,6 @@ COLLECTOR = Collector(
     ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    plans=(PlanEntry("cpu", 15),),
     touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

@@ -11,6 +11,7 @@ from collectors.contract import (
     Needs,
     Parsed,
     Part,
+    PlanEntry,
     ProfileSource,
     Sampled,
     Script,
@@ -19,8 +20,9 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import perf_report, sampled, schedstat, timehist
-from collectors.perf_shell import POSTLUDE, PRELUDE
+from collectors.parse.perf import perf_report, timehist
+from collectors.parse.proc import sampled, schedstat
+from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 64 << 20
 _MAX_SECONDS = 5
@@ -38,7 +40,7 @@ first=$(ctxt)
 sleep 1
 rate=$(($(ctxt) - first))
 raw=$((BYTES * 2 / 5))
-say "switches_per_s $rate"
+report "switches_per_s $rate"
 [ "$rate" -le 1000000 ] || { echo "$rate context switches a second: too many to record" >&2; exit 69; }
 tenths=$((raw * 10 / (rate * 300 + cpus * 4096 + 65536)))
 [ "$tenths" -le $((SECS * 10)) ] || tenths=$((SECS * 10))
@@ -46,7 +48,7 @@ tenths=$((raw * 10 / (rate * 300 + cpus * 4096 + 65536)))
 [ "$tenths" -ge 2 ] || tenths=2
 span=$((tenths / 10)).$((tenths % 10))
 [ $((tenths % 10)) -ne 0 ] || span=$((tenths / 10))
-say "seconds $span"
+report "seconds $span"
 cap=
 has record --max-size && cap="--max-size=$((raw / 1024))K"
 pages=4096
@@ -61,9 +63,9 @@ while :; do
 done
 echo "$perf sched record $clock -m $pages $extra $cap -o sched.data -- sleep $span" > "${ARGV:-/dev/null}"
 cat record.log >&2
-say "record_exit $code"
-say "pages $pages"
-say "clock ${clock:-none}"
+report "record_exit $code"
+report "pages $pages"
+report "clock ${clock:-none}"
 usable sched.data || { rm -f sched.data header.txt; exit 69; }
 stats sched.data
 $limit $nice "$perf" sched timehist -i sched.data -s 2> .timehist | head -c 1048576 > timehist.txt
@@ -75,58 +77,63 @@ text sched.data $((BYTES / 2)) """
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_sched(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Where the events are, what was lost, and perf's own summary to check against.
 
     The fallback reads what the kernel adds up by task: time on a CPU and time waiting for one.
     """
     if sampled.PART in parts:
-        return schedstat.parse(parts, context, _MAX_BYTES)
-    told = perf_report.read(parts)
+        return schedstat.parse_schedstat(parts, context, _MAX_BYTES)
+    reported_perf_report = perf_report.parse_perf_report(parts)
     text = parts.get("script.txt")
-    tables = timehist.tables(parts)
+    tables = timehist.parse_timehist(parts)
     if text is None or not text.size:
         missing = Sentence("warning.part_missing", {"part": "script.txt"})
-        return Parsed(tables=tables, facts=told.facts, warnings=(*told.warnings, missing), readable=False)
+        return Parsed(
+            tables=tables,
+            facts=reported_perf_report.facts,
+            warnings=(*reported_perf_report.warnings, missing),
+            readable=False,
+        )
     profile = ProfileSource(
         kind="sched",
         reader="perf_sched",
         part="script.txt",
         unit="ns",
-        clock=told.clock,
+        clock=reported_perf_report.clock,
         raw_part="sched.data" if "sched.data" in parts else None,
     )
-    facts = {**told.facts, **timehist.totals(parts)}
-    return Parsed(tables=tables, profiles=(profile,), facts=facts, warnings=told.warnings)
+    facts = {**reported_perf_report.facts, **timehist.sum_timehist(parts)}
+    return Parsed(tables=tables, profiles=(profile,), facts=facts, warnings=reported_perf_report.warnings)
 
 
 COLLECTOR = Collector(
     id="perf_sched",
     title=Text("Scheduling", "调度"),
     why=Text(
-        "How long each task waited for a CPU, and who ran instead: the proof of oversubscription.",
+        "How long each task waited for a CPU, and which task ran in its place. Proves oversubscription.",
         "每个任务等待 CPU 多久、期间谁在运行：CPU 超卖的直接证据。",
     ),
     tier=Tier.DEEP,
     mandatory=True,
     exclusive=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf",), files=("/proc/stat",), perf=True, mend="linux-perf"),
+            Needs(tools=("perf",), files=("/proc/stat",), perf=True, remedy="linux-perf"),
             sh=_SH,
-            shows="perf sched record -k CLOCK_MONOTONIC -m 4096 -o sched.data -- sleep {seconds}"
+            command_line="perf sched record -k CLOCK_MONOTONIC -m 4096 -o sched.data -- sleep {seconds}"
             " (less where tasks switch often); then nice perf script and perf sched timehist -s",
             version="perf version",
         ),
         Sampled(
             "schedstat",
-            Needs(files=("/proc/self/schedstat",), mend="a kernel built with CONFIG_SCHED_INFO"),
+            Needs(files=("/proc/self/schedstat",), remedy="a kernel built with CONFIG_SCHED_INFO"),
             files=_SCHEDSTAT_FILES,
             once=True,
         ),
     ),
-    parse=parse,
+    parse=parse_perf_sched,
     cost=Cost(
         20.0,
         8_000_000,
@@ -137,5 +144,6 @@ COLLECTOR = Collector(
     ),
     seconds_max=_MAX_SECONDS,
     max_bytes=_MAX_BYTES,
+    plans=(PlanEntry("sched", 5),),
     touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,9 +20,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import perf_stat, stamps
-from collectors.parse.perf_stat import Count
-from collectors.perf_shell import PRELUDE
+from collectors.parse.perf import perf_stat
+from collectors.parse.perf.perf_stat import EventCount
+from collectors.parse.tables import report_times
+from collectors.shell.perf import PRELUDE
 
 _MAX_BYTES = 4 << 20
 _PART = "stat.txt"
@@ -42,13 +43,13 @@ _SH = (
     + rf"""
 scope=-a
 [ -z "${{TARGET_PIDS-}}" ] || scope="-p $(echo $TARGET_PIDS | tr ' ' , | cut -d , -f 1-64)"
-say "scope ${{scope%% *}}"
+report "scope ${{scope%% *}}"
 for events in {_SOFTWARE},{_HARDWARE},{_SYSCALLS} {_SOFTWARE},{_SYSCALLS} {_SOFTWARE}; do
     read -r up rest < /proc/uptime
     echo "$up" > started
     rm -f {_PART}
     "$perf" stat -x ';' $scope -e "$events" -I 1000 -o {_PART} -- sleep "$SECS" > record.log 2>&1
-    say "stat_exit $?"
+    report "stat_exit $?"
     grep -q -e ';context-switches' {_PART} 2> .none && break
 done
 echo "$perf stat -x ; $scope -e $events -I 1000 -- sleep $SECS" > "${{ARGV:-/dev/null}}"
@@ -58,41 +59,43 @@ grep -q -e ';context-switches' {_PART} || {{ rm -f {_PART} started; exit 69; }}
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_stat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Totals of all events; over time only where the whole host was counted, because metrics are the host's."""
     part = parts.get(_PART)
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False)
-    counts = list(perf_stat.read(part.read(_MAX_BYTES), _EVENTS))
-    times = [one.time_s for one in counts if one.time_s > 0]
-    table = perf_stat.totals(counts, max(times, default=0.0), "perf_stat", _PART)
+    counts = list(perf_stat.parse_event_counts(part.read(_MAX_BYTES), _EVENTS))
+    times = [count.time_s for count in counts if count.time_s > 0]
+    table = perf_stat.sum_counts(counts, max(times, default=0.0), "perf_stat", _PART)
     if table is None:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": _PART}),), readable=False)
     status = parts.get("status.txt")
     whole_host = status is not None and b"scope -a" in status.read(4096).split(b"\n")
-    start = stamps.started_boot_ns(parts)
+    start = report_times.read_start_ns(parts)
     series: list[Series] = []
     if whole_host and start is not None:
         for event, metric in _METRICS.items():
-            series += _series(context, metric, start, [one for one in counts if _is(one, event)])
+            series += _build_series(
+                context, metric, start, [count for count in counts if _is_event(count, event)]
+            )
     facts = {"perf_stat_scope": "host" if whole_host else "target"}
     return Parsed(series=tuple(series), tables=(table,), facts=facts)
 
 
-def _is(one: Count, event: str) -> bool:
-    return one.event in {event, f"{event}:u"} and 0 < one.time_s < 1e6
+def _is_event(event_count: EventCount, event: str) -> bool:
+    return event_count.event in {event, f"{event}:u"} and 0 < event_count.time_s < 1e6
 
 
-def _series(context: Context, metric: str, start_ns: int, counts: Sequence[Count]) -> list[Series]:
+def _build_series(context: Context, metric: str, start_ns: int, counts: Sequence[EventCount]) -> list[Series]:
     """Rates of one event, each over the time since the interval before it."""
-    ordered = sorted(counts, key=lambda one: one.time_s)
-    at_s = np.array([one.time_s for one in ordered])
+    ordered = sorted(counts, key=lambda count: count.time_s)
+    at_s = np.array([item.time_s for item in ordered])
     spans = np.diff(at_s, prepend=0.0)
-    values = np.array([one.value for one in ordered]) / np.where(spans > 0, spans, np.nan)
+    values = np.array([item.value for item in ordered]) / np.where(spans > 0, spans, np.nan)
     if not np.isfinite(values).any():
         return []
     t_ns = context.clock.to_utc("boottime", start_ns + (at_s * 1e9).astype(np.int64))
-    lines = np.array([one.line for one in ordered], np.int32)
+    lines = np.array([item.line for item in ordered], np.int32)
     return [Series(metric, t_ns, values.reshape(-1, 1), part=_PART, lines=lines)]
 
 
@@ -106,17 +109,17 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf",), perf=True, mend="linux-perf"),
+            Needs(tools=("perf",), perf=True, remedy="linux-perf"),
             sh=_SH,
-            shows=f"perf stat -a (or -p of the target) -e {_SOFTWARE},{_HARDWARE},{_SYSCALLS} -I 1000"
+            command_line=f"perf stat -a (or -p of the target) -e {_SOFTWARE},{_HARDWARE},{_SYSCALLS} -I 1000"
             " -- sleep {seconds}",
             version="perf version",
         ),
     ),
-    parse=parse,
+    parse=parse_perf_stat,
     cost=Cost(
         1.0,
         1_000,

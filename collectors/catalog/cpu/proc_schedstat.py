@@ -19,10 +19,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.parse import tagged
-from collectors.parse.tagged import Row
-from collectors.parse.tokens import words
+from collectors.parse.tables import tagged_tables
+from collectors.parse.tables.tagged_tables import TaggedRow
+from collectors.parse.tables.tokens import to_text
+from collectors.shell.dedent import strip_indent
 
 _MAX_BYTES = 4 << 20
 _DELAYS = (
@@ -95,36 +95,39 @@ END {
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_proc_schedstat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """What grew in /proc/PID/task/*/schedstat (time on a CPU, time runnable and waiting, both ns; turns on a CPU).
 
     `delay_ms_per_switch` is the mean wait before a turn: the sign of too many runnable threads, which the share of
     throttled periods is not. `wait_share_pct` is waiting of waiting and running together.
     """
-    found = tagged.read(parts, _MAX_BYTES)
-    if "time" not in found.tables:
-        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
+    matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
+    if "time" not in matching_tagged_tables.tables:
+        return Parsed(
+            warnings=(*matching_tagged_tables.warnings, Sentence("warning.too_few_samples")), readable=False
+        )
     tables = []
-    processes = [row for row in found.of("process") if row.whole("pid") is not None]
+    processes = [row for row in matching_tagged_tables.of("process") if row.whole("pid") is not None]
     if processes:
         rows = tuple(
-            (row.whole("pid"), row.text("comm", 64), _group(row), *_delays(row)) for row in processes
+            (row.whole("pid"), row.text("comm", 64), _build_group(row), *_compute_delays(row))
+            for row in processes
         )
         tables.append(Table("sched_delay", _COLUMNS, rows, lines=tuple(row.line for row in processes)))
-    groups = found.of("cgroup")
+    groups = matching_tagged_tables.of("cgroup")
     if groups:
-        rows = tuple((_group(row), row.whole("processes"), *_delays(row)) for row in groups)
+        rows = tuple((_build_group(row), row.whole("processes"), *_compute_delays(row)) for row in groups)
         lines = tuple(row.line for row in groups)
         tables.append(Table("sched_delay_cgroup", _CGROUP_COLUMNS, rows, lines=lines))
-    seconds = next((row.number("seconds") for row in found.of("time")), None)
-    return Parsed(tables=tuple(tables), facts={"seconds": seconds}, warnings=found.warnings)
+    seconds = next((row.number("seconds") for row in matching_tagged_tables.of("time")), None)
+    return Parsed(tables=tuple(tables), facts={"seconds": seconds}, warnings=matching_tagged_tables.warnings)
 
 
-def _group(row: Row) -> str | None:
-    return words(row.raw("cgroup"), 1000) or None
+def _build_group(row: TaggedRow) -> str | None:
+    return to_text(row.raw("cgroup"), 1000) or None
 
 
-def _delays(row: Row) -> tuple[int | float | None, ...]:
+def _compute_delays(row: TaggedRow) -> tuple[int | float | None, ...]:
     run, wait, switches = (row.number(name) for name in ("run_ns", "wait_ns", "switches"))
     known = run is not None and wait is not None
     both = run + wait if run is not None and wait is not None else 0.0
@@ -146,25 +149,25 @@ COLLECTOR = Collector(
         "每个进程与控制组的线程就绪却没有 CPU 可用的时间。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "schedstat",
             Needs(
                 tools=("awk", "grep", "xargs", "sort"),
                 files=("/proc/self/schedstat",),
-                mend="a kernel with CONFIG_SCHED_INFO; findutils, grep",
+                remedy="a kernel with CONFIG_SCHED_INFO; findutils, grep",
             ),
-            sh=lean(_SH),
-            shows="grep -H '' /proc/[0-9]*/task/*/schedstat, twice, {seconds} s apart",
+            sh=strip_indent(_SH),
+            command_line="grep -H '' /proc/[0-9]*/task/*/schedstat, twice, {seconds} s apart",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_proc_schedstat,
     cost=Cost(
         0.3,
         1_500,
         Text(
-            "Two looks at every thread: 0.06 s of CPU each at 5,000 threads.",
+            "Two samples of every thread: 0.06 s of CPU each at 5,000 threads.",
             "对每个线程读取两次：5,000 个线程时每次约 0.06 秒 CPU。",
         ),
     ),

@@ -19,9 +19,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.parse import id_list, tagged
-from collectors.parse.tagged import Row
+from collectors.parse.proc import id_list
+from collectors.parse.tables import tagged_tables
+from collectors.parse.tables.tagged_tables import TaggedRow
+from collectors.shell.dedent import strip_indent
 
 _MAX_BYTES = 4 << 20
 _COLUMNS = (
@@ -44,7 +45,7 @@ _GROUP_COLUMNS = (
 _WCHAN_COLUMNS = (Column("wchan"), Column("tasks"), Column("seen"), Column("scans"), Column("comm"))
 #: The target's threads, ten times a second for five seconds, or those of the 30 busiest processes, four times a second;
 #: less often where there are more than a thousand. Which threads there are is asked once a second. Of the host's tasks
-#: 20,000 are looked through for D state at the start and the end. A wchan of `0` says nothing and is left out by `..`.
+#: 20,000 are checked for D state at the start and the end. A wchan of `0` has no meaning and is omitted by `..`.
 _SH = r"""
 LC_ALL=C
 export LC_ALL
@@ -156,39 +157,49 @@ END {
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_proc_threads(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Threads by what they were seen doing, processes by how many were runnable at once, and where D tasks wait.
 
     Shares are of the samples in which the thread was there. `running_pct` is state R: on a CPU, or ready for one.
     `mean_runnable` is the mean number of threads in R at a moment; with a quota or few CPUs, what is above those
     waits. wchan needs root; it is 0 where the kernel hides its symbols, and then it is None here.
     """
-    found = tagged.read(parts, _MAX_BYTES)
+    matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
     seconds, ticks = (
-        next((row.number(name) for row in found.of("time")), None) for name in ("seconds", "ticks")
+        next((row.number(name) for row in matching_tagged_tables.of("time")), None)
+        for name in ("seconds", "ticks")
     )
     if not seconds or not ticks:
-        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
-    scans = next((row.whole("scans") for row in found.of("time")), None)
-    made = (
-        ("threads", "thread", _COLUMNS, lambda row: _thread(row, seconds)),
-        ("thread_groups", "group", _GROUP_COLUMNS, lambda row: _group(row, seconds, ticks)),
-        ("wchans", "wchan", _WCHAN_COLUMNS, lambda row: _wchan(row, scans)),
+        return Parsed(
+            warnings=(*matching_tagged_tables.warnings, Sentence("warning.too_few_samples")), readable=False
+        )
+    scans = next((row.whole("scans") for row in matching_tagged_tables.of("time")), None)
+    results = (
+        ("threads", "thread", _COLUMNS, lambda row: _parse_thread(row, seconds)),
+        ("thread_groups", "group", _GROUP_COLUMNS, lambda row: _build_group(row, seconds, ticks)),
+        ("wchans", "wchan", _WCHAN_COLUMNS, lambda row: _read_wchan(row, scans)),
     )
     tables = [
         Table(
-            kind, columns, tuple(map(row_of, found.of(name))), lines=tuple(row.line for row in found.of(name))
+            kind,
+            columns,
+            tuple(map(row_of, matching_tagged_tables.of(name))),
+            lines=tuple(row.line for row in matching_tagged_tables.of(name)),
         )
-        for kind, name, columns, row_of in made
-        if found.of(name)
+        for kind, name, columns, row_of in results
+        if matching_tagged_tables.of(name)
     ]
-    return Parsed(tables=tuple(tables), facts={"seconds": seconds, "ticks": ticks}, warnings=found.warnings)
+    return Parsed(
+        tables=tuple(tables),
+        facts={"seconds": seconds, "ticks": ticks},
+        warnings=matching_tagged_tables.warnings,
+    )
 
 
 Cells = tuple[str | int | float | None, ...]
 
 
-def _thread(row: Row, seconds: float) -> Cells:
+def _parse_thread(row: TaggedRow, seconds: float) -> Cells:
     samples = row.number("samples") or 0.0
 
     def share(name: str) -> float | None:
@@ -204,14 +215,14 @@ def _thread(row: Row, seconds: float) -> Cells:
         row.text("wchan", 100) or None,
         share("wchan_n"),
         run / 1e7 / seconds if run is not None else None,
-        _delay_ms(row),
+        _compute_delay_ms(row),
         *(value / seconds if value is not None else None for value in (voluntary, involuntary)),
         row.text("cpus", 100) or None,
-        len(set(id_list.ids(cpus))) or None,
+        len(set(id_list.parse_ids(cpus))) or None,
     )
 
 
-def _group(row: Row, seconds: float, ticks: float) -> Cells:
+def _build_group(row: TaggedRow, seconds: float, ticks: float) -> Cells:
     runnable, blocked, run, wait = (row.number(name) for name in ("r", "d", "run_ns", "wait_ns"))
     return (
         *(
@@ -224,16 +235,16 @@ def _group(row: Row, seconds: float, ticks: float) -> Cells:
         run / 1e7 / seconds if run is not None else None,
         wait / 1e9 if wait is not None else None,
         row.number("switches"),
-        _delay_ms(row),
+        _compute_delay_ms(row),
     )
 
 
-def _delay_ms(row: Row) -> float | None:
+def _compute_delay_ms(row: TaggedRow) -> float | None:
     wait, switches = row.number("wait_ns"), row.number("switches")
     return wait / 1e6 / switches if wait is not None and switches else None
 
 
-def _wchan(row: Row, scans: int | None) -> Cells:
+def _read_wchan(row: TaggedRow, scans: int | None) -> Cells:
     name = row.text("wchan", 100)
     return (None if name == "0" else name, row.whole("tasks"), row.whole("seen"), scans, row.text("comm", 64))
 
@@ -242,30 +253,31 @@ COLLECTOR = Collector(
     id="proc_threads",
     title=Text("Threads", "线程"),
     why=Text(
-        "What each thread does, how many want a CPU at once, and where in the kernel blocked ones wait.",
+        "What each thread does, how many need a CPU at once, and where in the kernel blocked threads wait.",
         "每个线程在做什么、同时有多少线程争用 CPU，以及阻塞线程停在内核何处。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "proc",
             Needs(
                 tools=("awk", "grep", "xargs", "sort", "sed"),
                 files=("/proc/self/stat",),
-                mend="root for wchan; findutils, grep",
+                remedy="root for wchan; findutils, grep",
             ),
-            sh=lean(_SH),
-            shows="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second, 5 of {seconds} s at most",
+            sh=strip_indent(_SH),
+            command_line="grep -H '' /proc/PID/task/*/(stat,wchan,schedstat), 4 times a second, "
+            "5 of {seconds} s at most",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_proc_threads,
     cost=Cost(
         1.0,
         4_000,
         Text(
-            "Five seconds of looking at the target's threads, or those of the 30 busiest processes.",
-            "用五秒观察目标的线程，或最忙的 30 个进程的线程。",
+            "Five seconds of sampling the target's threads, or those of the 30 busiest processes.",
+            "用五秒采样目标的线程，或最忙的 30 个进程的线程。",
         ),
     ),
     seconds_max=600,

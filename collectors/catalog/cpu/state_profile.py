@@ -21,7 +21,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import whole
+from collectors.parse.tables.tokens import parse_whole
 
 _MAX_BYTES = 16 << 20
 _PART = "state.folded"
@@ -114,16 +114,16 @@ cd "$OLDPWD" || exit 1
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Where the stacks are, and how often was looked. A host without a busy or blocked task gives none."""
+def parse_state_profile(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Where the stacks are, and how many samples were taken. A host without a busy or blocked task gives none."""
     facts: dict[str, object] = {}
     status = parts.get("status.txt")
     for line in status.read(4096).split(b"\n")[:20] if status is not None else []:
         key, _, value = line.partition(b" ")
-        if key == b"looks" and (number := whole(value.strip())) is not None:
-            facts["state_looks"] = number
+        if key == b"looks" and (number := parse_whole(value.strip())) is not None:
+            facts["state_samples"] = number
     part = parts.get(_PART)
-    if part is None and facts.get("state_looks") == 0:
+    if part is None and facts.get("state_samples") == 0:
         return Parsed(facts=facts, warnings=(Sentence("warning.no_busy_tasks"),))
     if part is None or not part.size:
         missing = Sentence("warning.part_missing", {"part": _PART})
@@ -142,24 +142,37 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "proc",
             Needs(
                 tools=("awk",),
                 files=("/proc/self/wchan",),
                 root=True,
-                mend="root; perf for CPU samples",
+                remedy="root; perf for CPU samples",
             ),
             sh=_SH,
-            shows=f"read state, syscall and stack in /proc/PID/task {_HZ} times a second for {{seconds}} s",
+            command_line=f"read state, syscall and stack in /proc/PID/task {_HZ} times a second for {{seconds}} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
-    cost=Cost(7.0, 2_000, Text("Ten looks a second at a few dozen tasks.", "每秒查看几十个任务十次。")),
+    parse=parse_state_profile,
+    cost=Cost(
+        7.0, 2_000, Text("Ten samples per second of a few dozen tasks.", "每秒采样十次，每次几十个任务。")
+    ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
     parser_version=2,
+    messages={
+        "warning.no_busy_tasks": Text(
+            "No task was blocked or busy long enough within one second, so no stack was read.",
+            "一秒内没有任务阻塞或占用 CPU 足够久，因此未读取调用栈。",
+        ),
+        "warning.not_cpu_samples": Text(
+            "These are samples of task states, not CPU samples. A task that sleeps all the time "
+            "is counted in every sample.",
+            "这是任务状态的采样，不是 CPU 采样：一直睡眠的任务每次都会被计入。",
+        ),
+    },
     touches=frozenset({TargetAccess.COUNTERS}),
 )

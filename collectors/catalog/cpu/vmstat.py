@@ -21,9 +21,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import outcome, proc_vmstat, sampled, stamps
-from collectors.parse.columns import row
-from collectors.parse.tokens import words
+from collectors.parse.proc import proc_vmstat, sampled
+from collectors.parse.tables import report_times, results
+from collectors.parse.tables.text_columns import parse_row
+from collectors.parse.tables.tokens import to_text
 
 _MAX_BYTES = 16 << 20
 _MAX_REPORTS = 100_000
@@ -61,30 +62,32 @@ exec vmstat $wide 1 "$((SECS + 1))"
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_vmstat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """What vmstat printed, or the same figures from the files that it reads.
 
     The first report covers the time since boot and is dropped. Columns are taken by name, because they were
-    added over the years and change width; a stamp is taken for UTC only under a header that says so.
+    added over the years and change width; a stamp is taken as UTC only if the header states UTC.
     """
     if sampled.PART in parts:
-        return proc_vmstat.parse(parts, context, _MAX_BYTES)
+        return proc_vmstat.parse_proc_vmstat(parts, context, _MAX_BYTES)
     part = parts.get("stdout")
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
-    reports, bad = _reports(part.read(_MAX_BYTES))
+    reports, bad = _parse_reports(part.read(_MAX_BYTES))
     warnings = [Sentence("warning.lines_unreadable", {"count": bad})] if bad else []
     reports = reports[1:]
-    t_ns = stamps.times(context, [one.stamp_ns for one in reports], stamps.started_boot_ns(parts))
+    t_ns = report_times.compute_report_times(
+        context, [report.stamp_ns for report in reports], report_times.read_start_ns(parts)
+    )
     if t_ns is None:
         return Parsed(warnings=(*warnings, Sentence("warning.no_time")), readable=False)
-    lines = np.array([one.line for one in reports], np.int32)
-    found: list[Series] = []
+    lines = np.array([report.line for report in reports], np.int32)
+    series: list[Series] = []
     for column, metric in _COLUMNS.items():
-        values = np.array([[one.values.get(column, np.nan)] for one in reports], np.float64)
+        values = np.array([[report.values.get(column, np.nan)] for report in reports], np.float64)
         if np.isfinite(values).any():
-            found.append(Series(metric, t_ns, values, lines=lines))
-    return outcome.of_series(found, warnings)
+            series.append(Series(metric, t_ns, values, lines=lines))
+    return results.build_series_result(series, warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class _Report:
     stamp_ns: int | None
 
 
-def _reports(data: bytes) -> tuple[list[_Report], int]:
+def _parse_reports(data: bytes) -> tuple[list[_Report], int]:
     """Every report with its 1-based line, and how many lines could not be read."""
     header: list[bytes] = []
     zone = b""
@@ -106,45 +109,49 @@ def _reports(data: bytes) -> tuple[list[_Report], int]:
             titles = [token for token in tokens if token.islower()]
             header, zone = titles, b" ".join(tokens[len(titles) :])
         elif header and tokens and tokens[0].isdigit():
-            values = row(header, tokens[: len(header)])
+            values = parse_row(header, tokens[: len(header)])
             if values is None:
                 bad += 1
             else:
-                reports.append(_Report(number, values, _stamp(tokens[len(header) :], zone)))
+                reports.append(_Report(number, values, _parse_stamp(tokens[len(header) :], zone)))
     return reports, bad
 
 
-def _stamp(tokens: list[bytes], zone: bytes) -> int | None:
-    """The wall clock at the end of the line, where the header says that it is in UTC."""
-    return stamps.epoch_ns(words(b" ".join(tokens), 40)) if zone == b"UTC" and len(tokens) == 2 else None
+def _parse_stamp(tokens: list[bytes], zone: bytes) -> int | None:
+    """The wall clock at the end of the line, if the header states that it is in UTC."""
+    return (
+        report_times.parse_epoch_ns(to_text(b" ".join(tokens), 40))
+        if zone == b"UTC" and len(tokens) == 2
+        else None
+    )
 
 
 COLLECTOR = Collector(
     id="vmstat",
     title=Text("vmstat", "vmstat"),
     why=Text(
-        "One line a second that says whether CPUs, memory, swap or disks are the matter at all.",
+        "One line per second that shows whether CPUs, memory, swap or disks are the problem.",
         "每秒一行，先判断问题究竟在 CPU、内存、交换还是磁盘。",
     ),
     tier=Tier.LIGHT,
     mandatory=True,
-    ways=(
+    methods=(
         Script(
             "procps",
-            Needs(tools=("vmstat",), mend="procps"),
+            Needs(tools=("vmstat",), remedy="procps"),
             sh=_SH,
-            shows="vmstat -t -w 1 {seconds}",
+            command_line="vmstat -t -w 1 {seconds}",
             version="vmstat -V",
             stop="TERM",
         ),
         Sampled(
             "proc",
-            Needs(files=proc_vmstat.FILES, mend="mount -t proc proc /proc"),
+            Needs(files=proc_vmstat.FILES, remedy="mount -t proc proc /proc"),
             files=proc_vmstat.FILES,
             interval_s=1.0,
         ),
     ),
-    parse=parse,
+    parse=parse_vmstat,
     cost=Cost(0.1, 150, Text("One small process for the whole run.", "全程一个小进程。")),
     yields=tuple(_COLUMNS.values()),
     seconds_max=600,

@@ -1,4 +1,4 @@
-"""What stands behind each block device: its queue's settings, who is stacked on whom, and requests in flight."""
+"""Queue settings of each block device, the devices below it, and requests in flight."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import sampled
-from collectors.parse.sampled import Samples, Snapshot
-from collectors.parse.tokens import NAN, counter, words
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Samples, Snapshot
+from collectors.parse.tables.tokens import NAN, parse_counter, to_text
 
 _MAX_BYTES = 32 << 20
 _MAX_DEVICES = 500
@@ -69,33 +69,33 @@ Device = dict[str, Sequence[Snapshot]]
 Stacked = tuple[Sequence[str], Sequence[str]]
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_block_queue(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each device that has a size, and its requests in flight over time.
 
     A leaf is stacked on nothing: rules judge leaves, because a mapped device counts each request again.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    devices = _devices(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    devices = _list_devices(samples)
     if not devices:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
-    below, above = _stacking(devices)
+    below, above = _find_stacking(devices)
     rows: list[Row] = []
     lines: list[int] = []
-    found: list[Series] = []
+    series: list[Series] = []
     for dev in sorted(devices):
         files = devices[dev]
-        size_kb = _number(files, "size") * _SECTOR_BYTES / 1024
+        size_kb = _read_number(files, "size") * _SECTOR_BYTES / 1024
         if not size_kb > 0:
             continue
-        inflight = _inflight(files.get("inflight", ()))
-        rows.append((dev, *_row(dev, files, size_kb, (below[dev], above[dev]), inflight)))
-        lines.append(_line(files))
-        found += _series(context, dev, files.get("inflight", ()), inflight)
+        inflight = _read_inflight(files.get("inflight", ()))
+        rows.append((dev, *_build_row(dev, files, size_kb, (below[dev], above[dev]), inflight)))
+        lines.append(_find_line(files))
+        series += _build_series(context, dev, files.get("inflight", ()), inflight)
     table = Table("block_devices", _COLUMNS, tuple(rows), sampled.PART, tuple(lines))
-    return Parsed(series=tuple(found), tables=(table,) if rows else (), warnings=samples.warnings)
+    return Parsed(series=tuple(series), tables=(table,) if rows else (), warnings=samples.warnings)
 
 
-def _devices(samples: Samples) -> dict[str, Device]:
+def _list_devices(samples: Samples) -> dict[str, Device]:
     devices: dict[str, Device] = {}
     for match, snapshots in samples.matching(_PATH):
         if match[1] in devices or len(devices) < _MAX_DEVICES:
@@ -103,82 +103,82 @@ def _devices(samples: Samples) -> dict[str, Device]:
     return devices
 
 
-def _stacking(devices: Mapping[str, Device]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _find_stacking(devices: Mapping[str, Device]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """For each device, those directly below it and those directly above it; a partition counts as its disk."""
     disk_of = {
-        found[1]: dev
+        match[1]: dev
         for dev, files in devices.items()
         for name in files
-        if (found := _PARTITION.fullmatch(name))
+        if (match := _PARTITION.fullmatch(name))
     }
     below: dict[str, list[str]] = defaultdict(list)
     above: dict[str, list[str]] = defaultdict(list)
     for dev, files in devices.items():
         for name in sorted(files):
-            if found := _STACKED.fullmatch(name):
-                below[dev].append(found[1])
-                above[disk_of.get(found[1], found[1])].append(dev)
+            if match := _STACKED.fullmatch(name):
+                below[dev].append(match[1])
+                above[disk_of.get(match[1], match[1])].append(dev)
     return below, above
 
 
-def _row(dev: str, files: Device, size_kb: float, stacked: Stacked, inflight: Sequence[float]) -> Row:
+def _build_row(dev: str, files: Device, size_kb: float, stacked: Stacked, inflight: Sequence[float]) -> Row:
     below, above = stacked
-    numbers = {name: _cell(_number(files, f"queue/{name}")) for name in _NUMBERS}
+    numbers = {name: _read_cell(_read_number(files, f"queue/{name}")) for name in _NUMBERS}
     queues = sum(re.fullmatch(r"mq/\d{1,4}/nr_tags", name) is not None for name in files)
     kind = next((kind for prefix, kind in _KINDS.items() if dev.startswith(prefix)), "disk")
     known = [value for value in inflight if not isnan(value)]
     return (
-        *(kind, _text(files, "dm/name"), size_kb, numbers["read_ahead_kb"], _scheduler(files)),
+        *(kind, _read_text(files, "dm/name"), size_kb, numbers["read_ahead_kb"], _read_scheduler(files)),
         *(numbers["rotational"], numbers["nr_requests"], numbers["wbt_lat_usec"], queues or None),
         *(" ".join(below[:20]), " ".join(sorted(set(above))[:20]), int(not below and kind != "loop")),
-        *(_text(files, "loop/backing_file"), max(known) if known else None),
+        *(_read_text(files, "loop/backing_file"), max(known) if known else None),
     )
 
 
-def _scheduler(files: Device) -> str:
+def _read_scheduler(files: Device) -> str:
     """`none [mq-deadline] kyber` → `mq-deadline`."""
-    text = _text(files, "queue/scheduler")
+    text = _read_text(files, "queue/scheduler")
     chosen = re.search(r"\[([^\]]{1,40})\]", text)
     return chosen[1] if chosen else text
 
 
-def _text(files: Device, name: str) -> str:
+def _read_text(files: Device, name: str) -> str:
     snapshots = files.get(name, ())
-    return words(snapshots[-1].body.split(b"\n")[0].strip(), 300) if snapshots else ""
+    return to_text(snapshots[-1].body.split(b"\n")[0].strip(), 300) if snapshots else ""
 
 
-def _number(files: Device, name: str) -> float:
+def _read_number(files: Device, name: str) -> float:
     snapshots = files.get(name, ())
-    return counter(snapshots[-1].body.strip()) if snapshots else NAN
+    return parse_counter(snapshots[-1].body.strip()) if snapshots else NAN
 
 
-def _cell(value: float) -> float | None:
+def _read_cell(value: float) -> float | None:
     return None if isnan(value) else value
 
 
-def _line(files: Device) -> int:
+def _find_line(files: Device) -> int:
     for name in ("queue/read_ahead_kb", "queue/scheduler", "inflight", "size"):
         if snapshots := files.get(name):
             return snapshots[-1].line
     return 1
 
 
-def _inflight(snapshots: Sequence[Snapshot]) -> list[float]:
+def _read_inflight(snapshots: Sequence[Snapshot]) -> list[float]:
     """Reads and writes that the device has not answered, together."""
     totals = []
     for snapshot in snapshots:
         tokens = snapshot.body.split(None, 2)
-        totals.append(counter(tokens[0]) + counter(tokens[1]) if len(tokens) == 2 else NAN)
+        totals.append(parse_counter(tokens[0]) + parse_counter(tokens[1]) if len(tokens) == 2 else NAN)
     return totals
 
 
-def _series(
+def _build_series(
     context: Context, dev: str, snapshots: Sequence[Snapshot], inflight: Sequence[float]
 ) -> list[Series]:
     boot_ns = np.array([snapshot.boot_ns for snapshot in snapshots], np.int64)
     lines = np.array([min(snapshot.line, 2**31 - 1) for snapshot in snapshots], np.int32)
     values = np.array(inflight, np.float64).reshape(-1, 1)
-    return sampled.series(context, "disk.inflight", boot_ns, values, lines=lines, labels={"dev": dev})
+    return sampled.build_series(context, "disk.inflight", boot_ns, values, lines=lines, labels={"dev": dev})
 
 
 COLLECTOR = Collector(
@@ -189,10 +189,10 @@ COLLECTOR = Collector(
         "每个设备的预读、调度器与层叠关系，以及尚未完成的请求数。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "sys",
-            Needs(files=("/sys/block",), mend="mount -t sysfs sysfs /sys"),
+            Needs(files=("/sys/block",), remedy="mount -t sysfs sysfs /sys"),
             files=(
                 "/sys/block/*/inflight",
                 "/sys/block/*/size",
@@ -205,7 +205,7 @@ COLLECTOR = Collector(
             ),
         ),
     ),
-    parse=parse,
+    parse=parse_block_queue,
     cost=Cost(
         0.2, 6_000, Text("A few small files of each device a second.", "每秒读取每个设备的几个小文件。")
     ),

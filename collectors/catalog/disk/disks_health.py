@@ -1,4 +1,4 @@
-"""Whether disks say that they are ill: degraded arrays, counted I/O errors, SMART."""
+"""Health of disks: degraded arrays, counted I/O errors, SMART."""
 
 # ruff: noqa: E501 - a statement of the program for the host stays on one line
 
@@ -7,21 +7,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
 
 _MAX_BYTES = 256 << 10
 _COLUMNS = (
-    Field("device", number=False),
-    Field("source", number=False),
-    Field("state", number=False),
-    Field("errors"),
-    Field("delta"),
-    Field("detail", number=False),
+    FieldColumn("device", number=False),
+    FieldColumn("source", number=False),
+    FieldColumn("state", number=False),
+    FieldColumn("errors"),
+    FieldColumn("delta"),
+    FieldColumn("detail", number=False),
 )
 
 #: Counters of SCSI are hexadecimal; /dev/zram and loops have none. They count every command that a disk refuses, and
-#: it refuses two for each question of smartctl: one that grows is no illness yet. smartctl is asked for at most 16 disks,
+#: it refuses two for each question of smartctl: a growing counter alone is not a fault. smartctl is asked for at most 16 disks,
 #: never waking a sleeping one (-n standby), because a disk that hangs would hang the question.
 _SH = r"""
 LC_ALL=C
@@ -52,18 +52,25 @@ echo end
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_disks_health(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `disks_health`: one row for each disk and source. `errors` of an array are the members it lacks.
 
     `counting` is the state of a disk that refused commands in the window, which a sound one does as well.
     """
     del context
-    found = fielded.read(parts, ("disk", "end"), max_lines=5_000)
-    if found is None:
-        return fielded.missing()
-    ill = sum(line.text("state") in {"failing", "degraded", "offline", "dead"} for line in found["disk"])
+    matching_field_lines = field_lines.read_field_lines(parts, ("disk", "end"), max_lines=5_000)
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    ill = sum(
+        line.text("state") in {"failing", "degraded", "offline", "dead"}
+        for line in matching_field_lines["disk"]
+    )
     facts = {"disks_ill": ill}
-    return fielded.ended(found, tables=fielded.table("disks_health", found["disk"], _COLUMNS), facts=facts)
+    return field_lines.build_parsed(
+        matching_field_lines,
+        tables=field_lines.build_table("disks_health", matching_field_lines["disk"], _COLUMNS),
+        facts=facts,
+    )
 
 
 COLLECTOR = Collector(
@@ -74,20 +81,20 @@ COLLECTOR = Collector(
         "将坏的磁盘或正在重建的阵列会拖慢上层的一切。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "sysfs",
-            Needs(tools=("awk",), mend="mount -t sysfs sysfs /sys"),
+            Needs(tools=("awk",), remedy="mount -t sysfs sysfs /sys"),
             sh=_SH,
-            shows="read /proc/mdstat and ioerr_cnt; smartctl -n standby -H -j, after {seconds} s",
+            command_line="read /proc/mdstat and ioerr_cnt; smartctl -n standby -H -j, after {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_disks_health,
     cost=Cost(
         0.1,
         100,
-        Text("A few files, and one short question to each disk.", "读取少量文件，并向每块磁盘查询一次。"),
+        Text("A few files, and one short query to each disk.", "读取少量文件，并向每块磁盘查询一次。"),
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

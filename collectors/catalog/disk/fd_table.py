@@ -21,7 +21,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import seconds_to_ns, whole, words
+from collectors.parse.tables.tokens import parse_seconds_ns, parse_whole, to_text
 
 _MAX_BYTES = 8 << 20
 _MAX_LINES = 60_000
@@ -127,7 +127,7 @@ class _Fd:
     line: int
     position: int | None
     flags: int | None
-    shown: str
+    flags_text: str
     path: str
 
 
@@ -153,7 +153,7 @@ class _Scans:
     unreadable: int = 0
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_fd_table(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Files of the last reading, those opened for synchronous writes and those that move first; and counts.
 
     Sockets, pipes, memfds and files of /proc are only counted. A position moves with read and write, not with pread
@@ -162,29 +162,29 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     part = parts.get("stdout")
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
-    scans = _read(part.read(_MAX_BYTES))
+    scans = _read_lines(part.read(_MAX_BYTES))
     warnings = [Sentence("warning.lines_unreadable", {"count": scans.unreadable})] if scans.unreadable else []
     if not scans.counts[1]:
         return Parsed(warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    tables = [_count_table(scans)]
+    tables = [_build_count_table(scans)]
     if scans.fds[1]:
-        tables.append(_fd_table(scans))
+        tables.append(_build_fd_table(scans))
     return Parsed(tables=tuple(tables), warnings=tuple(warnings))
 
 
-def _read(text: bytes) -> _Scans:
+def _read_lines(text: bytes) -> _Scans:
     scans = _Scans()
     for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
         kind, _, rest = line.partition(b" ")
         if kind == b"A":
-            scans.machine = words(rest, 40)
+            scans.machine = to_text(rest, 40)
             continue
         turn, _, rest = rest.partition(b" ")
         at = {b"1": 0, b"2": 1}.get(turn)
         if at is None:
             scans.unreadable += bool(line)
         elif kind == b"T":
-            scans.boot_ns[at] = seconds_to_ns(rest.strip())
+            scans.boot_ns[at] = parse_seconds_ns(rest.strip())
         elif not (
             (kind == b"F" and _read_fd(scans, at, number, rest)) or _read_count(scans, at, number, kind, rest)
         ):
@@ -194,11 +194,13 @@ def _read(text: bytes) -> _Scans:
 
 def _read_fd(scans: _Scans, at: int, number: int, rest: bytes) -> bool:
     tokens = rest.split(b" ", 4)
-    pid, fd = (whole(token) for token in tokens[:2]) if len(tokens) == 5 else (None, None)
+    pid, fd = (parse_whole(token) for token in tokens[:2]) if len(tokens) == 5 else (None, None)
     if pid is None or fd is None:
         return False
     flags = int(tokens[3], 8) if _OCTAL.fullmatch(tokens[3]) else None
-    scans.fds[at][pid, fd] = _Fd(number, whole(tokens[2]), flags, words(tokens[3], 12), words(tokens[4], 300))
+    scans.fds[at][pid, fd] = _Fd(
+        number, parse_whole(tokens[2]), flags, to_text(tokens[3], 12), to_text(tokens[4], 300)
+    )
     return True
 
 
@@ -206,15 +208,15 @@ def _read_count(scans: _Scans, at: int, number: int, kind: bytes, rest: bytes) -
     tokens = rest.split(b" ", 7)
     if kind != b"C" or len(tokens) != 8:
         return False
-    pid, total, *kinds = (whole(token) for token in (*tokens[:2], *tokens[3:7]))
+    pid, total, *kinds = (parse_whole(token) for token in (*tokens[:2], *tokens[3:7]))
     if pid is None or total is None:
         return False
     known = tuple(count or 0 for count in kinds)
-    scans.counts[at][pid] = _Count(number, whole(tokens[2]), total, known, words(tokens[7], 64))
+    scans.counts[at][pid] = _Count(number, parse_whole(tokens[2]), total, known, to_text(tokens[7], 64))
     return True
 
 
-def _count_table(scans: _Scans) -> Table:
+def _build_count_table(scans: _Scans) -> Table:
     first, last = scans.counts
     rows: list[tuple[Cell, ...]] = []
     order = sorted(last, key=lambda pid: (-last[pid].total, pid))[:_MAX_ROWS]
@@ -228,11 +230,11 @@ def _count_table(scans: _Scans) -> Table:
     return Table("fd_counts", _COUNTS, tuple(rows), lines=tuple(last[pid].line for pid in order))
 
 
-def _fd_table(scans: _Scans) -> Table:
+def _build_fd_table(scans: _Scans) -> Table:
     began, ended = scans.boot_ns
     elapsed_s = (ended - began) / 1e9 if began is not None and ended is not None and ended > began else None
     direct = _O_DIRECT.get(scans.machine, _O_DIRECT_ELSEWHERE)
-    found: list[tuple[tuple[Cell, ...], int]] = []
+    results: list[tuple[tuple[Cell, ...], int]] = []
     for (pid, fd), now in scans.fds[1].items():
         before = scans.fds[0].get((pid, fd))
         moved = None
@@ -241,19 +243,19 @@ def _fd_table(scans: _Scans) -> Table:
         counted = scans.counts[1].get(pid)
         deleted = now.path.endswith(" (deleted)")
         head = (pid, counted.comm if counted else "", fd, "file", now.path.removesuffix(" (deleted)"))
-        found.append(((*head, *_decoded(now, direct), moved, int(deleted)), now.line))
-    found.sort(key=lambda one: (-int(one[0][8] or 0), -abs(float(one[0][11] or 0)), one[1]))
-    kept = found[:_MAX_ROWS]
-    return Table("fds", _COLUMNS, tuple(row for row, _ in kept), lines=tuple(line for _, line in kept))
+        results.append(((*head, *_decode_flags(now, direct), moved, int(deleted)), now.line))
+    results.sort(key=lambda item: (-int(item[0][8] or 0), -abs(float(item[0][11] or 0)), item[1]))
+    stored = results[:_MAX_ROWS]
+    return Table("fds", _COLUMNS, tuple(row for row, _ in stored), lines=tuple(line for _, line in stored))
 
 
-def _decoded(fd: _Fd, direct: int) -> tuple[Cell, ...]:
-    """flags, access, o_sync, o_dsync (which O_SYNC includes), o_direct, o_append; None where not told."""
+def _decode_flags(fd: _Fd, direct: int) -> tuple[Cell, ...]:
+    """flags, access, o_sync, o_dsync (which O_SYNC includes), o_direct, o_append; None where unknown."""
     flags = fd.flags
     if flags is None:
-        return (fd.shown, None, None, None, None, None)
+        return (fd.flags_text, None, None, None, None, None)
     return (
-        *(fd.shown, ("r", "w", "rw", "")[flags & 3], int(flags & _O_SYNC == _O_SYNC)),
+        *(fd.flags_text, ("r", "w", "rw", "")[flags & 3], int(flags & _O_SYNC == _O_SYNC)),
         *(int(bool(flags & _O_DSYNC)), int(bool(flags & direct)), int(bool(flags & _O_APPEND))),
     )
 
@@ -266,23 +268,26 @@ COLLECTOR = Collector(
         "打开了哪些文件、以何种方式：同步写日志、反复读取的文件、泄漏的描述符。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "proc",
             Needs(
-                tools=("awk", "ls"), files=("/proc/self/fdinfo",), root=True, mend="mount -t proc proc /proc"
+                tools=("awk", "ls"),
+                files=("/proc/self/fdinfo",),
+                root=True,
+                remedy="mount -t proc proc /proc",
             ),
             sh=_SH,
-            shows="read /proc/PID/fd and fdinfo of the target or of 35 processes, twice in {seconds} s",
+            command_line="read /proc/PID/fd and fdinfo of the target or of 35 processes, twice in {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_fd_table,
     cost=Cost(
         0.4,
         3_000,
         Text(
-            "Two looks at no more than 2,000 files, 5,000 of a target.",
+            "Two samples of up to 2,000 files, or 5,000 of a target.",
             "读取两次，至多 2000 个文件；有目标时至多 5000 个。",
         ),
     ),

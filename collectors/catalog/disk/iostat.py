@@ -20,7 +20,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import diskstats, iostat_reports, outcome, sampled, stamps
+from collectors.parse.proc import diskstats, sampled
+from collectors.parse.tables import iostat_reports, report_times, results
 
 _MAX_BYTES = 64 << 20
 _IDLE_IS_NO_DATA = {
@@ -42,22 +43,24 @@ exec iostat -dxkyt $json 1 "$SECS"
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_iostat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """What iostat printed (JSON, or text before 11.5), or the same figures from /proc/diskstats.
 
     A mean latency or size in a second without such requests is no data, though iostat prints 0.
     """
     if sampled.PART in parts:
-        return diskstats.parse(parts, context, _MAX_BYTES)
+        return diskstats.parse_diskstats(parts, context, _MAX_BYTES)
     part = parts.get("stdout")
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
-    reports, warnings = iostat_reports.read(part.read(_MAX_BYTES))
-    t_ns = stamps.times(context, [one.stamp_ns for one in reports], stamps.started_boot_ns(parts))
+    reports, warnings = iostat_reports.parse_iostat_reports(part.read(_MAX_BYTES))
+    t_ns = report_times.compute_report_times(
+        context, [report.stamp_ns for report in reports], report_times.read_start_ns(parts)
+    )
     if t_ns is None:
         return Parsed(warnings=(*warnings, Sentence("warning.no_time")), readable=False)
-    found: list[Series] = []
-    for dev in iostat_reports.devices(reports):
+    series: list[Series] = []
+    for dev in iostat_reports.list_devices(reports):
         rows = [report.devices.get(dev) for report in reports]
         lines = np.array([row.line if row else 0 for row in rows], np.int32)
         columns = {
@@ -68,8 +71,8 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
             columns[metric] = np.where(columns[requests] == 0, np.nan, columns[metric])
         for metric, values in columns.items():
             if np.isfinite(values).any():
-                found.append(Series(metric, t_ns, values, {"dev": dev}, lines=lines))
-    return outcome.of_series(found, warnings)
+                series.append(Series(metric, t_ns, values, {"dev": dev}, lines=lines))
+    return results.build_series_result(series, warnings)
 
 
 COLLECTOR = Collector(
@@ -81,22 +84,22 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     mandatory=True,
-    ways=(
+    methods=(
         Script(
             "sysstat",
-            Needs(tools=("iostat",), mend="sysstat"),
+            Needs(tools=("iostat",), remedy="sysstat"),
             sh=_SH,
-            shows="S_TIME_FORMAT=ISO iostat -dxkyt -o JSON 1 {seconds}",
+            command_line="S_TIME_FORMAT=ISO iostat -dxkyt -o JSON 1 {seconds}",
             version="iostat -V",
         ),
         Sampled(
             "proc",
-            Needs(files=(diskstats.PATH,), mend="mount -t proc proc /proc"),
+            Needs(files=(diskstats.PATH,), remedy="mount -t proc proc /proc"),
             files=(diskstats.PATH,),
             interval_s=1.0,
         ),
     ),
-    parse=parse,
+    parse=parse_iostat,
     cost=Cost(0.1, 800, Text("One small process for the whole run.", "全程一个小进程。")),
     yields=iostat_reports.METRICS,
     seconds_max=600,

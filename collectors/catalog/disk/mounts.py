@@ -21,7 +21,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import counter, words
+from collectors.parse.tables.tokens import parse_counter, to_text
 
 _MAX_BYTES = 2 << 20
 _MAX_ROWS = 1_000
@@ -45,7 +45,7 @@ _COLUMNS = (
     Column("dev"),
 )
 
-# Remote file systems and FUSE are never asked how full they are: a server that is gone holds whoever asks.
+# Remote file systems and FUSE are never asked how full they are: an unreachable server would block the caller.
 # What looks like a credential is replaced before it leaves the host.
 _SH = r"""
 LC_ALL=C
@@ -101,11 +101,11 @@ class _Usage:
         return 100.0 * self.used / room if room > 0 else None
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_mounts(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each mount; how full it is where that could be asked without risk.
 
     Sources: /proc/self/mountinfo, see proc(5), and df in POSIX format. Where something is mounted on top of
-    something else, df speaks of the last one.
+    something else, df reports the last one.
     """
     part = parts.get("stdout")
     if part is None:
@@ -115,11 +115,13 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     section = ""
     for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:10_000], 1):
         if line.startswith(b"= "):
-            section = words(line[2:], 20)
-        elif section == "mountinfo" and (mount := _mount(line)) and len(mounts) < _MAX_ROWS:
+            section = to_text(line[2:], 20)
+        elif section == "mountinfo" and (mount := _parse_mount(line)) and len(mounts) < _MAX_ROWS:
             mounts.append((number, *mount))
         elif section in usage and (row := _DF.match(line)):
-            usage[section][row[5]] = _Usage(number, counter(row[2]), counter(row[3]), counter(row[4]))
+            usage[section][row[5]] = _Usage(
+                number, parse_counter(row[2]), parse_counter(row[3]), parse_counter(row[4])
+            )
     if not mounts:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": "stdout"}),), readable=False)
     topmost = {where: number for number, where, *_ in mounts}
@@ -129,12 +131,14 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         seen = topmost[where] == number
         blocks = usage["df"].get(where) if seen else None
         inodes = usage["inodes"].get(where) if seen else None
-        rows.append((*_names(where, device, kind, options, mode), *_sizes(blocks, inodes), words(dev, 20)))
+        rows.append(
+            (*_list_names(where, device, kind, options, mode), *_read_sizes(blocks, inodes), to_text(dev, 20))
+        )
         lines.append(blocks.line if blocks else number)
     return Parsed(tables=(Table("mounts", _COLUMNS, tuple(rows), lines=tuple(lines)),))
 
 
-def _mount(line: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, str] | None:
+def _parse_mount(line: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, str] | None:
     """(mount point, device, type, options, major:minor, ro or rw); the fields before ` - ` vary in number."""
     own, dash, rest = line.partition(b" - ")
     fields, tail = own.split(b" "), rest.split(b" ", 2)
@@ -143,31 +147,31 @@ def _mount(line: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, str] | None:
     every = fields[5] + (b"," + tail[2] if len(tail) > 2 else b"")
     unique = b",".join(dict.fromkeys(every.split(b",")))
     mode = "ro" if b"ro" in every.split(b",") else "rw"
-    return _unescaped(fields[4]), _unescaped(tail[1]), tail[0], unique, fields[2], mode
+    return _unescape(fields[4]), _unescape(tail[1]), tail[0], unique, fields[2], mode
 
 
-def _unescaped(field: bytes) -> bytes:
-    return _OCTAL.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), field)
+def _unescape(field: bytes) -> bytes:
+    return _OCTAL.sub(lambda result: bytes([int(result[1], 8) & 0xFF]), field)
 
 
-def _names(where: bytes, device: bytes, kind: bytes, options: bytes, mode: str) -> Row:
-    fstype = words(kind, 40)
+def _list_names(where: bytes, device: bytes, kind: bytes, options: bytes, mode: str) -> Row:
+    fstype = to_text(kind, 40)
     remote = int(bool(_REMOTE.match(fstype.removeprefix("fuse.")) or _REMOTE.match(fstype)))
     return (
-        *(words(where, 300), words(device, 300), fstype),
-        *(words(options, 500), int(mode == "ro"), remote),
+        *(to_text(where, 300), to_text(device, 300), fstype),
+        *(to_text(options, 500), int(mode == "ro"), remote),
     )
 
 
-def _sizes(blocks: _Usage | None, inodes: _Usage | None) -> Row:
+def _read_sizes(blocks: _Usage | None, inodes: _Usage | None) -> Row:
     return (
-        *(_cell(blocks.total) if blocks else None, _cell(blocks.used) if blocks else None),
-        *(_cell(blocks.used_pct) if blocks else None, _cell(inodes.total) if inodes else None),
-        _cell(inodes.used_pct) if inodes else None,
+        *(_read_cell(blocks.total) if blocks else None, _read_cell(blocks.used) if blocks else None),
+        *(_read_cell(blocks.used_pct) if blocks else None, _read_cell(inodes.total) if inodes else None),
+        _read_cell(inodes.used_pct) if inodes else None,
     )
 
 
-def _cell(value: float | None) -> float | None:
+def _read_cell(value: float | None) -> float | None:
     return None if value is None or isnan(value) else value
 
 
@@ -179,18 +183,20 @@ COLLECTOR = Collector(
         "挂载了哪些文件系统、使用哪些选项，以及哪些空间或 inode 将尽。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "df",
-            Needs(tools=("df", "sed"), files=("/proc/self/mountinfo",), mend="mount -t proc proc /proc"),
+            Needs(tools=("df", "sed"), files=("/proc/self/mountinfo",), remedy="mount -t proc proc /proc"),
             sh=_SH,
-            shows="read /proc/self/mountinfo; df -kP and df -iP of local file systems, once in {seconds} s",
+            command_line="read /proc/self/mountinfo; df -kP and df -iP of local file systems, once in {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_mounts,
     cost=Cost(
-        0.1, 500, Text("One look; remote file systems are not touched.", "只读取一次；不触碰远程文件系统。")
+        0.1,
+        500,
+        Text("One sample. Remote file systems are not accessed.", "只读取一次；不访问远程文件系统。"),
     ),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -21,10 +21,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import sampled, task_stat
-from collectors.parse.sampled import Samples, Snapshot
-from collectors.parse.task_stat import TaskStat
-from collectors.parse.tokens import whole
+from collectors.parse.proc import sampled, task_stat
+from collectors.parse.proc.sampled import Samples, Snapshot
+from collectors.parse.proc.task_stat import TaskStat
+from collectors.parse.tables.tokens import parse_whole
 
 _IO = re.compile(r"/proc/(\d{1,10})/io")
 _STAT = re.compile(r"/proc/(\d{1,10})/stat")
@@ -43,7 +43,7 @@ _COLUMNS = (
     Column("wchar_per_s", "bytes_per_s"),
     Column("syscr_per_s", "per_s"),
     Column("syscw_per_s", "per_s"),
-    Column("cancelled_per_s", "bytes_per_s"),
+    Column("canceled_per_s", "bytes_per_s"),
     Column("bytes_per_read", "bytes"),
     Column("bytes_per_write", "bytes"),
     Column("read_share", "pct"),
@@ -63,15 +63,15 @@ class _Reading:
     task: TaskStat
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_proc_io(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Rates of the processes that did any I/O between the first and the last scan, the busiest first.
 
     `read_bytes` and `write_bytes` went to or came from a device, `rchar` and `wchar` passed through system
     calls; writes of a journal count for its kernel thread. A process is the same in both scans if its start time
     is. The delay is known only where delay accounting is on, which it is not by default since 5.14.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    scans = _scans(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    scans = _group_scans(samples)
     if len(scans) < 2:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
     switch = samples.of(_DELAYS)
@@ -79,48 +79,54 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     first: Scan = {}
     for scan in scans:  # a sampler that had to begin again left its first scan unfinished
         first = {**scan, **first}
-    rows = _rows(first, scans[-1], accounted=accounted)
+    rows = _build_rows(first, scans[-1], accounted=accounted)
     rows.sort(key=lambda row: (-sum(float(cell or 0) for cell in row[1][3:7]), row[0]))
-    kept = rows[:_MAX_ROWS]
+    stored_rows = rows[:_MAX_ROWS]
     table = Table(
-        "proc_io", _COLUMNS, tuple(row for _, row in kept), sampled.PART, tuple(line for line, _ in kept)
+        "proc_io",
+        _COLUMNS,
+        tuple(row for _, row in stored_rows),
+        sampled.PART,
+        tuple(line for line, _ in stored_rows),
     )
     facts = {"io_delay_accounted": accounted, "proc_io_processes": len(scans[-1])}
-    return Parsed(tables=(table,) if kept else (), facts=facts, warnings=samples.warnings)
+    return Parsed(tables=(table,) if stored_rows else (), facts=facts, warnings=samples.warnings)
 
 
 Scan = dict[int, _Reading]
 
 
-def _scans(samples: Samples) -> list[Scan]:
+def _group_scans(samples: Samples) -> list[Scan]:
     """Processes by pid in each scan in order of time; only those of which both files could be read."""
     tasks: dict[tuple[int, int], TaskStat] = {}
     for match, snapshots in samples.matching(_STAT):
         for snapshot in snapshots:
-            task = task_stat.read(snapshot.body.strip())
+            task = task_stat.parse_task_stat(snapshot.body.strip())
             if task is not None and task.pid == int(match[1]):
                 tasks[snapshot.tick, task.pid] = task
     by_tick: dict[int, Scan] = {}
     for match, snapshots in samples.matching(_IO):
         for snapshot in snapshots:
-            found = tasks.get((snapshot.tick, int(match[1])))
-            if found is not None and (counters := _counters(snapshot)):
-                by_tick.setdefault(snapshot.tick, {})[found.pid] = _Reading(snapshot, counters, found)
+            matching_task = tasks.get((snapshot.tick, int(match[1])))
+            if matching_task is not None and (counters := _read_counters(snapshot)):
+                by_tick.setdefault(snapshot.tick, {})[matching_task.pid] = _Reading(
+                    snapshot, counters, matching_task
+                )
     return [by_tick[tick] for tick in sorted(by_tick)]
 
 
-def _counters(snapshot: Snapshot) -> dict[str, int]:
+def _read_counters(snapshot: Snapshot) -> dict[str, int]:
     """`name: value` on each line; none where one that is wanted is missing."""
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for line in snapshot.lines()[:20]:
         name, _, value = line.partition(b":")
-        number = whole(value.strip())
+        number = parse_whole(value.strip())
         if number is not None and (text := name.decode("ascii", "replace")) in _COUNTERS:
-            found[text] = number
-    return found if len(found) == len(_COUNTERS) else {}
+            results[text] = number
+    return results if len(results) == len(_COUNTERS) else {}
 
 
-def _rows(first: Scan, last: Scan, *, accounted: bool) -> list[tuple[int, tuple[Cell, ...]]]:
+def _build_rows(first: Scan, last: Scan, *, accounted: bool) -> list[tuple[int, tuple[Cell, ...]]]:
     """(line, row) of each process that is in both scans and did something."""
     changed: list[tuple[_Reading, dict[str, int], float, int | None]] = []
     for pid, after in last.items():
@@ -130,18 +136,22 @@ def _rows(first: Scan, last: Scan, *, accounted: bool) -> list[tuple[int, tuple[
         elapsed_s = (after.snapshot.boot_ns - before.snapshot.boot_ns) / 1e9
         moved = {name: max(0, after.counters[name] - before.counters[name]) for name in _COUNTERS}
         if elapsed_s > 0 and any(moved.values()):
-            changed.append((after, moved, elapsed_s, _waited(before.task, after.task, accounted=accounted)))
+            changed.append(
+                (after, moved, elapsed_s, _compute_waited(before.task, after.task, accounted=accounted))
+            )
     totals = {name: sum(moved[name] for _, moved, _, _ in changed) for name in ("read_bytes", "write_bytes")}
-    return [(after.snapshot.line, _row(after, moved, s, wait, totals)) for after, moved, s, wait in changed]
+    return [
+        (after.snapshot.line, _build_row(after, moved, s, wait, totals)) for after, moved, s, wait in changed
+    ]
 
 
-def _waited(before: TaskStat, after: TaskStat, *, accounted: bool) -> int | None:
+def _compute_waited(before: TaskStat, after: TaskStat, *, accounted: bool) -> int | None:
     if not accounted or before.io_delay is None or after.io_delay is None:
         return None
     return max(0, after.io_delay - before.io_delay)
 
 
-def _row(
+def _build_row(
     after: _Reading,
     moved: Mapping[str, int],
     elapsed_s: float,
@@ -151,15 +161,15 @@ def _row(
     return (
         *(after.task.pid, after.task.comm, int(after.task.kernel_thread)),
         *(moved[name] / elapsed_s for name in _COUNTERS),
-        _share(moved["rchar"], moved["syscr"], 1.0),
-        _share(moved["wchar"], moved["syscw"], 1.0),
-        _share(moved["read_bytes"], totals["read_bytes"], 100.0),
-        _share(moved["write_bytes"], totals["write_bytes"], 100.0),
+        _compute_share(moved["rchar"], moved["syscr"], 1.0),
+        _compute_share(moved["wchar"], moved["syscw"], 1.0),
+        _compute_share(moved["read_bytes"], totals["read_bytes"], 100.0),
+        _compute_share(moved["write_bytes"], totals["write_bytes"], 100.0),
         None if waited is None else waited / _HZ / elapsed_s * 100.0,
     )
 
 
-def _share(part: int, total: int, scale: float) -> float | None:
+def _compute_share(part: int, total: int, scale: float) -> float | None:
     return scale * part / total if total else None
 
 
@@ -171,15 +181,17 @@ COLLECTOR = Collector(
         "哪些进程在读写、其中多少到达磁盘，以及每次调用有多小。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "proc",
-            Needs(files=("/proc/self/io",), root=True, mend="a kernel built with CONFIG_TASK_IO_ACCOUNTING"),
+            Needs(
+                files=("/proc/self/io",), root=True, remedy="a kernel built with CONFIG_TASK_IO_ACCOUNTING"
+            ),
             files=("/proc/[0-9]*/io", "/proc/[0-9]*/stat", _DELAYS),
             once=True,
         ),
     ),
-    parse=parse,
+    parse=parse_proc_io,
     cost=Cost(
         0.2,
         20_000,

@@ -20,8 +20,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.parse import tagged
+from collectors.parse.tables import tagged_tables
+from collectors.shell.dedent import strip_indent
 
 _MAX_BYTES = 1 << 20
 _COLUMNS = (
@@ -61,16 +61,18 @@ rm -f .maps .err
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_numa_maps(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each process, policy, kind of memory, size of page and node, as /proc/PID/numa_maps adds up.
 
     `node_pct` is the node's share of all memory of the process. `kind` is file, anon, heap or stack. The pages of
     a line are counted in its own page size.
     """
-    found = tagged.read(parts, _MAX_BYTES)
-    rows = found.of("pages")
+    matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
+    rows = matching_tagged_tables.of("pages")
     if not rows:
-        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
+        return Parsed(
+            warnings=(*matching_tagged_tables.warnings, Sentence("warning.too_few_samples")), readable=False
+        )
     by_process: defaultdict[int | None, float] = defaultdict(float)
     by_node: defaultdict[tuple[int | None, int | None], float] = defaultdict(float)
     sizes = []
@@ -90,20 +92,20 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         for row, (pid, node, pages, page_kb, memory_kb) in zip(rows, sizes, strict=True)
     )
     table = Table("numa_maps", _COLUMNS, cells, lines=tuple(row.line for row in rows))
-    return Parsed(tables=(table,), warnings=found.warnings)
+    return Parsed(tables=(table,), warnings=matching_tagged_tables.warnings)
 
 
 COLLECTOR = Collector(
     id="numa_maps",
     title=Text("Memory by NUMA node", "进程内存的 NUMA 分布"),
     why=Text(
-        "On which nodes a process has its memory, and by which policy it came there.",
+        "On which nodes the memory of a process is, and by which policy it was allocated.",
         "进程的内存位于哪些节点，由何种策略分配。",
     ),
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "numa_maps",
             Needs(
@@ -111,19 +113,19 @@ COLLECTOR = Collector(
                 files=("/proc/self/numa_maps",),
                 root=True,
                 target=True,
-                mend="a kernel with CONFIG_NUMA; root; a process as the scope",
+                remedy="a kernel with CONFIG_NUMA; root; a process as the scope",
             ),
-            sh=lean(_SH),
-            shows="timeout {seconds} cat /proc/PID/numa_maps (added up by node on the host)",
+            sh=strip_indent(_SH),
+            command_line="timeout {seconds} cat /proc/PID/numa_maps (added up by node on the host)",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_numa_maps,
     cost=Cost(
         20.0,
         500,
         Text(
-            "Walks all page tables of the process and keeps it from mapping memory meanwhile: seconds at 100 GB.",
+            "Walks all page tables of the process and blocks its memory mappings during that time: seconds at 100 GB.",
             "遍历进程的全部页表，期间会阻塞其内存映射操作：100 GB 时可达数秒。",
         ),
     ),

@@ -22,9 +22,10 @@ from collectors.contract import (
     Times,
     Values,
 )
-from collectors.parse import id_list, outcome, rates, sampled
-from collectors.parse.sampled import Readings, Samples, Snapshot
-from collectors.parse.tokens import counter
+from collectors.parse.proc import id_list, sampled
+from collectors.parse.proc.sampled import Readings, Samples, Snapshot
+from collectors.parse.tables import rates, results
+from collectors.parse.tables.tokens import parse_counter
 
 _NODE = "/sys/devices/system/node/node"
 _PATHS = re.compile(rf"{_NODE}(\d{{1,5}})/(numastat|meminfo|cpulist|distance)")
@@ -55,47 +56,47 @@ done
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_numastat(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Pages allocated on each node and for whom, per second, and the share made for tasks on other nodes.
 
     These count allocations, not accesses. Under a wrong binding pages still count as hits on the node that
     they were bound to, so that only `other_node` grows. On a host with a single node there is nothing to
-    compare: the fact `numa_applicable` says so. Source: Documentation/admin-guide/numastat.rst of the kernel.
+    compare: the fact `numa_applicable` is false. Source: Documentation/admin-guide/numastat.rst of the kernel.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    per_node = _per_node(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    per_node = _build_node_series(samples)
     nodes = sorted(per_node)
-    found: list[Series] = []
+    series: list[Series] = []
     if nodes:
-        found = _rates(context, per_node, nodes) + _free(context, samples)
+        series = _compute_rates(context, per_node, nodes) + _read_free(context, samples)
     facts: dict[str, object] = {}
     if nodes:
-        facts = {"numa_nodes": len(nodes), "numa_applicable": len(nodes) > 1, **_layout(samples)}
-    return outcome.of_series(found, samples.warnings, facts)
+        facts = {"numa_nodes": len(nodes), "numa_applicable": len(nodes) > 1, **_read_layout(samples)}
+    return results.build_series_result(series, samples.warnings, facts)
 
 
-def _per_node(samples: Samples) -> dict[int, Readings]:
+def _build_node_series(samples: Samples) -> dict[int, Readings]:
     """Counters of each node, from sysfs or else from the table that the tool prints."""
-    found = {
-        int(match[1]): sampled.tabulate(snapshots, _pairs)
+    results = {
+        int(match[1]): sampled.tabulate_readings(snapshots, _read_pairs)
         for match, snapshots in samples.matching(_PATHS)
         if match[2] == "numastat"
     }
-    if found or not samples.of(_TABLE):
-        return found
-    table = sampled.tabulate(samples.of(_TABLE), _table)
+    if results or not samples.of(_TABLE):
+        return results
+    table = sampled.tabulate_readings(samples.of(_TABLE), _build_table)
     nodes = sorted({int(name.partition(".")[0]) for name in table.names})
-    return {node: _of_node(table, node) for node in nodes}
+    return {node: _read_node(table, node) for node in nodes}
 
 
-def _pairs(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
+def _read_pairs(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     for offset, line in enumerate(snapshot.lines()[:32]):
         tokens = line.split(None, 2)
         if len(tokens) == 2 and tokens[0].decode("ascii", "replace") in _COUNTERS:
-            yield tokens[0].decode("ascii"), counter(tokens[1]), offset
+            yield tokens[0].decode("ascii"), parse_counter(tokens[1]), offset
 
 
-def _table(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
+def _build_table(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     """The tool's table: a header of nodes, then one line for each counter."""
     nodes: list[int] = []
     for offset, line in enumerate(snapshot.lines()[:64]):
@@ -104,16 +105,16 @@ def _table(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
             nodes = [int(token[4:]) for token in tokens]
         elif nodes and len(tokens) == len(nodes) + 1 and tokens[0].decode("ascii", "replace") in _COUNTERS:
             for node, token in zip(nodes, tokens[1:], strict=True):
-                yield f"{node}.{tokens[0].decode('ascii')}", counter(token), offset
+                yield f"{node}.{tokens[0].decode('ascii')}", parse_counter(token), offset
 
 
-def _of_node(table: Readings, node: int) -> Readings:
+def _read_node(table: Readings, node: int) -> Readings:
     chosen = [at for at, name in enumerate(table.names) if name.startswith(f"{node}.")]
     names = tuple(table.names[at].partition(".")[2] for at in chosen)
     return Readings(table.boot_ns, names, table.values[:, chosen], table.lines[:, chosen])
 
 
-def _rates(context: Context, per_node: Mapping[int, Readings], nodes: Sequence[int]) -> list[Series]:
+def _compute_rates(context: Context, per_node: Mapping[int, Readings], nodes: Sequence[int]) -> list[Series]:
     """Every counter as a matrix over nodes, at the times of the first node."""
     first = per_node[nodes[0]]
     boot_ns = first.boot_ns
@@ -121,16 +122,17 @@ def _rates(context: Context, per_node: Mapping[int, Readings], nodes: Sequence[i
         return []
     axis = tuple(str(node) for node in nodes)
     changed: dict[str, Values] = {
-        name: np.hstack([_aligned(boot_ns, per_node[node], name) for node in nodes]) for name in _COUNTERS
+        name: np.hstack([_align_columns(boot_ns, per_node[node], name) for node in nodes])
+        for name in _COUNTERS
     }
-    found: list[Series] = []
+    series: list[Series] = []
     for name, metric in _COUNTERS.items():
         lines = first.line_of(name)[1:]
-        found += sampled.series(
+        series += sampled.build_series(
             context, metric, boot_ns[1:], changed[name], lines=lines, axis="node", axis_values=axis
         )
-    share = rates.share_pct(changed["other_node"], changed["other_node"] + changed["local_node"])
-    return found + sampled.series(
+    share = rates.compute_share_pct(changed["other_node"], changed["other_node"] + changed["local_node"])
+    return series + sampled.build_series(
         context,
         "numa.other_node_ratio_pct",
         boot_ns[1:],
@@ -141,29 +143,29 @@ def _rates(context: Context, per_node: Mapping[int, Readings], nodes: Sequence[i
     )
 
 
-def _aligned(boot_ns: Times, readings: Readings, name: str) -> Values:
+def _align_columns(boot_ns: Times, readings: Readings, name: str) -> Values:
     """The rate of one counter of one node at the times of the first; a reading that is missing is no data."""
     column = readings.column(name)
     if len(readings.boot_ns) != len(boot_ns):
         at = np.searchsorted(readings.boot_ns, boot_ns)
         inside = at < len(readings.boot_ns)
         column = np.where(inside[:, None], column[np.minimum(at, len(column) - 1)], np.nan)
-    return rates.per_second(boot_ns, column)
+    return rates.compute_rates(boot_ns, column)
 
 
-def _free(context: Context, samples: Samples) -> list[Series]:
-    found: dict[int, Readings] = {
-        int(match[1]): sampled.tabulate(snapshots, _meminfo)
+def _read_free(context: Context, samples: Samples) -> list[Series]:
+    readings: dict[int, Readings] = {
+        int(match[1]): sampled.tabulate_readings(snapshots, _read_meminfo)
         for match, snapshots in samples.matching(_PATHS)
         if match[2] == "meminfo"
     }
-    nodes = sorted(found)
+    nodes = sorted(readings)
     if not nodes:
         return []
-    n = min(len(found[node].boot_ns) for node in nodes)
-    values = np.hstack([found[node].column("MemFree")[:n] for node in nodes])
-    first = found[nodes[0]]
-    return sampled.series(
+    n = min(len(readings[node].boot_ns) for node in nodes)
+    values = np.hstack([readings[node].column("MemFree")[:n] for node in nodes])
+    first = readings[nodes[0]]
+    return sampled.build_series(
         context,
         "numa.free_kb",
         first.boot_ns[:n],
@@ -174,22 +176,22 @@ def _free(context: Context, samples: Samples) -> list[Series]:
     )
 
 
-def _meminfo(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
+def _read_meminfo(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     """`Node 0 MemFree:  123 kB`."""
     for offset, line in enumerate(snapshot.lines()[:100]):
         tokens = line.split(None, 5)
         if len(tokens) >= 4 and tokens[2] == b"MemFree:":
-            yield "MemFree", counter(tokens[3]), offset
+            yield "MemFree", parse_counter(tokens[3]), offset
 
 
-def _layout(samples: Samples) -> dict[str, object]:
+def _read_layout(samples: Samples) -> dict[str, object]:
     """CPUs and distances of every node, as lists."""
     cpus: dict[str, list[int]] = {}
     distances: dict[str, list[int]] = {}
     for match, snapshots in samples.matching(_PATHS):
         body = snapshots[0].body
         if match[2] == "cpulist":
-            cpus[match[1]] = list(id_list.ids(body))
+            cpus[match[1]] = list(id_list.parse_ids(body))
         elif match[2] == "distance":
             distances[match[1]] = [int(t) for t in body.split()[:1024] if t.isdigit() and len(t) <= 6]
     return {"numa_cpus": cpus, "numa_distances": distances}
@@ -204,10 +206,10 @@ COLLECTOR = Collector(
     ),
     tier=Tier.LIGHT,
     mandatory=True,
-    ways=(
+    methods=(
         Sampled(
             "sysfs",
-            Needs(files=(f"{_NODE}0/numastat",), mend="a kernel built with CONFIG_NUMA"),
+            Needs(files=(f"{_NODE}0/numastat",), remedy="a kernel built with CONFIG_NUMA"),
             files=(
                 f"{_NODE}[0-9]*/numastat",
                 f"{_NODE}[0-9]*/meminfo",
@@ -218,13 +220,13 @@ COLLECTOR = Collector(
         ),
         Script(
             "numactl",
-            Needs(tools=("numastat",), mend="numactl"),
+            Needs(tools=("numastat",), remedy="numactl"),
             sh=_SH,
-            shows="numastat, every second for {seconds} s",
+            command_line="numastat, every second for {seconds} s",
             version="numastat -V 2>&1",
         ),
     ),
-    parse=parse,
+    parse=parse_numastat,
     cost=Cost(0.03, 2_000, Text("A few small files per node and second.", "每节点每秒读取几个小文件。")),
     yields=(*_COUNTERS.values(), "numa.other_node_ratio_pct", "numa.free_kb"),
     seconds_max=600,

@@ -18,8 +18,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import perf_report
-from collectors.perf_shell import POSTLUDE, PRELUDE
+from collectors.parse.perf import perf_report
+from collectors.shell.perf import POSTLUDE, PRELUDE
 
 _MAX_BYTES = 96 << 20
 _FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,dso"
@@ -33,10 +33,10 @@ has record --max-size && cap="--max-size=$((BYTES / 6 / 1024))K"
 scope=-a
 [ -z "${TARGET_PIDS-}" ] || scope="-p $(echo $TARGET_PIDS | tr ' ' , | cut -d , -f 1-64)"
 "$perf" record -e major-faults -c 1 $scope -g $clock $extra $cap -o perf.data -- sleep "$SECS" > record.log 2>&1
-say "record_exit $?"
+report "record_exit $?"
 echo "$perf record -e major-faults -c 1 $scope -g $clock $extra $cap -- sleep $SECS" > "${ARGV:-/dev/null}"
 cat record.log >&2
-say "clock ${clock:-none}"
+report "clock ${clock:-none}"
 usable perf.data || { rm -f perf.data header.txt; exit 69; }
 stats perf.data
 text perf.data $((BYTES * 3 / 4)) """
@@ -46,24 +46,33 @@ text perf.data $((BYTES * 3 / 4)) """
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_pagefault_stacks(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Where the stacks are. A window without a single major fault is an answer, not a failure."""
-    told = perf_report.read(parts)
+    reported_perf_report = perf_report.parse_perf_report(parts)
     text = parts.get("script.txt")
     if text is None or not text.size:
-        if "header.txt" in parts and not told.facts.get("perf_report_samples"):
-            return Parsed(facts=told.facts, warnings=(*told.warnings, Sentence("warning.no_major_faults")))
+        if "header.txt" in parts and not reported_perf_report.facts.get("perf_report_samples"):
+            return Parsed(
+                facts=reported_perf_report.facts,
+                warnings=(*reported_perf_report.warnings, Sentence("warning.no_major_faults")),
+            )
         missing = Sentence("warning.part_missing", {"part": "script.txt"})
-        return Parsed(facts=told.facts, warnings=(*told.warnings, missing), readable=False)
+        return Parsed(
+            facts=reported_perf_report.facts,
+            warnings=(*reported_perf_report.warnings, missing),
+            readable=False,
+        )
     profile = ProfileSource(
         kind="page_faults",
         reader="perf_script",
         part="script.txt",
         unit="samples",
-        clock=told.clock,
+        clock=reported_perf_report.clock,
         raw_part="perf.data" if "perf.data" in parts else None,
     )
-    return Parsed(profiles=(profile,), facts=told.facts, warnings=told.warnings)
+    return Parsed(
+        profiles=(profile,), facts=reported_perf_report.facts, warnings=reported_perf_report.warnings
+    )
 
 
 COLLECTOR = Collector(
@@ -76,26 +85,32 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf",), perf=True, mend="linux-perf"),
+            Needs(tools=("perf",), perf=True, remedy="linux-perf"),
             sh=_SH,
-            shows="perf record -e major-faults -c 1 -g -a (or -p of the target) -k CLOCK_MONOTONIC"
+            command_line="perf record -e major-faults -c 1 -g -a (or -p of the target) -k CLOCK_MONOTONIC"
             " -- sleep {seconds}; then nice perf script --no-inline",
             version="perf version",
         ),
     ),
-    parse=parse,
+    parse=parse_pagefault_stacks,
     cost=Cost(
         1.0,
         100_000,
         Text(
-            "One stack for each fault that waits for the disk anyway.",
-            "每次本就要等磁盘的缺页记录一个调用栈。",
+            "One stack for each fault, all of which wait for the disk.",
+            "每次等待磁盘的缺页记录一个调用栈。",
         ),
     ),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    messages={
+        "warning.no_major_faults": Text(
+            "No major page fault occurred during the capture.",
+            "采集期间没有发生主缺页。",
+        ),
+    },
     touches=frozenset({TargetAccess.COUNTERS, TargetAccess.FILES, TargetAccess.MEMORY}),
 )

@@ -21,9 +21,9 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import perf_stat
-from collectors.parse.tokens import seconds_to_ns, whole, words
-from collectors.perf_shell import PRELUDE
+from collectors.parse.perf import perf_stat
+from collectors.parse.tables.tokens import parse_seconds_ns, parse_whole, to_text
+from collectors.shell.perf import PRELUDE
 
 _MAX_BYTES = 4 << 20
 _PART = "stat.txt"
@@ -39,7 +39,7 @@ _COLUMNS = (
     Column("minor_faults"),
 )
 
-# perf names threads only, so which thread is whose is written down beside it.
+# perf names threads only, so the process of each thread is written to a second file.
 _SH = (
     PRELUDE
     + rf"""
@@ -49,7 +49,7 @@ for pid in $(echo "$pids" | tr , ' '); do
     for task in "/proc/$pid/task"/*; do echo "$pid ${{task##*/}} $comm"; done
 done 2> .gone | head -n 5000 > {_THREADS}
 "$perf" stat -x ';' --per-thread -e {",".join(_EVENTS)} -p "$pids" -o {_PART} -- sleep "$SECS" > record.log 2>&1
-say "stat_exit $?"
+report "stat_exit $?"
 cat record.log >&2
 grep -q -e ';major-faults' {_PART} || {{ rm -f {_PART} {_THREADS}; exit 69; }}
 """
@@ -77,62 +77,62 @@ rm -f .gone
 Faults = tuple[int, str, float, float, int]  # pid, name, major, minor, line
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_stat_faults(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Faults of each process, the most major ones first; by the kernel's own sums where perf cannot count."""
     if _PART in parts:
-        found, seconds, part = _by_perf(parts), context.seconds, _PART
+        result, seconds, part = _parse_perf(parts), context.seconds, _PART
     elif "stdout" in parts:
-        found, seconds = _by_proc(parts["stdout"].read(_MAX_BYTES))
+        result, seconds = _parse_proc(parts["stdout"].read(_MAX_BYTES))
         part = "stdout"
     else:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False)
-    if not found or not seconds > 0:
+    if not result or not seconds > 0:
         return Parsed(warnings=(Sentence("warning.too_few_samples"),), readable=False)
-    found.sort(key=lambda one: (-one[2], -one[3], one[0]))
-    rows = tuple((pid, comm, a / seconds, i / seconds, a, i) for pid, comm, a, i, _ in found[:_MAX_ROWS])
-    lines = tuple(line for *_, line in found[:_MAX_ROWS])
+    result.sort(key=lambda item: (-item[2], -item[3], item[0]))
+    rows = tuple((pid, comm, a / seconds, i / seconds, a, i) for pid, comm, a, i, _ in result[:_MAX_ROWS])
+    lines = tuple(line for *_, line in result[:_MAX_ROWS])
     return Parsed(tables=(Table("process_faults", _COLUMNS, rows, part, lines),))
 
 
-def _by_perf(parts: Mapping[str, Part]) -> list[Faults]:
+def _parse_perf(parts: Mapping[str, Part]) -> list[Faults]:
     """Sums over threads; a thread that did not run was `<not counted>`, which is zero faults."""
     owners: dict[str, tuple[int, str]] = {}
     threads = parts.get(_THREADS)
     for line in threads.read(_MAX_BYTES).split(b"\n")[:5_000] if threads is not None else []:
         pid_text, _, rest = line.partition(b" ")
         tid, _, comm = rest.partition(b" ")
-        if (pid := whole(pid_text)) is not None and whole(tid) is not None:
-            owners[words(tid, 12)] = (pid, words(comm, 64))
+        if (pid := parse_whole(pid_text)) is not None and parse_whole(tid) is not None:
+            owners[to_text(tid, 12)] = (pid, to_text(comm, 64))
     sums: dict[int, dict[str, float]] = defaultdict(lambda: dict.fromkeys(_EVENTS, 0.0))
-    told: dict[int, tuple[str, int]] = {}
-    for one in perf_stat.read(parts[_PART].read(_MAX_BYTES), _EVENTS):
-        thread = one.before[-1] if one.before else ""
-        shown, _, thread_id = thread.rpartition("-")
-        number = whole(thread_id.encode("ascii", "replace"))
-        pid, name = owners.get(thread_id, (-1 if number is None else number, shown))
-        event = one.event.partition(":")[0]
-        sums[pid][event] += 0.0 if isnan(one.value) else one.value
-        if pid not in told or (event == _EVENTS[0] and one.value > 0):
-            told[pid] = (name, one.line)
+    reported: dict[int, tuple[str, int]] = {}
+    for event_count in perf_stat.parse_event_counts(parts[_PART].read(_MAX_BYTES), _EVENTS):
+        thread = event_count.before[-1] if event_count.before else ""
+        displayed, _, thread_id = thread.rpartition("-")
+        number = parse_whole(thread_id.encode("ascii", "replace"))
+        pid, name = owners.get(thread_id, (-1 if number is None else number, displayed))
+        event = event_count.event.partition(":")[0]
+        sums[pid][event] += 0.0 if isnan(event_count.value) else event_count.value
+        if pid not in reported or (event == _EVENTS[0] and event_count.value > 0):
+            reported[pid] = (name, event_count.line)
     return [
-        (pid, told[pid][0], both[_EVENTS[0]], both[_EVENTS[1]], told[pid][1])
+        (pid, reported[pid][0], both[_EVENTS[0]], both[_EVENTS[1]], reported[pid][1])
         for pid, both in sums.items()
         if pid >= 0
     ]
 
 
-def _by_proc(text: bytes) -> tuple[list[Faults], float]:
+def _parse_proc(text: bytes) -> tuple[list[Faults], float]:
     """Differences between both readings of fields 10 and 12 of /proc/PID/stat, and the time between them."""
     at_ns: dict[bytes, int] = {}
     first: dict[int, tuple[int, int]] = {}
-    found: list[Faults] = []
+    faults: list[Faults] = []
     for number, line in enumerate(text.split(b"\n")[:5_000], 1):
         tokens = line.split(b" ", 5)
-        if tokens[0] == b"T" and len(tokens) == 3 and (now := seconds_to_ns(tokens[2])) is not None:
+        if tokens[0] == b"T" and len(tokens) == 3 and (now := parse_seconds_ns(tokens[2])) is not None:
             at_ns[tokens[1]] = now
         if tokens[0] != b"P" or len(tokens) != 6:
             continue
-        pid, minor, major = (whole(token) for token in tokens[2:5])
+        pid, minor, major = (parse_whole(token) for token in tokens[2:5])
         if pid is None or minor is None or major is None:
             continue
         if tokens[1] == b"1":
@@ -140,8 +140,8 @@ def _by_proc(text: bytes) -> tuple[list[Faults], float]:
         elif pid in first:
             before = first[pid]
             moved = (float(max(0, major - before[0])), float(max(0, minor - before[1])))
-            found.append((pid, words(tokens[5], 64), *moved, number))
-    return found, (at_ns.get(b"2", 0) - at_ns.get(b"1", 0)) / 1e9
+            faults.append((pid, to_text(tokens[5], 64), *moved, number))
+    return faults, (at_ns.get(b"2", 0) - at_ns.get(b"1", 0)) / 1e9
 
 
 COLLECTOR = Collector(
@@ -154,23 +154,23 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf",), perf=True, target=True, mend="linux-perf"),
+            Needs(tools=("perf",), perf=True, target=True, remedy="linux-perf"),
             sh=_SH,
-            shows="perf stat --per-thread -e major-faults,minor-faults -p PID -- sleep {seconds}",
+            command_line="perf stat --per-thread -e major-faults,minor-faults -p PID -- sleep {seconds}",
             version="perf version",
         ),
         Script(
             "proc",
-            Needs(files=("/proc/self/stat",), target=True, mend="mount -t proc proc /proc"),
+            Needs(files=("/proc/self/stat",), target=True, remedy="mount -t proc proc /proc"),
             sh=_PROC_SH,
-            shows="read /proc/PID/stat twice in {seconds} s",
+            command_line="read /proc/PID/stat twice in {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_perf_stat_faults,
     cost=Cost(0.2, 1_000, Text("Two counters for each thread.", "每个线程两个计数器。")),
     seconds_max=60,
     max_bytes=_MAX_BYTES,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Sentence, Text, Tier
-from collectors.parse import perf_stat
-from collectors.parse.tokens import words
-from collectors.perf_shell import PRELUDE
+from collectors.parse.perf import perf_stat
+from collectors.parse.tables.tokens import to_text
+from collectors.shell.perf import PRELUDE
 
 _MAX_BYTES = 4 << 20
 _PART = "stat.txt"
-_FOUND = "events.txt"
+_EVENTS = "events.txt"
 _MAX_EVENTS = 8
 
 # No two processors name these alike, so perf's own list is asked.
@@ -20,32 +20,34 @@ _SH = (
     + rf"""
 $nice "$perf" list --no-desc 2> .list | grep -v -e 'Tracepoint event' -e 'Metric' \
     | awk '/^  [^ ]/ {{ print $1 }}' \
-    | grep -i -E 'remote|node-(load|store)-misses|l3_miss_retired|amd_(umc|df)/' | sort -u | head -n 200 > {_FOUND}
-say "remote_events $(wc -l < {_FOUND})"
-[ "$(wc -l < {_FOUND})" -gt 0 ] || exit 0
+    | grep -i -E 'remote|node-(load|store)-misses|l3_miss_retired|amd_(umc|df)/' | sort -u | head -n 200 > {_EVENTS}
+report "remote_events $(wc -l < {_EVENTS})"
+[ "$(wc -l < {_EVENTS})" -gt 0 ] || exit 0
 set --
 while read -r event; do
     [ $# -ge $(({_MAX_EVENTS} * 2)) ] && break
     "$perf" stat -x ';' -a -e "$event" -- true 2>&1 | grep -q '^[0-9]' && set -- "$@" -e "$event"
-done < {_FOUND}
+done < {_EVENTS}
 [ $# -gt 0 ] || exit 0
 "$perf" stat -x ';' -a "$@" -o {_PART} -- sleep "$SECS" > record.log 2>&1
-say "stat_exit $?"
+report "stat_exit $?"
 cat record.log >&2
 """
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_perf_stat_remote(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Totals of the events that the processor offers; none on most virtual machines, which is no failure."""
-    listed = parts.get(_FOUND)
+    listed = parts.get(_EVENTS)
     if listed is None:
-        return Parsed(warnings=(Sentence("warning.part_missing", {"part": _FOUND}),), readable=False)
-    names = [words(line.strip(), 120) for line in listed.read(_MAX_BYTES).split(b"\n")[:200] if line.strip()]
+        return Parsed(warnings=(Sentence("warning.part_missing", {"part": _EVENTS}),), readable=False)
+    names = [
+        to_text(line.strip(), 120) for line in listed.read(_MAX_BYTES).split(b"\n")[:200] if line.strip()
+    ]
     facts = {"remote_memory_events": names}
     part = parts.get(_PART)
-    counts = list(perf_stat.read(part.read(_MAX_BYTES), names)) if part is not None else []
-    table = perf_stat.totals(counts, context.seconds, "perf_stat_remote", _PART)
+    counts = list(perf_stat.parse_event_counts(part.read(_MAX_BYTES), names)) if part is not None else []
+    table = perf_stat.sum_counts(counts, context.seconds, "perf_stat_remote", _PART)
     if table is None:
         return Parsed(facts=facts, warnings=(Sentence("warning.no_remote_events"),))
     return Parsed(tables=(table,), facts=facts)
@@ -61,18 +63,24 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "perf",
-            Needs(tools=("perf", "awk"), perf=True, mend="linux-perf"),
+            Needs(tools=("perf", "awk"), perf=True, remedy="linux-perf"),
             sh=_SH,
-            shows="perf list; perf stat -a -e <what counts remote memory> -- sleep {seconds}",
+            command_line="perf list; perf stat -a -e <what counts remote memory> -- sleep {seconds}",
             version="perf version",
         ),
     ),
-    parse=parse,
+    parse=parse_perf_stat_remote,
     cost=Cost(0.5, 100, Text("Counters of the processor only.", "只用处理器计数器。")),
     seconds_max=30,
     max_bytes=_MAX_BYTES,
+    messages={
+        "warning.no_remote_events": Text(
+            "This processor or virtual machine has no event that counts remote memory accesses. Nothing was measured.",
+            "此处理器或虚拟机没有统计远端内存访问的事件，未进行测量。",
+        ),
+    },
     touches=frozenset(),
 )

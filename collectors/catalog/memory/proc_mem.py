@@ -21,7 +21,7 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import seconds_to_ns, whole, words
+from collectors.parse.tables.tokens import parse_seconds_ns, parse_whole, to_text
 
 _MAX_BYTES = 16 << 20
 _MAX_LINES = 400_000
@@ -100,7 +100,7 @@ class _Reading:
     threads: int
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_proc_mem(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Processes by growth, those that grew most first. `rising_pct` is the share of steps that went up, and
     `anon_slowest_kb_per_s` the growth in the slowest one: what starts or fills a cache rests in some of them.
 
@@ -109,43 +109,43 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     part = parts.get("stdout")
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": "stdout"}),), readable=False)
-    processes, unreadable = _read(part.read(_MAX_BYTES))
-    found = [
+    processes, unreadable = _read_lines(part.read(_MAX_BYTES))
+    names = [
         (name, pid, readings)
         for (pid, name), readings in processes.items()
         if len(readings) > 1 and readings[-1].boot_ns > readings[0].boot_ns
     ]
     warnings = [Sentence("warning.lines_unreadable", {"count": unreadable})] if unreadable else []
-    if not found:
+    if not names:
         return Parsed(warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    found.sort(key=lambda one: (-abs(one[2][-1].rss - one[2][0].rss), -one[2][-1].rss, one[1]))
-    kept = found[:_MAX_ROWS]
-    rows = tuple(_row(pid, name, readings) for name, pid, readings in kept)
-    lines = tuple(readings[-1].line for _, _, readings in kept)
+    names.sort(key=lambda name: (-abs(name[2][-1].rss - name[2][0].rss), -name[2][-1].rss, name[1]))
+    stored_names = names[:_MAX_ROWS]
+    rows = tuple(_build_row(pid, name, readings) for name, pid, readings in stored_names)
+    lines = tuple(readings[-1].line for _, _, readings in stored_names)
     return Parsed(tables=(Table("proc_memory", _COLUMNS, rows, lines=lines),), warnings=tuple(warnings))
 
 
-def _read(text: bytes) -> tuple[dict[tuple[int, str], list[_Reading]], int]:
+def _read_lines(text: bytes) -> tuple[dict[tuple[int, str], list[_Reading]], int]:
     processes: dict[tuple[int, str], list[_Reading]] = {}
     boot_ns: int | None = None
     unreadable = 0
     for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
         if line.startswith(b"= "):
-            boot_ns = seconds_to_ns(line[2:].strip())
+            boot_ns = parse_seconds_ns(line[2:].strip())
             continue
         tokens = line.split(b" ", _FIELDS - 1)
-        pid, rss = (whole(token) for token in tokens[:2]) if len(tokens) == _FIELDS else (None, None)
+        pid, rss = (parse_whole(token) for token in tokens[:2]) if len(tokens) == _FIELDS else (None, None)
         if pid is None or rss is None or boot_ns is None:
             unreadable += bool(line)
             continue
-        anon, file, swap, threads = (whole(token) for token in tokens[2:6])
-        readings = processes.setdefault((pid, words(tokens[7], 64)), [])
+        anon, file, swap, threads = (parse_whole(token) for token in tokens[2:6])
+        readings = processes.setdefault((pid, to_text(tokens[7], 64)), [])
         if not readings or readings[-1].boot_ns <= boot_ns:
             readings.append(_Reading(boot_ns, number, rss, anon, file, swap, threads or 0))
     return processes, unreadable
 
 
-def _row(pid: int, name: str, readings: Sequence[_Reading]) -> Row:
+def _build_row(pid: int, name: str, readings: Sequence[_Reading]) -> Row:
     first, last = readings[0], readings[-1]
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
     steps = [after.rss > before.rss for before, after in pairwise(readings)]
@@ -171,16 +171,16 @@ COLLECTOR = Collector(
         "哪些进程占用内存、哪些在增长：常驻、匿名与换出内存，多次读取。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "proc",
-            Needs(tools=("awk",), files=("/proc/self/status",), mend="mount -t proc proc /proc"),
+            Needs(tools=("awk",), files=("/proc/self/status",), remedy="mount -t proc proc /proc"),
             sh=_SH,
-            shows="read /proc/[0-9]*/status four to seven times in {seconds} s",
+            command_line="read /proc/[0-9]*/status four to seven times in {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_proc_mem,
     cost=Cost(
         0.2,
         5_000,

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Text, Tier
-from collectors.parse import named, outcome, sampled
-from collectors.parse.named import Yield
+from collectors.parse.proc import named_numbers, sampled
+from collectors.parse.proc.named_numbers import MetricSource
+from collectors.parse.tables import results
 
 _PATH = "/proc/vmstat"
 _MAX_BYTES = 16 << 20
 
 _YIELDS = (
-    Yield("mem.pgfault_per_s", ("pgfault",)),
-    Yield("mem.pgmajfault_per_s", ("pgmajfault",)),
-    Yield("mem.pswpin_per_s", ("pswpin",)),
-    Yield("mem.pswpout_per_s", ("pswpout",)),
-    Yield(
+    MetricSource("mem.pgfault_per_s", ("pgfault",)),
+    MetricSource("mem.pgmajfault_per_s", ("pgmajfault",)),
+    MetricSource("mem.pswpin_per_s", ("pswpin",)),
+    MetricSource("mem.pswpout_per_s", ("pswpout",)),
+    MetricSource(
         "mem.pgscan_kswapd_per_s",
         (
             "pgscan_kswapd",
@@ -27,7 +28,7 @@ _YIELDS = (
             "pgscan_kswapd_movable",
         ),
     ),
-    Yield(
+    MetricSource(
         "mem.pgscan_direct_per_s",
         (
             "pgscan_direct",
@@ -38,7 +39,7 @@ _YIELDS = (
             "pgscan_direct_movable",
         ),
     ),
-    Yield(
+    MetricSource(
         "mem.pgsteal_per_s",
         (
             "pgsteal",
@@ -63,7 +64,7 @@ _YIELDS = (
             "pgsteal_proactive",
         ),
     ),
-    Yield(
+    MetricSource(
         "mem.allocstall_per_s",
         (
             "allocstall",
@@ -74,7 +75,7 @@ _YIELDS = (
             "allocstall_movable",
         ),
     ),
-    Yield(
+    MetricSource(
         "mem.refault_per_s",
         (
             "workingset_refault",
@@ -82,38 +83,40 @@ _YIELDS = (
             "workingset_refault_file",
         ),
     ),
-    Yield("mem.compact_stall_per_s", ("compact_stall",)),
-    Yield("mem.numa_migrated_per_s", ("numa_pages_migrated",)),
-    Yield("mem.oom_kill_delta", ("oom_kill",), "delta"),
+    MetricSource("mem.compact_stall_per_s", ("compact_stall",)),
+    MetricSource("mem.numa_migrated_per_s", ("numa_pages_migrated",)),
+    MetricSource("mem.oom_kill_delta", ("oom_kill",), "delta"),
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_vmstat_proc(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Rates of the kernel's counters of memory events.
 
     Names were split by zone (before 4.8) and by type (refaults in 5.9, stalls in 4.8); the parts are summed.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    readings = sampled.tabulate(samples.of(_PATH), named.pairs)
-    return outcome.of_series(named.series_of(context, readings, _YIELDS), samples.warnings)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    readings = sampled.tabulate_readings(samples.of(_PATH), named_numbers.read_pairs)
+    return results.build_series_result(
+        named_numbers.build_named_series(context, readings, _YIELDS), samples.warnings
+    )
 
 
 COLLECTOR = Collector(
     id="vmstat_proc",
     title=Text("Memory events", "内存事件"),
     why=Text(
-        "Major faults, reclaim, refaults and OOM kills: whether memory is short and who pays for it.",
+        "Major faults, reclaim, refaults and OOM kills: whether memory is short and which tasks are affected.",
         "主缺页、回收、重新读入与 OOM：内存是否不足、由谁承担。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
-            "proc", Needs(files=(_PATH,), mend="mount -t proc proc /proc"), files=(_PATH,), interval_s=1.0
+            "proc", Needs(files=(_PATH,), remedy="mount -t proc proc /proc"), files=(_PATH,), interval_s=1.0
         ),
     ),
-    parse=parse,
-    cost=Cost(0.03, 5500, Text("One small file a second.", "每秒读取一个小文件。")),
-    yields=tuple(one.metric for one in _YIELDS),
+    parse=parse_vmstat_proc,
+    cost=Cost(0.03, 5500, Text("One small file per second.", "每秒读取一个小文件。")),
+    yields=tuple(item.metric for item in _YIELDS),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset(),

@@ -1,4 +1,4 @@
-"""Connections accepted on one listening port: what stands for requests where nobody counts those."""
+"""Connections accepted on one listening port: a substitute for requests if they are not counted."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import netns, sampled
-from collectors.parse.tokens import NAN, whole
+from collectors.parse.network import namespaces
+from collectors.parse.proc import sampled
+from collectors.parse.tables.tokens import NAN, parse_whole
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 1 << 20
 _METRIC = "app.accepts_per_s"
 
-#: The kernel counts accepted connections for all ports of a namespace together (PassiveOpens). Which port they were
-#: for is told by the sockets: those that the look before did not have. Listeners come first in /proc/net/tcp. A look
+#: The kernel counts accepted connections for all ports of a namespace together (PassiveOpens). The port is
+#: known from the sockets that the previous sample did not have. Listeners come first in /proc/net/tcp. A sample
 #: that took more than two seconds is the last one.
 _SH = (
     PRELUDE
@@ -38,7 +39,7 @@ _SH = (
 [ -n "${OPT_PORT-}" ] || { echo "name a port" >&2; exit 69; }
 port=$(printf '%04X' "$OPT_PORT")
 echo > .seen
-look() {
+sample() {
     read -r then rest < /proc/uptime
     [ -n "$slow" ] || $ns cat /proc/net/tcp /proc/net/tcp6 2> .err | awk -v port="$port" '
         BEGIN { while ((getline k < ".seen") > 0) old[k] = 1; close(".seen") }
@@ -61,7 +62,7 @@ look() {
 slow= n=0
 read -r up rest < /proc/uptime
 end=$((${up%.*} + SECS))
-while look "$n" >> samples; [ -z "$over" ] && [ "${now%.*}" -lt "$end" ]; do
+while sample "$n" >> samples; [ -z "$over" ] && [ "${now%.*}" -lt "$end" ]; do
     n=$((n + 1))
     nap 1
 done
@@ -72,7 +73,7 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """`opens` is the kernel's count so far; `mine` and `others` are sockets that the look before did not have."""
+    """`opens` is the kernel's count so far; `mine` and `others` are sockets that the previous sample did not have."""
 
     boot_ns: int
     line: int
@@ -82,60 +83,60 @@ class _Look:
     others: float
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_accepts(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Accepted connections of the port a second: the kernel's count, less what belongs to other ports.
 
     Where no other port of the namespace took a connection, the count is the port's. Where others did, it is divided
     like the new sockets that were seen; of a port of which none was seen, what the others cannot explain. Connections
     that are kept alive carry many requests: this is a proxy and is labelled one.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
-    looks = [one for snapshot in samples.of("accepts") if (one := _look(snapshot)) is not None]
-    if len(looks) < 2:
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
+    checks = [sample for snapshot in samples.of("accepts") if (sample := _parse_sample(snapshot)) is not None]
+    if len(checks) < 2:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    if not any(one.listens for one in looks):
+    if not any(sample.listens for sample in checks):
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.nobody_listens")), readable=False)
-    mine, others = (sum(known) for known in _seen_after(looks))
+    mine, others = (sum(known) for known in _sample_after(checks))
     facts = {**facts, "port_alone": others == 0}
-    return Parsed(series=tuple(_series(context, looks, mine, others)), facts=facts, warnings=warnings)
+    return Parsed(series=tuple(_build_series(context, checks, mine, others)), facts=facts, warnings=warnings)
 
 
-def _look(snapshot: sampled.Snapshot) -> _Look | None:
+def _parse_sample(snapshot: sampled.Snapshot) -> _Look | None:
     """`opens N[ new LISTENS MINE OTHERS]`."""
     tokens = (snapshot.lines() or [b""])[0][:200].split()
-    numbers = [whole(token) for token in tokens if token not in (b"opens", b"new")]
+    numbers = [parse_whole(token) for token in tokens if token not in (b"opens", b"new")]
     if tokens[:1] != [b"opens"] or len(numbers) not in (1, 4) or None in numbers:
         return None
-    opens, *new = (float(one or 0) for one in numbers)
+    opens, *new = (float(number or 0) for number in numbers)
     listens, mine, others = (bool(new[0]), new[1], new[2]) if new else (None, NAN, NAN)
     return _Look(snapshot.boot_ns, snapshot.line, opens, listens, mine, others)
 
 
-def _seen_after(looks: Sequence[_Look]) -> tuple[list[float], list[float]]:
-    """New sockets of the port and of others, after the first look, to which all are new."""
-    known = [one for one in looks[1:] if one.listens is not None]
-    return [one.mine for one in known], [one.others for one in known]
+def _sample_after(checks: Sequence[_Look]) -> tuple[list[float], list[float]]:
+    """New sockets of the port and of others, without the first sample, in which all are new."""
+    known = [item for item in checks[1:] if item.listens is not None]
+    return [item.mine for item in known], [item.others for item in known]
 
 
-def _series(context: Context, looks: Sequence[_Look], mine: float, others: float) -> list[Series]:
-    boot_ns = np.array([one.boot_ns for one in looks], np.int64)
-    opened = np.diff(np.array([one.opens for one in looks]))
+def _build_series(context: Context, checks: Sequence[_Look], mine: float, others: float) -> list[Series]:
+    boot_ns = np.array([item.boot_ns for item in checks], np.int64)
+    opened = np.diff(np.array([item.opens for item in checks]))
     seconds = np.diff(boot_ns) / 1e9
     if mine or not others:
         opened = opened * (mine / (mine + others) if others else 1.0)
     else:
-        opened = opened - np.array([0.0 if np.isnan(one.others) else one.others for one in looks[1:]])
+        opened = opened - np.array([0.0 if np.isnan(item.others) else item.others for item in checks[1:]])
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = np.where(
-            (seconds > 0) & (np.diff([one.opens for one in looks]) >= 0), opened / seconds, np.nan
+            (seconds > 0) & (np.diff([item.opens for item in checks]) >= 0), opened / seconds, np.nan
         )
-    return sampled.series(
+    return sampled.build_series(
         context,
         _METRIC,
         boot_ns[1:],
         np.maximum(rates, 0.0)[:, None],
-        lines=np.array([one.line for one in looks[1:]], np.int32),
+        lines=np.array([item.line for item in checks[1:]], np.int32),
         labels={"proxy": "accepts"},
     )
 
@@ -144,26 +145,29 @@ COLLECTOR = Collector(
     id="accepts",
     title=Text("Connections accepted on a port", "端口接受的连接"),
     why=Text(
-        "How much a service is asked, where nobody counts requests: a proxy, without errors and latency.",
-        "无人统计请求时，服务被访问的频度：仅为代理指标，不含错误与延迟。",
+        "How many connections a service accepts, where no log counts its requests. A proxy without errors and latency.",
+        "没有请求日志时，以服务接受的连接数代替请求数；不含错误与延迟。",
     ),
     tier=Tier.LIGHT,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "proc",
-            Needs(tools=("awk",), files=("/proc/net/tcp", "/proc/net/snmp"), mend="mount -t proc proc /proc"),
+            Needs(
+                tools=("awk",), files=("/proc/net/tcp", "/proc/net/snmp"), remedy="mount -t proc proc /proc"
+            ),
             sh=_SH,
-            shows="PassiveOpens of /proc/net/snmp and new sockets of /proc/net/tcp, once a second for {seconds} s",
+            command_line="PassiveOpens of /proc/net/snmp and new sockets of /proc/net/tcp, once "
+            "a second for {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_accepts,
     cost=Cost(
         0.5,
         60,
         Text(
-            "One pass over all TCP sockets a second; given up where one takes more than two seconds.",
+            "One pass over all TCP sockets per second. It stops when a pass takes more than two seconds.",
             "每秒遍历一次全部 TCP 套接字；单次超过两秒即停止。",
         ),
     ),
@@ -171,5 +175,11 @@ COLLECTOR = Collector(
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     options=(Option("port", r"[1-9][0-9]{0,4}", Text("Listening port", "监听端口"), required=True),),
+    messages={
+        "warning.nobody_listens": Text(
+            "No process listens on this port.",
+            "没有进程监听该端口。",
+        ),
+    },
     touches=frozenset({TargetAccess.COUNTERS}),
 )

@@ -20,11 +20,13 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import ip_links, json_rows, netns, sampled
-from collectors.parse.cells import Cell, count, known, pct
-from collectors.parse.ip_links import Link, Watched
-from collectors.parse.tokens import NAN
+from collectors.parse.network import ip_links, namespaces
+from collectors.parse.network.ip_links import LinkReadings, NetworkLink
+from collectors.parse.proc import sampled
+from collectors.parse.tables import json_rows
+from collectors.parse.tables.cells import Cell, compute_pct, count_or_none, number_or_none
+from collectors.parse.tables.tokens import NAN
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 16 << 20
 #: Bytes that a kind puts in front of each packet: outer IPv4 20, UDP 8, the tunnel's own header, inner Ethernet 14.
@@ -56,50 +58,58 @@ _COLUMNS = (
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_cni_facts(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each device that wraps packets; the kinds as a fact, empty where there is none.
 
     `share_pct` is of the packets of all devices that wrap nothing, except the loopback: on a node whose
     every packet is wrapped it nears 100.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
-    watched = ip_links.watched(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
+    watched = ip_links.pair_readings(samples)
     if watched is None or not watched.last:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    overlays = [one for one in watched.last.values() if one.kind in _HEADER_BYTES]
-    carriers = _carriers(watched)
-    carried = sum(rate for one in carriers if isfinite(rate := _packets(watched, one)))
-    rows = tuple(_row(watched, one, carried) for one in overlays)
-    lines = tuple(one.line for one in overlays)
+    overlays = [item for item in watched.last.values() if item.kind in _HEADER_BYTES]
+    carriers = _read_carriers(watched)
+    total_packets = sum(rate for carrier in carriers if isfinite(rate := _read_packets(watched, carrier)))
+    rows = tuple(_build_row(watched, overlay, total_packets) for overlay in overlays)
+    lines = tuple(overlay.line for overlay in overlays)
     tables = (Table("overlays", _COLUMNS, rows, sampled.PART, lines),) if rows else ()
-    kinds = sorted({one.kind for one in overlays})
+    kinds = sorted({overlay.kind for overlay in overlays})
     return Parsed(tables=tables, facts={**facts, "overlay_kinds": kinds}, warnings=warnings)
 
 
-def _carriers(watched: Watched) -> list[Link]:
+def _read_carriers(watched: LinkReadings) -> list[NetworkLink]:
     """What carries packets out: network cards (they have no kind), or where there is none, all that wraps nothing."""
-    plain = [one for one in watched.last.values() if one.kind not in _HEADER_BYTES and not one.loopback]
-    return [one for one in plain if not one.kind] or plain
+    plain = [item for item in watched.last.values() if item.kind not in _HEADER_BYTES and not item.loopback]
+    return [item for item in plain if not item.kind] or plain
 
 
-def _packets(watched: Watched, one: Link) -> float:
-    return watched.rate(one.name, "rx", "packets") + watched.rate(one.name, "tx", "packets")
+def _read_packets(watched: LinkReadings, network_link: NetworkLink) -> float:
+    return watched.rate(network_link.name, "rx", "packets") + watched.rate(network_link.name, "tx", "packets")
 
 
-def _row(watched: Watched, one: Link, carried: float) -> tuple[Cell, ...]:
-    under = json_rows.text(one.data, "link") or one.peer
+def _build_row(watched: LinkReadings, network_link: NetworkLink, total_packets: float) -> tuple[Cell, ...]:
+    under = json_rows.get_text(network_link.data, "link") or network_link.peer
     underlay = watched.last.get(under)
-    number = json_rows.number(one.data, "id")
-    total = json_rows.number(one.rx, "packets") + json_rows.number(one.tx, "packets")
+    number = json_rows.get_number(network_link.data, "id")
+    total = json_rows.get_number(network_link.rx, "packets") + json_rows.get_number(
+        network_link.tx, "packets"
+    )
     return (
-        *(one.name, one.kind, one.state, count(one.mtu), _HEADER_BYTES[one.kind]),
-        *(under, count(underlay.mtu if underlay else NAN), count(number)),
-        json_rows.text(one.data, "remote") or json_rows.text(one.data, "remote6"),
-        *(known(watched.rate(one.name, side, "packets")) for side in ("rx", "tx")),
-        known(pct(_packets(watched, one), carried)),
-        *(known(watched.rate(one.name, "tx", name)) for name in ("errors", "dropped")),
-        count(total),
+        *(
+            network_link.name,
+            network_link.kind,
+            network_link.state,
+            count_or_none(network_link.mtu),
+            _HEADER_BYTES[network_link.kind],
+        ),
+        *(under, count_or_none(underlay.mtu if underlay else NAN), count_or_none(number)),
+        json_rows.get_text(network_link.data, "remote") or json_rows.get_text(network_link.data, "remote6"),
+        *(number_or_none(watched.rate(network_link.name, side, "packets")) for side in ("rx", "tx")),
+        number_or_none(compute_pct(_read_packets(watched, network_link), total_packets)),
+        *(number_or_none(watched.rate(network_link.name, "tx", name)) for name in ("errors", "dropped")),
+        count_or_none(total),
     )
 
 
@@ -111,18 +121,18 @@ COLLECTOR = Collector(
         "封装会消耗 CPU 并占用每个包的字节：本机是否在封装、占多大比例？",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "ip",
-            Needs(tools=("ip",), mend="iproute2"),
+            Needs(tools=("ip",), remedy="iproute2"),
             sh=_SH,
-            shows="ip -s -s -d -j link, now and after {seconds} s, in the target's network namespace",
+            command_line="ip -s -s -d -j link, now and after {seconds} s, in the target's network namespace",
             version="ip -V",
             stop="TERM",
         ),
     ),
-    parse=parse,
-    cost=Cost(0.1, 1_000, Text("One short command, twice.", "一条短命令，执行两次。")),
+    parse=parse_cni_facts,
+    cost=Cost(0.1, 1_000, Text("One short command, run twice.", "一条短命令，执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),

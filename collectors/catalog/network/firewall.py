@@ -20,11 +20,12 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import firewall_rules, netns, sampled
-from collectors.parse.cells import Cell, count, grown, known, pct
-from collectors.parse.firewall_rules import Chain, Rules
-from collectors.parse.tokens import NAN
+from collectors.parse.network import firewall_rules, namespaces
+from collectors.parse.network.firewall_rules import FirewallChain, FirewallRules
+from collectors.parse.proc import sampled
+from collectors.parse.tables.cells import Cell, compute_pct, count_or_none, counter_increase, number_or_none
+from collectors.parse.tables.tokens import NAN
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 4 << 20
 
@@ -132,22 +133,25 @@ _COLUMNS = (
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_firewall(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each rule that drops, rejects or acts at random, and for each policy that drops.
 
     A chain's packets are those that its rules or its policy decided on, or its busiest rule's where that is
-    more; packets that went on to another chain and ended there are not in it. `drop_pct` is of those. Nobody
-    knows them for chains without a policy of their own, nor for those of nftables, whose policies count nothing.
+    more; packets that went on to another chain and ended there are not in it. `drop_pct` is of those. They
+    are unknown for chains without a policy of their own, and for those of nftables, whose policies count nothing.
     A rule without a counter has no numbers, and is still a rule that drops.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
     readings = samples.of("rules")
     if not readings:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    first, last = firewall_rules.read(readings[0]), firewall_rules.read(readings[-1])
+    first, last = (
+        firewall_rules.parse_firewall_rules(readings[0]),
+        firewall_rules.parse_firewall_rules(readings[-1]),
+    )
     elapsed_s = (readings[-1].boot_ns - readings[0].boot_ns) / 1e9
-    rows = [*_rules(first, last, elapsed_s), *_policies(first, last, elapsed_s)]
+    rows = [*_build_rules(first, last, elapsed_s), *_build_policies(first, last, elapsed_s)]
     rows.sort(key=lambda row: -float(row[0][6] or 0))
     tables: tuple[Table, ...] = ()
     if rows:
@@ -160,45 +164,54 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
 Row = tuple[tuple[Cell, ...], int]
 
 
-def _rules(first: Rules, last: Rules, elapsed_s: float) -> Iterator[Row]:
+def _build_rules(first: FirewallRules, last: FirewallRules, elapsed_s: float) -> Iterator[Row]:
     for key, rule in last.rules.items():
         before = first.rules.get(key)
-        dropped = grown(before.packets, rule.packets) if before else rule.packets
+        dropped = counter_increase(before.packets, rule.packets) if before else rule.packets
         chain, since = last.chains.get(rule.chain), first.chains.get(rule.chain)
-        through = grown(since.passed if since else 0.0, chain.passed) if chain else NAN
+        through = counter_increase(since.passed if since else 0.0, chain.passed) if chain else NAN
         yield (
             (
                 *(*rule.chain, rule.verdict, rule.matches),
-                *_numbers(dropped, rule.packets, through, elapsed_s),
-                *(known(rule.probability), chain.policy if chain else ""),
+                *_read_numbers(dropped, rule.packets, through, elapsed_s),
+                *(number_or_none(rule.probability), chain.policy if chain else ""),
             ),
             rule.line,
         )
 
 
-def _policies(first: Rules, last: Rules, elapsed_s: float) -> Iterator[Row]:
+def _build_policies(first: FirewallRules, last: FirewallRules, elapsed_s: float) -> Iterator[Row]:
     """Chains whose policy drops what no rule decided on."""
     for key, chain in last.chains.items():
         if chain.policy.upper() != "DROP":
             continue
-        since = first.chains.get(key) or Chain(chain.policy, 0.0, 0.0, 0)
-        dropped, through = grown(since.dropped, chain.dropped), grown(since.passed, chain.passed)
+        since = first.chains.get(key) or FirewallChain(chain.policy, 0.0, 0.0, 0)
+        dropped, through = (
+            counter_increase(since.dropped, chain.dropped),
+            counter_increase(since.passed, chain.passed),
+        )
         yield (
             (
                 *(*key, "DROP", "(policy)"),
-                *_numbers(dropped, chain.dropped, through, elapsed_s),
+                *_read_numbers(dropped, chain.dropped, through, elapsed_s),
                 *(None, chain.policy),
             ),
             chain.line,
         )
 
 
-def _numbers(dropped: float, total: float, through: float, elapsed_s: float) -> tuple[Cell, ...]:
+def _read_numbers(dropped: float, total: float, through: float, elapsed_s: float) -> tuple[Cell, ...]:
     """Packets, rate, total, the chain's rate, and the share of the chain; rates only between two readings."""
     seconds = elapsed_s if elapsed_s > 0 else NAN
-    share = pct(dropped, max(through, dropped)) if isfinite(seconds) and isfinite(through) else NAN
-    rate, chain_rate = known(dropped / seconds), known(through / seconds)
-    return count(dropped) if rate is not None else None, rate, count(total), chain_rate, known(share)
+    share = compute_pct(dropped, max(through, dropped)) if isfinite(seconds) and isfinite(through) else NAN
+    rate, chain_rate = number_or_none(dropped / seconds), number_or_none(through / seconds)
+    return (
+        count_or_none(dropped) if rate is not None else None,
+        rate,
+        count_or_none(total),
+        chain_rate,
+        number_or_none(share),
+    )
 
 
 COLLECTOR = Collector(
@@ -209,23 +222,24 @@ COLLECTOR = Collector(
         "哪条规则在丢弃或拒绝数据包、每秒多少，是否按概率随机丢弃。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "rules",
-            Needs(tools=("awk",), root=True, mend="nftables"),
+            Needs(tools=("awk",), root=True, remedy="nftables"),
             sh=_SH,
-            shows="iptables-save -c, ip6tables-save -c, nft -a -t list ruleset (only what is loaded), now and after"
+            command_line="iptables-save -c, ip6tables-save -c, nft -a -t list ruleset (only "
+            "what is loaded), now and after"
             " {seconds} s; rules that drop leave the host, no others",
             version="nft -v",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_firewall,
     cost=Cost(
         0.2,
         500,
         Text(
-            "Two looks at the rules; one where there are more than 30,000 lines of them.",
+            "Two samples of the rules. Only one when there are more than 30,000 lines.",
             "读取规则两次；规则超过三万行时只读一次。",
         ),
     ),

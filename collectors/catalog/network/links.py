@@ -22,18 +22,19 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import ip_links, netns, sampled
-from collectors.parse.cells import Cell, count, known, per_s
-from collectors.parse.ip_links import Link, Watched
-from collectors.parse.sampled import Samples
-from collectors.parse.tokens import NAN, counter, decimal, words
+from collectors.parse.network import ip_links, namespaces
+from collectors.parse.network.ip_links import LinkReadings, NetworkLink
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Samples
+from collectors.parse.tables.cells import Cell, count_or_none, counter_rate, number_or_none
+from collectors.parse.tables.tokens import NAN, parse_counter, parse_decimal, to_text
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 16 << 20
 _MAX_COUNTERS = 200
 _SYSFS = re.compile(r"/sys/class/net/([^/]{1,64})/(statistics/)?(\w{1,40})")
 
-#: The card's own counters are of interest where their name speaks of loss; `|| :` because many have none.
+#: The card's own counters are of interest where their name mentions loss; `|| :` because many have none.
 _SH = (
     PRELUDE
     + ip_links.SHELL
@@ -89,81 +90,96 @@ _COLUMNS = (
 _COUNTER_COLUMNS = (Column("dev"), Column("name"), Column("per_s", "per_s"), Column("total", "count"))
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_links(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each device, with rates between the two readings.
 
     The MTU of a veth's other end is known where that end is in the same namespace or in the host's.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
-    watched = ip_links.watched(samples) or _from_sysfs(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
+    watched = ip_links.pair_readings(samples) or _parse_sysfs(samples)
     if not watched.last:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
     others = samples.of("host_links")
-    hosts = ip_links.read(others[-1]) if others else {}
-    hardware = _hardware(samples)
-    rows = tuple(_row(watched, one, hosts, hardware.get(one.name)) for one in watched.last.values())
-    lines = tuple(one.line for one in watched.last.values())
+    hosts = ip_links.parse_links(others[-1]) if others else {}
+    hardware = _read_hardware(samples)
+    rows = tuple(_build_row(watched, item, hosts, hardware.get(item.name)) for item in watched.last.values())
+    lines = tuple(item.line for item in watched.last.values())
     tables = [Table("links", _COLUMNS, rows, sampled.PART, lines)]
-    told = list(_card_counters(samples))
-    if told:
-        picked = tuple(row for row, _ in told), sampled.PART, tuple(line for _, line in told)
+    card_counters = list(_read_card_counters(samples))
+    if card_counters:
+        picked = (
+            tuple(row for row, _ in card_counters),
+            sampled.PART,
+            tuple(line for _, line in card_counters),
+        )
         tables.append(Table("nic_counters", _COUNTER_COLUMNS, *picked))
     return Parsed(tables=tuple(tables), facts=facts, warnings=warnings)
 
 
-def _row(
-    watched: Watched, one: Link, hosts: Mapping[str, Link], hardware: tuple[str, str, str] | None
+def _build_row(
+    watched: LinkReadings,
+    network_link: NetworkLink,
+    hosts: Mapping[str, NetworkLink],
+    hardware: tuple[str, str, str] | None,
 ) -> tuple[Cell, ...]:
     speed, duplex, driver = hardware or ("", "", "")
-    mbit = counter(speed.encode())
-    before = watched.first.get(one.name)
+    mbit = parse_counter(speed.encode())
+    before = watched.first.get(network_link.name)
     since = float(str(before.tx.get("carrier_changes", NAN))) if before else NAN
-    changes = float(str(one.tx.get("carrier_changes", NAN))) - since
+    changes = float(str(network_link.tx.get("carrier_changes", NAN))) - since
     return (
-        *(one.name, one.kind or ("loopback" if one.loopback else "device")),
-        *(count(one.mtu), count(_peer_mtu(watched, one, hosts)), one.state, int(one.carrier)),
-        *(count(mbit), duplex, driver),
-        *(known(watched.rate(one.name, side, "packets")) for side in ("rx", "tx")),
-        *(known(watched.rate(one.name, "rx", name)) for name in _RX),
-        *(known(watched.rate(one.name, "tx", name)) for name in _TX),
-        count(changes),
+        *(network_link.name, network_link.kind or ("loopback" if network_link.loopback else "device")),
+        *(
+            count_or_none(network_link.mtu),
+            count_or_none(_find_peer_mtu(watched, network_link, hosts)),
+            network_link.state,
+            int(network_link.carrier),
+        ),
+        *(count_or_none(mbit), duplex, driver),
+        *(number_or_none(watched.rate(network_link.name, side, "packets")) for side in ("rx", "tx")),
+        *(number_or_none(watched.rate(network_link.name, "rx", name)) for name in _RX),
+        *(number_or_none(watched.rate(network_link.name, "tx", name)) for name in _TX),
+        count_or_none(changes),
     )
 
 
-def _peer_mtu(watched: Watched, one: Link, hosts: Mapping[str, Link]) -> float:
-    if one.kind != "veth":
+def _find_peer_mtu(
+    watched: LinkReadings, network_link: NetworkLink, hosts: Mapping[str, NetworkLink]
+) -> float:
+    if network_link.kind != "veth":
         return NAN
-    if not one.foreign_peer:
-        peer = watched.last.get(one.peer)
+    if not network_link.foreign_peer:
+        peer = watched.last.get(network_link.peer)
         return peer.mtu if peer else NAN
     facing = (
         other
         for other in hosts.values()
-        if other.kind == "veth" and (other.index, other.peer_index) == (one.peer_index, one.index)
+        if other.kind == "veth"
+        and (other.index, other.peer_index) == (network_link.peer_index, network_link.index)
     )
     peer = next(facing, None)
     return peer.mtu if peer else NAN
 
 
-def _hardware(samples: Samples) -> dict[str, tuple[str, str, str]]:
+def _read_hardware(samples: Samples) -> dict[str, tuple[str, str, str]]:
     """Speed in Mbit/s, duplex and driver by device; "" where the device has none, and -1 where it cannot tell."""
-    found: dict[str, tuple[str, str, str]] = {}
+    results: dict[str, tuple[str, str, str]] = {}
     for snapshot in samples.of("hardware"):
         for line in snapshot.lines()[: ip_links.MAX_LINKS]:
-            tokens = [words(token, 64) for token in line.split(None, 4)]
+            tokens = [to_text(token, 64) for token in line.split(None, 4)]
             if len(tokens) >= 3:
                 speed, duplex = ("" if word == "-" else word for word in tokens[1:3])
-                found[tokens[0]] = speed, duplex, tokens[3] if len(tokens) > 3 else ""
+                results[tokens[0]] = speed, duplex, tokens[3] if len(tokens) > 3 else ""
     for match, snapshots in samples.matching(_SYSFS):
         if match[3] in {"speed", "duplex"}:
-            speed, duplex, driver = found.get(match[1], ("", "", ""))
-            value = words(snapshots[-1].body.strip(), 40)
-            found[match[1]] = (value, duplex, driver) if match[3] == "speed" else (speed, value, driver)
-    return found
+            speed, duplex, driver = results.get(match[1], ("", "", ""))
+            value = to_text(snapshots[-1].body.strip(), 40)
+            results[match[1]] = (value, duplex, driver) if match[3] == "speed" else (speed, value, driver)
+    return results
 
 
-def _from_sysfs(samples: Samples) -> Watched:
+def _parse_sysfs(samples: Samples) -> LinkReadings:
     """The same out of /sys/class/net, which knows neither kinds nor peers."""
     ends: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]] = ({}, {})
     states: dict[str, str] = {}
@@ -176,25 +192,29 @@ def _from_sysfs(samples: Samples) -> Watched:
         lines.setdefault(dev, snapshots[-1].line)
         times |= {snapshots[0].boot_ns, snapshots[-1].boot_ns}
         if name == "operstate":
-            states[dev] = words(snapshots[-1].body.strip(), 20)
+            states[dev] = to_text(snapshots[-1].body.strip(), 20)
             continue
         for end, snapshot in zip(ends, (snapshots[0], snapshots[-1]), strict=True):
-            value = decimal(snapshot.body.strip())
+            value = parse_decimal(snapshot.body.strip())
             if isfinite(value):
                 end.setdefault(dev, {})[name] = value
     elapsed_s = (max(times) - min(times)) / 1e9 if times else 0.0
-    first, last = ({dev: _link(dev, values, states, lines) for dev, values in end.items()} for end in ends)
-    return Watched(first, last, elapsed_s)
+    first, last = (
+        {dev: _parse_link(dev, values, states, lines) for dev, values in end.items()} for end in ends
+    )
+    return LinkReadings(first, last, elapsed_s)
 
 
-def _link(dev: str, values: Mapping[str, float], states: Mapping[str, str], lines: Mapping[str, int]) -> Link:
+def _parse_link(
+    dev: str, values: Mapping[str, float], states: Mapping[str, str], lines: Mapping[str, int]
+) -> NetworkLink:
     sides = {
         side: {name.removeprefix(side): value for name, value in values.items() if name.startswith(side)}
         for side in ("rx_", "tx_")
     }
     changes = {"carrier_changes": values["carrier_changes"]} if "carrier_changes" in values else {}
-    return Link(
-        name=words(dev.encode("utf-8", "replace"), 64),
+    return NetworkLink(
+        name=to_text(dev.encode("utf-8", "replace"), 64),
         index=0,
         peer_index=0,
         peer="",
@@ -210,24 +230,24 @@ def _link(dev: str, values: Mapping[str, float], states: Mapping[str, str], line
     )
 
 
-def _card_counters(samples: Samples) -> Iterator[tuple[tuple[Cell, ...], int]]:
+def _read_card_counters(samples: Samples) -> Iterator[tuple[tuple[Cell, ...], int]]:
     """What `ethtool -S` counts that is not nothing: rate and total, with the line of the last reading."""
     for match, snapshots in samples.matching(re.compile(r"ethtool (\S{1,64})")):
         first, last = snapshots[0], snapshots[-1]
-        before = {name: value for name, value, _ in _pairs(first.lines())}
+        before = {name: value for name, value, _ in _read_pairs(first.lines())}
         elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
-        for name, value, offset in _pairs(last.lines()):
+        for name, value, offset in _read_pairs(last.lines()):
             if value > 0:
-                rate = per_s(before.get(name, NAN), value, elapsed_s)
-                yield (match[1], name, known(rate), int(value)), last.line + offset
+                rate = counter_rate(before.get(name, NAN), value, elapsed_s)
+                yield (match[1], name, number_or_none(rate), int(value)), last.line + offset
 
 
-def _pairs(lines: list[bytes]) -> Iterator[tuple[str, float, int]]:
+def _read_pairs(lines: list[bytes]) -> Iterator[tuple[str, float, int]]:
     for offset, line in enumerate(lines[:_MAX_COUNTERS]):
         name, _, value = line.rpartition(b":")
-        number = counter(value.strip())
+        number = parse_counter(value.strip())
         if name and isfinite(number):
-            yield words(name.strip(), 96), number, offset
+            yield to_text(name.strip(), 96), number, offset
 
 
 _FILES = ("mtu", "operstate", "carrier", "carrier_changes", "speed", "duplex")
@@ -240,18 +260,18 @@ COLLECTOR = Collector(
         "MTU 与对端不符、链路抖动、线缆或接收环丢包。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "ip",
-            Needs(tools=("ip",), mend="iproute2"),
+            Needs(tools=("ip",), remedy="iproute2"),
             sh=_SH,
-            shows="ip -s -s -d -j link; ethtool -S of network cards; now and after {seconds} s",
+            command_line="ip -s -s -d -j link; ethtool -S of network cards; now and after {seconds} s",
             version="ip -V",
             stop="TERM",
         ),
         Sampled(
             "sysfs",
-            Needs(files=("/sys/class/net/lo/mtu",), mend="mount -t sysfs sysfs /sys"),
+            Needs(files=("/sys/class/net/lo/mtu",), remedy="mount -t sysfs sysfs /sys"),
             files=(
                 *(f"/sys/class/net/*/{name}" for name in _FILES),
                 *(f"/sys/class/net/*/statistics/rx_{name}" for name in ("packets", *_RX)),
@@ -260,7 +280,7 @@ COLLECTOR = Collector(
             once=True,
         ),
     ),
-    parse=parse,
+    parse=parse_links,
     cost=Cost(0.1, 2_000, Text("A few short commands, twice.", "几条短命令，各执行两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -20,9 +20,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import netns, sampled, tcp_packets
-from collectors.parse.cells import Cell, known
+from collectors.parse.network import namespaces, tcp_packets
+from collectors.parse.proc import sampled
+from collectors.parse.tables.cells import Cell, number_or_none
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 16 << 20
 _MAX_PACKETS = 20_000
@@ -60,17 +61,17 @@ _COLUMNS = (
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_pcap(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each server, the busiest first: at the client or the server, wherever the capture was.
 
     A SYN that comes again was lost on its way, or its answer was. The time of a handshake is from its first
     SYN to its first SYN-ACK, as seen here.
     """
-    facts, _ = netns.seen(sampled.read(parts, 1 << 16))
+    facts, _ = namespaces.read_namespace(sampled.read_samples(parts, 1 << 16))
     part = parts.get("stdout")
     text = part.read(_MAX_BYTES) if part else b""
     log = parts["tcpdump.log"].read(1 << 16) if "tcpdump.log" in parts else b""
-    facts = {**facts, **tcp_packets.totals(log)}
+    facts = {**facts, **tcp_packets.sum_totals(log)}
     warnings: list[Sentence] = []
     if part is None and "packets_captured" not in facts:
         warnings.append(Sentence("warning.part_missing", {"part": "stdout"}))
@@ -78,25 +79,33 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     if text and not text.endswith(b"\n"):
         warnings.append(Sentence("warning.last_line_cut", {"part": "stdout"}))
         text = text[: text.rfind(b"\n") + 1]
-    servers, unreadable = tcp_packets.servers(text, _MAX_PACKETS)
+    servers, unreadable = tcp_packets.collect_servers(text, _MAX_PACKETS)
     if unreadable:
         warnings.append(Sentence("warning.lines_unreadable", {"count": unreadable}))
-    busiest = sorted(servers, key=lambda one: -(one.syn + one.segments))[:_MAX_SERVERS]
+    busiest = sorted(servers, key=lambda server: -(server.syn + server.segments))[:_MAX_SERVERS]
     tables: tuple[Table, ...] = ()
     if busiest:
-        rows, lines = tuple(_row(one) for one in busiest), tuple(one.line for one in busiest)
+        rows, lines = tuple(_build_row(item) for item in busiest), tuple(item.line for item in busiest)
         tables = (Table("tcp_handshakes", _COLUMNS, rows, "stdout", lines),)
     return Parsed(tables=tables, facts=facts, warnings=tuple(warnings))
 
 
-def _row(one: tcp_packets.Server) -> tuple[Cell, ...]:
-    times = sorted(one.handshakes_ms)
-    tried = one.syn + one.syn_again
+def _build_row(tcp_server: tcp_packets.TcpServer) -> tuple[Cell, ...]:
+    times = sorted(tcp_server.handshakes_ms)
+    tried = tcp_server.syn + tcp_server.syn_again
     return (
-        *(one.address, one.port, one.syn, one.syn_again, one.syn_ack, max(0, one.syn - len(times)), one.rst),
-        *(one.segments, one.again, one.mss_client, one.mss_server),
+        *(
+            tcp_server.address,
+            tcp_server.port,
+            tcp_server.syn,
+            tcp_server.syn_again,
+            tcp_server.syn_ack,
+            max(0, tcp_server.syn - len(times)),
+            tcp_server.rst,
+        ),
+        *(tcp_server.segments, tcp_server.again, tcp_server.mss_client, tcp_server.mss_server),
         *(times[len(times) // 2] if times else None, times[-1] if times else None),
-        known(100.0 * one.syn_again / tried) if tried else None,
+        number_or_none(100.0 * tcp_server.syn_again / tried) if tried else None,
     )
 
 
@@ -104,24 +113,25 @@ COLLECTOR = Collector(
     id="pcap",
     title=Text("TCP handshakes on the wire", "抓包：TCP 握手"),
     why=Text(
-        "What no counter tells: which handshakes are lost, towards whom, and the packet size that was agreed.",
-        "计数器无法回答的问题：哪些握手丢失、对端是谁、协商的包大小是多少。",
+        "What no counter shows: which handshakes are lost, to which server, and the negotiated segment size.",
+        "计数器无法显示的信息：哪些握手丢失、目的服务器，以及协商的分段大小。",
     ),
     tier=Tier.DEEP,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "tcpdump",
-            Needs(tools=("tcpdump",), root=True, mend="tcpdump"),
+            Needs(tools=("tcpdump",), root=True, remedy="tcpdump"),
             sh=_SH,
-            shows="tcpdump -i any -p -nn -tt -S -s 96 -c 20000 (SYN, FIN, RST; or all of one port) for {seconds} s;"
+            command_line="tcpdump -i any -p -nn -tt -S -s 96 -c 20000 (SYN, FIN, RST; or all of "
+            "one port) for {seconds} s;"
             " payload is cut off on the host",
             version="tcpdump --version",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_pcap,
     cost=Cost(
         5.0,
         100_000,

@@ -21,12 +21,21 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import json_rows, netns, sampled
-from collectors.parse.cells import Cell, count, grown, known, pct, per_s
-from collectors.parse.json_rows import Object
-from collectors.parse.sampled import Snapshot
-from collectors.parse.tokens import NAN, amount, counter, words
+from collectors.parse.network import namespaces
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Snapshot
+from collectors.parse.tables import json_rows
+from collectors.parse.tables.cells import (
+    Cell,
+    compute_pct,
+    count_or_none,
+    counter_increase,
+    counter_rate,
+    number_or_none,
+)
+from collectors.parse.tables.json_rows import Object
+from collectors.parse.tables.tokens import NAN, parse_amount, parse_counter, to_text
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 8 << 20
 _MAX_QDISCS = 2_000
@@ -82,20 +91,22 @@ class _Qdisc:
         return self.dev, self.kind, self.handle, self.parent
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_qdisc(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Rates between the two readings; drops as a share of what was sent or dropped in the meantime.
 
     tc prints JSON since iproute2 4.17, and text that has hardly changed since 2.6.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
     readings = samples.of("tc")
     if not readings:
         return Parsed(facts=facts, warnings=warnings, readable=False)
     first, last = readings[0], readings[-1]
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
-    earlier = {one.key: one for one in _qdiscs(first)} if last is not first else {}
-    rows = [(_row(earlier.get(one.key), one, elapsed_s), one.line) for one in _qdiscs(last)]
+    earlier = {qdisc.key: qdisc for qdisc in _parse_qdiscs(first)} if last is not first else {}
+    rows = [
+        (_build_row(earlier.get(qdisc.key), qdisc, elapsed_s), qdisc.line) for qdisc in _parse_qdiscs(last)
+    ]
     if not rows:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
     table = Table(
@@ -104,63 +115,69 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     return Parsed(tables=(table,), facts=facts, warnings=warnings)
 
 
-def _row(before: _Qdisc | None, after: _Qdisc, elapsed_s: float) -> tuple[Cell, ...]:
+def _build_row(before: _Qdisc | None, after: _Qdisc, elapsed_s: float) -> tuple[Cell, ...]:
     since = before or _Qdisc(after.dev, after.kind, "", "", "", 0)
-    drops, packets = grown(since.drops, after.drops), grown(since.packets, after.packets)
+    drops, packets = (
+        counter_increase(since.drops, after.drops),
+        counter_increase(since.packets, after.packets),
+    )
     return (
         *(after.dev, after.kind, after.handle, after.parent, after.options),
-        *(known(after.loss_pct), known(after.delay_ms)),
-        *(known(per_s(since.packets, after.packets, elapsed_s)), count(drops)),
-        *(known(per_s(since.drops, after.drops, elapsed_s)), known(pct(drops, drops + packets))),
-        known(per_s(since.overlimits, after.overlimits, elapsed_s)),
-        known(per_s(since.requeues, after.requeues, elapsed_s)),
-        *(count(after.backlog_bytes), count(after.queue_packets), count(after.drops)),
+        *(number_or_none(after.loss_pct), number_or_none(after.delay_ms)),
+        *(number_or_none(counter_rate(since.packets, after.packets, elapsed_s)), count_or_none(drops)),
+        *(
+            number_or_none(counter_rate(since.drops, after.drops, elapsed_s)),
+            number_or_none(compute_pct(drops, drops + packets)),
+        ),
+        number_or_none(counter_rate(since.overlimits, after.overlimits, elapsed_s)),
+        number_or_none(counter_rate(since.requeues, after.requeues, elapsed_s)),
+        *(count_or_none(after.backlog_bytes), count_or_none(after.queue_packets), count_or_none(after.drops)),
     )
 
 
-def _qdiscs(snapshot: Snapshot) -> Iterator[_Qdisc]:
+def _parse_qdiscs(snapshot: Snapshot) -> Iterator[_Qdisc]:
     if snapshot.body.lstrip()[:1] == b"[":
-        for one, line in json_rows.objects(snapshot, _MAX_QDISCS):
-            if "kind" in one and "dev" in one:
-                yield _from_object(one, line)
+        for item, line in json_rows.iterate_objects(snapshot, _MAX_QDISCS):
+            if "kind" in item and "dev" in item:
+                yield _parse_object(item, line)
     else:
-        yield from _from_text(snapshot)
+        yield from _parse_text(snapshot)
 
 
-def _from_object(one: Object, line: int) -> _Qdisc:
-    options = json_rows.inner(one, "options")
-    flat = "; ".join(_flat(options, "", 3))
+def _parse_object(item: Object, line: int) -> _Qdisc:
+    options = json_rows.get_object(item, "options")
+    flat = "; ".join(_flatten(options, "", 3))
     return _Qdisc(
-        json_rows.text(one, "dev"),
-        json_rows.text(one, "kind"),
-        json_rows.text(one, "handle"),
-        "root" if one.get("root") is True else json_rows.text(one, "parent"),
+        json_rows.get_text(item, "dev"),
+        json_rows.get_text(item, "kind"),
+        json_rows.get_text(item, "handle"),
+        "root" if item.get("root") is True else json_rows.get_text(item, "parent"),
         flat[:_MAX_OPTIONS],
         line,
-        loss_pct=json_rows.number(json_rows.inner(options, "loss-random"), "loss") * 100.0,
-        delay_ms=json_rows.number(json_rows.inner(options, "delay"), "delay") * 1e3,
-        packets=json_rows.number(one, "packets"),
-        drops=json_rows.number(one, "drops"),
-        overlimits=json_rows.number(one, "overlimits"),
-        requeues=json_rows.number(one, "requeues"),
-        backlog_bytes=json_rows.number(one, "backlog"),
-        queue_packets=json_rows.number(one, "qlen"),
+        loss_pct=json_rows.get_number(json_rows.get_object(options, "loss-random"), "loss") * 100.0,
+        delay_ms=json_rows.get_number(json_rows.get_object(options, "delay"), "delay") * 1e3,
+        packets=json_rows.get_number(item, "packets"),
+        drops=json_rows.get_number(item, "drops"),
+        overlimits=json_rows.get_number(item, "overlimits"),
+        requeues=json_rows.get_number(item, "requeues"),
+        backlog_bytes=json_rows.get_number(item, "backlog"),
+        queue_packets=json_rows.get_number(item, "qlen"),
     )
 
 
-def _flat(options: Object, prefix: str, depth: int) -> Iterator[str]:
+def _flatten(options: Object, prefix: str, depth: int) -> Iterator[str]:
     """`name value` of every option; those inside others are named `outer.inner`."""
     for name in list(options)[:40]:
         value = options[name]
-        shown = prefix + words(name.encode("utf-8", "replace"), 40)
+        displayed_prefix = prefix + to_text(name.encode("utf-8", "replace"), 40)
         if isinstance(value, Mapping) and depth:
-            yield from _flat(value, f"{shown}.", depth - 1)
+            yield from _flatten(value, f"{displayed_prefix}.", depth - 1)
         elif isinstance(value, str):
-            yield f"{shown} {json_rows.text(options, name)}"
+            yield f"{displayed_prefix} {json_rows.get_text(options, name)}"
         elif isinstance(value, bool) or value is None:
-            yield shown
-        elif (known_number := known(json_rows.number(options, name))) is not None:
-            yield f"{shown} {known_number:.12g}"
+            yield displayed_prefix
+        elif (known_number := number_or_none(json_rows.get_number(options, name))) is not None:
+            yield f"{displayed_prefix} {known_number:.12g}"
 
 
 _HEAD = re.compile(
@@ -176,7 +193,7 @@ _TO_MS = {b"us": 1e-3, b"ms": 1.0, b"s": 1e3}
 _UNIT = {b"": 1, b"K": 1 << 10, b"M": 1 << 20, b"G": 1 << 30}
 
 
-def _from_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
+def _parse_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
     lines = snapshot.lines()
     heads = [at for at, line in enumerate(lines) if line.startswith(b"qdisc ")][:_MAX_QDISCS]
     for at, end in zip(heads, [*heads[1:], len(lines)], strict=False):
@@ -187,22 +204,22 @@ def _from_text(snapshot: Snapshot) -> Iterator[_Qdisc]:
         for line in lines[at + 1 : min(end, at + 12)]:
             sent, backlog = sent or _SENT.match(line[:300]), backlog or _BACKLOG.match(line[:300])
         loss, delay = _LOSS.search(head[5]), _DELAY.search(head[5])
-        packets, drops, overlimits, requeues = (counter(sent[n]) if sent else NAN for n in (2, 3, 4, 5))
+        packets, drops, overlimits, requeues = (parse_counter(sent[n]) if sent else NAN for n in (2, 3, 4, 5))
         yield _Qdisc(
-            words(head[3] or b"", 32),
-            words(head[1], 32),
-            words(head[2], 32),
-            words((head[4] or b"").removeprefix(b"parent "), 32),
-            words(head[5].strip(), _MAX_OPTIONS),
+            to_text(head[3] or b"", 32),
+            to_text(head[1], 32),
+            to_text(head[2], 32),
+            to_text((head[4] or b"").removeprefix(b"parent "), 32),
+            to_text(head[5].strip(), _MAX_OPTIONS),
             snapshot.line + at,
-            loss_pct=amount(loss[1]) if loss else NAN,
-            delay_ms=amount(delay[1]) * _TO_MS[delay[2]] if delay else NAN,
+            loss_pct=parse_amount(loss[1]) if loss else NAN,
+            delay_ms=parse_amount(delay[1]) * _TO_MS[delay[2]] if delay else NAN,
             packets=packets,
             drops=drops,
             overlimits=overlimits,
             requeues=requeues,
-            backlog_bytes=counter(backlog[1]) * _UNIT[backlog[2]] if backlog else NAN,
-            queue_packets=counter(backlog[3]) if backlog else NAN,
+            backlog_bytes=parse_counter(backlog[1]) * _UNIT[backlog[2]] if backlog else NAN,
+            queue_packets=parse_counter(backlog[3]) if backlog else NAN,
         )
 
 
@@ -214,17 +231,17 @@ COLLECTOR = Collector(
         "流量控制造成的丢包与延迟：网卡计数器里看不到。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "tc",
-            Needs(tools=("tc",), mend="iproute2"),
+            Needs(tools=("tc",), remedy="iproute2"),
             sh=_SH,
-            shows="tc -s -j qdisc show, now and after {seconds} s, in the target's network namespace",
+            command_line="tc -s -j qdisc show, now and after {seconds} s, in the target's network namespace",
             version="tc -V",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_qdisc,
     cost=Cost(0.1, 500, Text("Two short commands.", "两次短命令。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

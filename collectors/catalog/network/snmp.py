@@ -16,58 +16,61 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import named, outcome, rates, sampled
-from collectors.parse.named import Yield
+from collectors.parse.proc import named_numbers, sampled
+from collectors.parse.proc.named_numbers import MetricSource
+from collectors.parse.tables import rates, results
 
 _PATH = "/proc/net/snmp"
 _PATH6 = "/proc/net/snmp6"
 _MAX_BYTES = 16 << 20
 
 _YIELDS = (
-    Yield("tcp.estab", ("Tcp.CurrEstab",), "gauge"),
-    Yield("tcp.retrans_segs_per_s", ("Tcp.RetransSegs",)),
-    Yield("tcp.active_opens_per_s", ("Tcp.ActiveOpens",)),
-    Yield("tcp.passive_opens_per_s", ("Tcp.PassiveOpens",)),
-    Yield("tcp.attempt_fails_per_s", ("Tcp.AttemptFails",)),
-    Yield("tcp.estab_resets_per_s", ("Tcp.EstabResets",)),
-    Yield("tcp.in_segs_per_s", ("Tcp.InSegs",)),
-    Yield("tcp.out_segs_per_s", ("Tcp.OutSegs",)),
-    Yield("tcp.in_errs_per_s", ("Tcp.InErrs",)),
-    Yield("tcp.out_rsts_per_s", ("Tcp.OutRsts",)),
-    Yield("net.ip_in_discards_per_s", ("Ip.InDiscards",)),
-    Yield("net.ip_out_discards_per_s", ("Ip.OutDiscards",)),
-    Yield("net.ip_in_addr_errors_per_s", ("Ip.InAddrErrors",)),
-    Yield("net.ip_no_routes_per_s", ("Ip.OutNoRoutes",)),
-    Yield("net.ip_reasm_fails_per_s", ("Ip.ReasmFails",)),
-    Yield("net.udp_in_per_s", ("Udp.InDatagrams",)),
-    Yield("net.udp_out_per_s", ("Udp.OutDatagrams",)),
-    Yield("net.udp_no_ports_per_s", ("Udp.NoPorts",)),
-    Yield("net.udp_in_errors_per_s", ("Udp.InErrors",)),
-    Yield("net.udp_rcvbuf_errors_per_s", ("Udp.RcvbufErrors",)),
-    Yield("net.udp_sndbuf_errors_per_s", ("Udp.SndbufErrors",)),
+    MetricSource("tcp.estab", ("Tcp.CurrEstab",), "gauge"),
+    MetricSource("tcp.retrans_segs_per_s", ("Tcp.RetransSegs",)),
+    MetricSource("tcp.active_opens_per_s", ("Tcp.ActiveOpens",)),
+    MetricSource("tcp.passive_opens_per_s", ("Tcp.PassiveOpens",)),
+    MetricSource("tcp.attempt_fails_per_s", ("Tcp.AttemptFails",)),
+    MetricSource("tcp.estab_resets_per_s", ("Tcp.EstabResets",)),
+    MetricSource("tcp.in_segs_per_s", ("Tcp.InSegs",)),
+    MetricSource("tcp.out_segs_per_s", ("Tcp.OutSegs",)),
+    MetricSource("tcp.in_errs_per_s", ("Tcp.InErrs",)),
+    MetricSource("tcp.out_rsts_per_s", ("Tcp.OutRsts",)),
+    MetricSource("net.ip_in_discards_per_s", ("Ip.InDiscards",)),
+    MetricSource("net.ip_out_discards_per_s", ("Ip.OutDiscards",)),
+    MetricSource("net.ip_in_addr_errors_per_s", ("Ip.InAddrErrors",)),
+    MetricSource("net.ip_no_routes_per_s", ("Ip.OutNoRoutes",)),
+    MetricSource("net.ip_reasm_fails_per_s", ("Ip.ReasmFails",)),
+    MetricSource("net.udp_in_per_s", ("Udp.InDatagrams",)),
+    MetricSource("net.udp_out_per_s", ("Udp.OutDatagrams",)),
+    MetricSource("net.udp_no_ports_per_s", ("Udp.NoPorts",)),
+    MetricSource("net.udp_in_errors_per_s", ("Udp.InErrors",)),
+    MetricSource("net.udp_rcvbuf_errors_per_s", ("Udp.RcvbufErrors",)),
+    MetricSource("net.udp_sndbuf_errors_per_s", ("Udp.SndbufErrors",)),
 )
 _YIELDS6 = (
-    Yield("net.udp6_in_errors_per_s", ("Udp6InErrors",)),
-    Yield("net.udp6_rcvbuf_errors_per_s", ("Udp6RcvbufErrors",)),
+    MetricSource("net.udp6_in_errors_per_s", ("Udp6InErrors",)),
+    MetricSource("net.udp6_rcvbuf_errors_per_s", ("Udp6RcvbufErrors",)),
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_snmp(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Rates by name, and the share of segments that were sent again. Names: RFC 4293, RFC 4022, RFC 4113."""
-    samples = sampled.read(parts, _MAX_BYTES)
-    readings = sampled.tabulate(samples.of(_PATH), named.header_and_values)
-    found = named.series_of(context, readings, _YIELDS)
-    again, sent = (rates.deltas(readings.column(f"Tcp.{name}")) for name in ("RetransSegs", "OutSegs"))
-    found += sampled.series(
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    readings = sampled.tabulate_readings(samples.of(_PATH), named_numbers.read_header_and_values)
+    named_series = named_numbers.build_named_series(context, readings, _YIELDS)
+    again, sent = (
+        rates.compute_deltas(readings.column(f"Tcp.{name}")) for name in ("RetransSegs", "OutSegs")
+    )
+    named_series += sampled.build_series(
         context,
         "tcp.retrans_pct",
         readings.boot_ns[1:],
-        rates.share_pct(again, sent + again),
+        rates.compute_share_pct(again, sent + again),
         lines=readings.line_of("Tcp.RetransSegs")[1:],
     )
-    six = sampled.tabulate(samples.of(_PATH6), named.pairs)
-    found += named.series_of(context, six, _YIELDS6)
-    return outcome.of_series(found, samples.warnings)
+    six = sampled.tabulate_readings(samples.of(_PATH6), named_numbers.read_pairs)
+    named_series += named_numbers.build_named_series(context, six, _YIELDS6)
+    return results.build_series_result(named_series, samples.warnings)
 
 
 COLLECTOR = Collector(
@@ -78,17 +81,17 @@ COLLECTOR = Collector(
         "本网络命名空间的重传、复位、缓冲满与无路由。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "proc",
-            Needs(files=(_PATH,), mend="mount -t proc proc /proc"),
+            Needs(files=(_PATH,), remedy="mount -t proc proc /proc"),
             files=(_PATH, _PATH6),
             interval_s=1.0,
         ),
     ),
-    parse=parse,
+    parse=parse_snmp,
     cost=Cost(0.05, 5_000, Text("Two small files a second.", "每秒读取两个小文件。")),
-    yields=(*(one.metric for one in (*_YIELDS, *_YIELDS6)), "tcp.retrans_pct"),
+    yields=(*(item.metric for item in (*_YIELDS, *_YIELDS6)), "tcp.retrans_pct"),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Series, Text, Tier
-from collectors.parse import id_list, outcome, rates, sampled
-from collectors.parse.sampled import Snapshot
-from collectors.parse.tokens import hexadecimal
+from collectors.parse.proc import id_list, sampled
+from collectors.parse.proc.sampled import Snapshot
+from collectors.parse.tables import rates, results
+from collectors.parse.tables.tokens import parse_hexadecimal
 
 _PATH = "/proc/net/softnet_stat"
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -25,38 +26,40 @@ _COLUMNS = {
 }
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_softnet(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Rates by CPU. Counters have 32 bits and wrap.
 
     Since Linux 5.10 the thirteenth column is the CPU's number; before, rows are the online CPUs in order.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
     snapshots = samples.of(_PATH)
     listed = samples.of(_ONLINE)
-    online = id_list.ids(listed[-1].body.strip()) if listed else ()
-    readings = sampled.tabulate(snapshots, lambda snapshot: _numbers(snapshot, online), _MAX_CPUS * 4)
+    online = id_list.parse_ids(listed[-1].body.strip()) if listed else ()
+    readings = sampled.tabulate_readings(
+        snapshots, lambda snapshot: _read_numbers(snapshot, online), _MAX_CPUS * 4
+    )
     cpus = sorted({int(name.partition("|")[0]) for name in readings.names})
-    found: list[Series] = []
+    series: list[Series] = []
     for metric in _COLUMNS:
         names = [f"{cpu}|{metric}" for cpu in cpus]
         if len(readings.boot_ns) < 2 or not any(name in readings.names for name in names):
             continue
         counters = np.hstack([readings.column(name) for name in names])
-        found += sampled.series(
+        series += sampled.build_series(
             context,
             metric,
             readings.boot_ns[1:],
-            rates.per_second(readings.boot_ns, counters, rates.WRAP_32),
+            rates.compute_rates(readings.boot_ns, counters, rates.WRAP_32),
             lines=np.array([snapshot.line for snapshot in snapshots[1:]], np.int32),
             axis="cpu",
             axis_values=tuple(str(cpu) for cpu in cpus),
         )
-    return outcome.of_series(found, samples.warnings)
+    return results.build_series_result(series, samples.warnings)
 
 
-def _numbers(snapshot: Snapshot, online: Sequence[int]) -> Iterable[tuple[str, float, int]]:
+def _read_numbers(snapshot: Snapshot, online: Sequence[int]) -> Iterable[tuple[str, float, int]]:
     for offset, line in enumerate(snapshot.lines()[:_MAX_CPUS]):
-        cells = [hexadecimal(token) for token in line.split(None, 32)[:32]]
+        cells = [parse_hexadecimal(token) for token in line.split(None, 32)[:32]]
         cpu: float = online[offset] if offset < len(online) else offset
         if len(cells) > _CPU_COLUMN:
             cpu = cells[_CPU_COLUMN]
@@ -70,21 +73,27 @@ COLLECTOR = Collector(
     id="softnet",
     title=Text("Packet backlog of CPUs", "CPU 收包积压"),
     why=Text(
-        "Packets dropped before any protocol saw them, because a CPU's backlog was full or its time was up.",
+        "Packets dropped before any protocol processed them, because a CPU's backlog was full "
+        "or its time budget was spent.",
         "因 CPU 积压队列已满或处理时间用尽，在进入协议栈之前就被丢弃的包。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "proc",
-            Needs(files=(_PATH,), mend="mount -t proc proc /proc"),
+            Needs(files=(_PATH,), remedy="mount -t proc proc /proc"),
             files=(_PATH, _ONLINE),
             interval_s=1.0,
         ),
     ),
-    parse=parse,
+    parse=parse_softnet,
     cost=Cost(
-        0.03, 600, Text("One small file a second; grows with CPUs.", "每秒读取一个小文件，随 CPU 数增长。")
+        0.03,
+        600,
+        Text(
+            "One small file per second. The cost grows with the number of CPUs.",
+            "每秒读取一个小文件，随 CPU 数增长。",
+        ),
     ),
     yields=tuple(_COLUMNS),
     seconds_max=600,

@@ -21,9 +21,10 @@ from collectors.contract import (
     Tier,
     Times,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import netns, sampled, socket_counts, socket_tables
-from collectors.parse.socket_counts import Count
+from collectors.parse.network import namespaces, socket_counts, socket_tables
+from collectors.parse.network.socket_counts import SocketCount
+from collectors.parse.proc import sampled
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 4 << 20
 
@@ -142,31 +143,34 @@ extras() {
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_ss(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Counts of up to three looks: start, middle and end; tables hold the first and the last.
 
     The share of ports is of those that the kernel may choose from (ip_local_port_range without
     ip_local_reserved_ports), towards one destination from one source address: that is what runs out.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
-    looks = [socket_counts.read(snapshot) for snapshot in samples.of("counts")]
-    if not any(look.line for look in looks):
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
+    checks = [socket_counts.parse_socket_counts(snapshot) for snapshot in samples.of("counts")]
+    if not any(socket_count.line for socket_count in checks):
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
-    ports = socket_counts.ephemeral_ports(samples)
+    ports = socket_counts.parse_ephemeral_ports(samples)
     if ports:
         facts = {**facts, "ephemeral_ports": ports}
-    boot_ns = np.array([one.boot_ns for one in looks], np.int64)
-    tables = socket_tables.made(looks, samples, ports)
+    boot_ns = np.array([socket_count.boot_ns for socket_count in checks], np.int64)
+    tables = socket_tables.build_tables(checks, samples, ports)
     return Parsed(
-        series=tuple(_states(context, looks, boot_ns)), tables=tables, facts=facts, warnings=warnings
+        series=tuple(_build_states(context, checks, boot_ns)), tables=tables, facts=facts, warnings=warnings
     )
 
 
-def _states(context: Context, looks: list[Count], boot_ns: Times) -> list[Series]:
-    values = [[float(look.states.get(state, (0, 0))[0]) for state in socket_counts.STATES] for look in looks]
-    lines = np.array([look.line for look in looks], np.int32)
-    return sampled.series(
+def _build_states(context: Context, checks: list[SocketCount], boot_ns: Times) -> list[Series]:
+    values = [
+        [float(socket_count.states.get(state, (0, 0))[0]) for state in socket_counts.STATES]
+        for socket_count in checks
+    ]
+    lines = np.array([socket_count.line for socket_count in checks], np.int32)
+    return sampled.build_series(
         context,
         "tcp.state_count",
         boot_ns,
@@ -185,23 +189,24 @@ COLLECTOR = Collector(
         "按状态与目的地统计套接字：端口耗尽、未关闭的套接字、无人应答的握手。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "ss",
-            Needs(tools=("awk",), files=("/proc/net/tcp",), mend="mount -t proc proc /proc"),
+            Needs(tools=("awk",), files=("/proc/net/tcp",), remedy="mount -t proc proc /proc"),
             sh=_SH,
-            shows="ss -Htan (without ss: /proc/net/tcp), counted by state and destination on the host, three times"
+            command_line="ss -Htan (without ss: /proc/net/tcp), counted by state and "
+            "destination on the host, three times"
             " in {seconds} s",
             version="ss -V",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_ss,
     cost=Cost(
         0.3,
         500,
         Text(
-            "Three looks at all sockets, counted on the host: some seconds of one CPU each with a million sockets.",
+            "Three samples of all sockets, counted on the host: a few seconds of one CPU each at a million sockets.",
             "对全部套接字统计三次，计数在主机上完成；百万套接字时每次占用单核数秒。",
         ),
     ),

@@ -24,18 +24,19 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import addresses, netns, sampled
-from collectors.parse.cells import Cell, known, pct
-from collectors.parse.sampled import Snapshot
-from collectors.parse.tokens import NAN, hexadecimal, whole, words
+from collectors.parse.network import addresses, namespaces
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Snapshot
+from collectors.parse.tables.cells import Cell, compute_pct, number_or_none
+from collectors.parse.tables.tokens import NAN, parse_hexadecimal, parse_whole, to_text
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 16 << 20
 _MAX_LISTENERS = 500
 _PROCESS = re.compile(rb'\(\("([^"]{0,64})",pid=(\d{1,10})')
 
-#: Ten looks or more even at a short window: one look sees an empty queue between two bursts.
-_LOOKS = r"""
+#: At least ten samples even in a short window: a single sample may see an empty queue between two bursts.
+_SAMPLES = r"""
 step=1 n=0
 if [ "$SECS" -lt 15 ]; then step=0.7; [ "$SECS" -ge 8 ] || step=0.4; elif [ "$SECS" -gt 120 ]; then step=5; fi
 sleep 0.01 2> .err || step=1
@@ -61,7 +62,7 @@ look() {
     if [ -z "$many" ]; then $ns ss -Hltn 2> .err; else $ns ss -Hltn 2> .err | head -n 500; fi
 }
 """
-    + _LOOKS
+    + _SAMPLES
 )
 _SH_PROC = (
     PRELUDE
@@ -73,19 +74,19 @@ look() {
     done
 }
 """
-    + _LOOKS
+    + _SAMPLES
 )
 
 _COLUMNS = (
     *(Column("address"), Column("port"), Column("process"), Column("pid"), Column("queue_max", "count")),
     *(Column("queue_last", "count"), Column("backlog", "count"), Column("fill_pct", "pct")),
-    *(Column("full_looks", "count"), Column("looks", "count"), Column("queue_min", "count")),
+    *(Column("full_samples", "count"), Column("samples", "count"), Column("queue_min", "count")),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """One listening socket in one look: connections that wait for accept(), and how many may."""
+    """One listening socket in one sample: connections that wait for accept(), and how many may."""
 
     address: str
     port: int
@@ -99,93 +100,106 @@ class _Queue:
     @property
     def fill_pct(self) -> float:
         """The share of the backlog that is taken; a full queue holds one more than its backlog."""
-        return pct(self.waiting, self.backlog)
+        return compute_pct(self.waiting, self.backlog)
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """One row for each listener: the fullest look with its line, and how many looks found the queue full.
+def parse_ss_listen(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """One row for each listener: the fullest sample with its line, and how many samples found the queue full.
 
     Only for listening sockets does ss print the queue as Recv-Q and its limit as Send-Q; /proc/net/tcp has
     no limit, so there is no share.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    facts, warnings = netns.seen(samples)
-    looks = samples.of("queues")
-    found = [one for snapshot in looks for one in _of_ss(snapshot)]
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    facts, warnings = namespaces.read_namespace(samples)
+    checks = samples.of("queues")
+    matching_samples = [item for snapshot in checks for item in _parse_ss(snapshot)]
     for path in ("tcp", "tcp6"):
-        looks = looks or samples.of(path)
-        found += [one for snapshot in samples.of(path) for one in _of_proc(snapshot)]
+        checks = checks or samples.of(path)
+        matching_samples += [item for snapshot in samples.of(path) for item in _parse_proc_net(snapshot)]
     owners = {
-        (one.address, one.port): one for snapshot in samples.of("listeners") for one in _of_ss(snapshot)
+        (item.address, item.port): item
+        for snapshot in samples.of("listeners")
+        for item in _parse_ss(snapshot)
     }
-    if not looks:
+    if not checks:
         return Parsed(facts=facts, warnings=(*warnings, Sentence("warning.too_few_samples")), readable=False)
     by_socket: dict[tuple[str, int], list[_Queue]] = {}
-    for one in found:
-        by_socket.setdefault((one.address, one.port), []).append(one)
-    rows = [_row(queues, owners.get(key)) for key, queues in by_socket.items()]
+    for sample in matching_samples:
+        by_socket.setdefault((sample.address, sample.port), []).append(sample)
+    rows = [_build_row(queues, owners.get(key)) for key, queues in by_socket.items()]
     rows.sort(key=lambda row: (-float(row[0][7] or 0), -int(row[0][4] or 0), str(row[0][1])))
     tables: tuple[Table, ...] = ()
     if rows:
         cells, lines = tuple(row for row, _ in rows), tuple(line for _, line in rows)
         tables = (Table("listeners", _COLUMNS, cells, sampled.PART, lines),)
-    series = tuple(_fullest(context, looks, found))
+    series = tuple(_select_fullest(context, checks, matching_samples))
     return Parsed(series=series, tables=tables, facts=facts, warnings=warnings)
 
 
-def _row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Cell, ...], int]:
+def _build_row(queues: Sequence[_Queue], owner: _Queue | None) -> tuple[tuple[Cell, ...], int]:
     """Sockets that share an address and port (SO_REUSEPORT) are one row: the fullest of them counts.
 
-    `queue_min` is what no look fell below: a queue that stands, where a burst's would drain.
+    `queue_min` is the minimum of all samples: a lasting queue, where that of a burst would drain.
     """
-    top = max(queues, key=lambda one: (one.waiting, one.boot_ns))
-    last = max(queues, key=lambda one: (one.boot_ns, one.waiting))
-    full = {one.boot_ns for one in queues if one.backlog > 0 and one.waiting >= one.backlog}
+    top = max(queues, key=lambda queue: (queue.waiting, queue.boot_ns))
+    last = max(queues, key=lambda queue: (queue.boot_ns, queue.waiting))
+    full = {queue.boot_ns for queue in queues if queue.backlog > 0 and queue.waiting >= queue.backlog}
     fullest: dict[int, int] = {}
-    for one in queues:
-        fullest[one.boot_ns] = max(one.waiting, fullest.get(one.boot_ns, 0))
+    for queue in queues:
+        fullest[queue.boot_ns] = max(queue.waiting, fullest.get(queue.boot_ns, 0))
     cells = (
         *(top.address, top.port, owner.process if owner else "", owner.pid if owner else None),
-        *(top.waiting, last.waiting, int(top.backlog) if top.backlog >= 0 else None, known(top.fill_pct)),
+        *(
+            top.waiting,
+            last.waiting,
+            int(top.backlog) if top.backlog >= 0 else None,
+            number_or_none(top.fill_pct),
+        ),
         *(len(full), len(fullest), min(fullest.values())),
     )
     return cells, top.line
 
 
-def _fullest(context: Context, looks: Sequence[Snapshot], found: Sequence[_Queue]) -> list[Series]:
+def _select_fullest(
+    context: Context, snapshots: Sequence[Snapshot], queues: Sequence[_Queue]
+) -> list[Series]:
     """The fullest queue of each look."""
     tops: dict[int, _Queue] = {}
-    for one in found:
-        if one.fill_pct >= 0 and (one.boot_ns not in tops or one.fill_pct > tops[one.boot_ns].fill_pct):
-            tops[one.boot_ns] = one
-    boot_ns = np.array(sorted({look.boot_ns for look in looks}), np.int64)
+    for queue in queues:
+        if queue.fill_pct >= 0 and (
+            queue.boot_ns not in tops or queue.fill_pct > tops[queue.boot_ns].fill_pct
+        ):
+            tops[queue.boot_ns] = queue
+    boot_ns = np.array(sorted({snapshot.boot_ns for snapshot in snapshots}), np.int64)
     values = np.array([[tops[t].fill_pct if t in tops else NAN] for t in boot_ns.tolist()], np.float64)
     lines = np.array([tops[t].line if t in tops else 0 for t in boot_ns.tolist()], np.int32)
-    return sampled.series(context, "tcp.accept_queue_fill_pct", boot_ns, values.reshape(-1, 1), lines=lines)
+    return sampled.build_series(
+        context, "tcp.accept_queue_fill_pct", boot_ns, values.reshape(-1, 1), lines=lines
+    )
 
 
-def _of_ss(snapshot: Snapshot) -> Iterator[_Queue]:
+def _parse_ss(snapshot: Snapshot) -> Iterator[_Queue]:
     """`LISTEN Recv-Q Send-Q Address:Port Peer:Port [Process]`."""
     for offset, line in enumerate(snapshot.lines()[:_MAX_LISTENERS]):
         tokens = line[:2000].split()
         if len(tokens) < 5 or tokens[0] != b"LISTEN":
             continue
-        waiting, backlog = whole(tokens[1]), whole(tokens[2])
-        address, port = addresses.split(tokens[3])
+        waiting, backlog = parse_whole(tokens[1]), parse_whole(tokens[2])
+        address, port = addresses.split_address(tokens[3])
         if waiting is None or backlog is None or port is None:
             continue
         owner = _PROCESS.search(line[:2000])
-        process, pid = (words(owner[1], 64), int(owner[2])) if owner else ("", None)
+        process, pid = (to_text(owner[1], 64), int(owner[2])) if owner else ("", None)
         yield _Queue(address, port, waiting, backlog, process, pid, snapshot.line + offset, snapshot.boot_ns)
 
 
-def _of_proc(snapshot: Snapshot) -> Iterator[_Queue]:
+def _parse_proc_net(snapshot: Snapshot) -> Iterator[_Queue]:
     """`ADDRESS:PORT 0A TX:RX`, all hexadecimal: columns 2, 4 and 5 of /proc/net/tcp."""
     for offset, line in enumerate(snapshot.lines()[:_MAX_LISTENERS]):
         tokens = line[:300].split()
         if len(tokens) == 3 and tokens[1] == b"0A":
-            address, port = addresses.of_proc(tokens[0])
-            waiting = hexadecimal(tokens[2].partition(b":")[2])
+            address, port = addresses.decode_proc_address(tokens[0])
+            waiting = parse_hexadecimal(tokens[2].partition(b":")[2])
             if port is not None and waiting >= 0:
                 at = snapshot.line + offset
                 yield _Queue(address, port, int(waiting), NAN, "", None, at, snapshot.boot_ns)
@@ -199,29 +213,29 @@ COLLECTOR = Collector(
         "服务 accept 是否过慢：队列写满后，客户端要等一秒才会重试。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "ss",
-            Needs(tools=("ss",), mend="iproute2"),
+            Needs(tools=("ss",), remedy="iproute2"),
             sh=_SH,
-            shows="ss -Hltn again and again for {seconds} s, ss -Hltnp once",
+            command_line="ss -Hltn again and again for {seconds} s, ss -Hltnp once",
             version="ss -V",
             stop="TERM",
         ),
         Script(
             "proc",
-            Needs(tools=("awk",), files=("/proc/net/tcp",), mend="mount -t proc proc /proc"),
+            Needs(tools=("awk",), files=("/proc/net/tcp",), remedy="mount -t proc proc /proc"),
             sh=_SH_PROC,
-            shows="awk over /proc/net/tcp and tcp6 again and again for {seconds} s",
+            command_line="awk over /proc/net/tcp and tcp6 again and again for {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_ss_listen,
     cost=Cost(
         0.5,
         2_000,
         Text(
-            "One short command a second; with a million sockets /proc/net/tcp would take longer, ss does not.",
+            "One short command per second. With a million sockets /proc/net/tcp is slow, ss is not.",
             "每秒一条短命令；套接字达百万时 /proc/net/tcp 会变慢，ss 不会。",
         ),
     ),

@@ -17,10 +17,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.net_shell import PRELUDE
-from collectors.parse import probe_lines
-from collectors.probe_shell import CURL
-from collectors.target_shell import LOW
+from collectors.parse.network import probe_lines
+from collectors.shell.network import PRELUDE
+from collectors.shell.probes import CURL
+from collectors.shell.target import LOW
 
 _MAX_BYTES = 4 << 20
 
@@ -33,9 +33,9 @@ echo "target $address:$port"
 $ns python3 -I -S -B - "$address" "$port" "${OPT_COUNT:-200}" "$SECS" <<'PYTHON'
 import errno, selectors, socket, sys, time
 address, port, count, seconds = sys.argv[1], *map(int, sys.argv[2:])
-patience = 3.5 if seconds > 7 else seconds / 2
+timeout = 3.5 if seconds > 7 else seconds / 2
 count = min(count, seconds * 50)
-gap = max(0.02, (seconds - patience) / count)
+gap = max(0.02, (seconds - timeout) / count)
 family, _, _, _, at = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
 names = {0: "ok", errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
 ready, begun = selectors.DefaultSelector(), {}
@@ -62,7 +62,7 @@ while opened < count or begun:
         open_one()
         opened += 1
         continue
-    for one in [one for one, (start, _) in begun.items() if now - start > patience]:
+    for one in [one for one, (start, _) in begun.items() if now - start > timeout]:
         end(one, "timeout")
     wait = first + opened * gap - now if opened < count else 0.05
     for key, _ in ready.select(min(0.05, max(0.001, wait))):
@@ -71,7 +71,7 @@ while opened < count or begun:
 PYTHON
 """
 )
-#: curl's telnet talks until its time is up, so a time of connecting means success, whatever it says in the end.
+#: curl's telnet talks until its time is up, so a connection time means success, regardless of its exit code.
 _SH_CURL = (
     PRELUDE
     + LOW
@@ -93,9 +93,9 @@ per_s=10
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """See `collectors.parse.probe_lines`."""
-    return probe_lines.parse(parts, context, "tcp", "probe.connect_ms")
+def parse_tcp_probe(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """See `collectors.parse.network.probe_lines`."""
+    return probe_lines.parse_probes(parts, context, "tcp", "probe.connect_ms")
 
 
 COLLECTOR = Collector(
@@ -108,25 +108,25 @@ COLLECTOR = Collector(
     tier=Tier.STANDARD,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "python",
-            Needs(tools=("python3",), mend="python3"),
+            Needs(tools=("python3",), remedy="python3"),
             sh=_SH_PYTHON,
-            shows="python3: open and close connections to one address at an even pace for {seconds} s",
+            command_line="python3: open and close connections to one address at an even pace for {seconds} s",
             version="python3 -V",
             stop="TERM",
         ),
         Script(
             "curl",
-            Needs(tools=("curl", "awk"), mend="curl"),
+            Needs(tools=("curl", "awk"), remedy="curl"),
             sh=_SH_CURL,
-            shows="curl telnet://ADDRESS:PORT at an even pace for {seconds} s",
+            command_line="curl telnet://ADDRESS:PORT at an even pace for {seconds} s",
             version="curl --version",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_tcp_probe,
     cost=Cost(
         2.0,
         800,

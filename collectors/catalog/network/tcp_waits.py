@@ -18,32 +18,39 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.net_shell import PRELUDE
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
+from collectors.shell.dedent import strip_indent
+from collectors.shell.network import PRELUDE
 
 _MAX_BYTES = 1 << 20
+#: The program calls samples `looks`, as recordings and exported incidents hold them.
 _WAITS = (
     *(
-        Field("pid"),
-        Field("comm", number=False),
-        Field("direction", number=False),
-        Field("peer", number=False),
+        FieldColumn("pid"),
+        FieldColumn("comm", number=False),
+        FieldColumn("direction", number=False),
+        FieldColumn("peer", number=False),
     ),
-    *(Field("looks"), Field("connections"), Field("waiting"), Field("waiting_looks"), Field("oldest", "ms")),
-    *(Field("unread"), Field("unsent"), Field("retransmitting"), Field("uid")),
+    *(
+        FieldColumn("samples", source="looks"),
+        FieldColumn("connections"),
+        FieldColumn("waiting"),
+        FieldColumn("waiting_samples", source="waiting_looks"),
+        FieldColumn("oldest", "ms"),
+    ),
+    *(FieldColumn("unread"), FieldColumn("unsent"), FieldColumn("retransmitting"), FieldColumn("uid")),
 )
 
-#: Who spoke last is told by the kernel: how long ago data was sent and received, in steps of a jiffy (hence 8 ms
-#: between the two), and how many segments of data there were each way. A question is unanswered where ours was the
-#: last word and the other side has acknowledged all of it. Only connections that spoke within a minute count: what
-#: is silent for longer is a stream or is forgotten. A client that has hung up meanwhile (CLOSE_WAIT, where the end of
-#: its stream counts as one byte) has its request worked on all the same. Nothing is counted before a connection waits for 20 ms.
-#: With a target, its processes' connections only. Who holds a socket is told by a walk over the descriptors of all
-#: processes, so that is asked only where a connection is new, and at most for a hundredth of the time; until then a
-#: new one counts for who held the last one of the same peer or port. A look rests for 20 times as long as it took,
-#: or for a second, more or less, lest it keep step with what it looks at.
+#: The kernel reports which side sent last: how long ago data was sent and received, in steps of a jiffy (hence 8 ms
+#: between the two), and the number of data segments in each direction. A request is unanswered where this host sent
+#: last and the other side has acknowledged all of it. Only connections with data within the last minute count: one
+#: without is a stream or is idle. A request is still processed after its client has closed the connection (CLOSE_WAIT,
+#: where the end of the stream counts as one byte). A connection counts after it has waited for 20 ms.
+#: With a target, only connections of its processes count. The owner of a socket is found by a walk over the descriptors
+#: of all processes, which happens only for new connections and for at most a hundredth of the time; until then a new
+#: connection is attributed to the owner of the last one with the same peer or port. The pause after a sample is 20 times
+#: its duration, or about a second, with jitter, so that it does not run in step with the workload.
 _SH = (
     PRELUDE
     + r"""
@@ -114,42 +121,44 @@ wait $!
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `tcp_waits`: by process, direction and the other side, means over all looks.
+def parse_tcp_waits(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `tcp_waits`: by process, direction and the other side, means over all samples.
 
-    `direction` is `out` where this host asks (then `peer` is its address and port), `in` where it is asked (then
-    `peer` is the port that it listens on). `waiting` are connections on which the one who is asked owes an answer for
-    20 ms or more: it has all of the question, and has said nothing since. `oldest` is the longest such wait seen.
+    `direction` is `out` where this host is the client (then `peer` is the address and port of the server), `in` where
+    it is the server (then `peer` is the port that it listens on). `waiting` are connections on which the server has
+    received the whole request and has sent nothing for 20 ms or more. `oldest` is the longest such wait.
     """
     del context
-    found = fielded.read(parts, ("looks", "wait"))
-    if found is None:
-        return fielded.missing()
-    looks = next((line.whole("looks") for line in found["looks"]), None)
-    return fielded.ended(
-        found, tables=fielded.table("tcp_waits", found["wait"], _WAITS, 300), facts={"tcp_looks": looks}
+    matching_field_lines = field_lines.read_field_lines(parts, ("looks", "wait"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    samples = next((line.whole("looks") for line in matching_field_lines["looks"]), None)
+    return field_lines.build_parsed(
+        matching_field_lines,
+        tables=field_lines.build_table("tcp_waits", matching_field_lines["wait"], _WAITS, 300),
+        facts={"tcp_samples": samples},
     )
 
 
 COLLECTOR = Collector(
     id="tcp_waits",
-    title=Text("Unanswered questions", "未获应答的请求"),
+    title=Text("Unanswered requests", "未获应答的请求"),
     why=Text(
         "Which peer keeps this host waiting, and which requests wait inside this host: the last word on each connection.",
         "哪个对端让本机等待、哪些请求在本机内等待：依据每条连接上最后说话的一方。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "ss",
-            Needs(tools=("ss", "awk"), root=True, mend="iproute2, and root for the owners of sockets"),
-            sh=lean(_SH),
-            shows="ss -Htine state established state close-wait, once a second for {seconds} s, and -p where one is new, counted on the host",
+            Needs(tools=("ss", "awk"), root=True, remedy="iproute2, and root for the owners of sockets"),
+            sh=strip_indent(_SH),
+            command_line="ss -Htine state established state close-wait, once a second for {seconds} s, and -p where one is new, counted on the host",
             version="ss -V",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_tcp_waits,
     cost=Cost(
         0.6,
         2_000,

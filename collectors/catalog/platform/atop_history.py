@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
-from collectors.parse import history
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier, Tool
+from collectors.parse.reports import recorded_history
 
 _MAX_BYTES = 2 << 20
 
@@ -24,7 +24,7 @@ timeout 15 atop -r "$f" -P CPU,CPL,MEM,PAG,DSK 2>/dev/null | awk -v from=$(($(da
   $1 == "RESET" { skip = 1; next } $1 == "SEP" { skip = 0; next }
   skip || $3 !~ /^[0-9]+$/ || $3 < from { next }
   function put(m, d, v) { if (rows++ < 6000) printf "history\tt=%s\tmetric=%s\tdevice=%s\tvalue=%.2f\n", $3, m, d, v }
-  !said++ { printf "file\tinterval_s=%d\n", $6 }
+  !printed++ { printf "file\tinterval_s=%d\n", $6 }
   $6 < 1 { next }
   $1 == "CPU" { n = $8; if (n < 1) next; a = $7 * $6 * n / 100; put("cpu_sys_pct", "", $9 / a); put("cpu_user_pct", "", ($10 + $11) / a); put("cpu_idle_pct", "", $12 / a); put("cpu_wait_pct", "", $13 / a); put("cpu_softirq_pct", "", $15 / a); put("cpu_steal_pct", "", $16 / a) }
   $1 == "CPL" { put("load1", "", $8); put("load5", "", $9); put("switches_per_s", "", $11 / $6) }
@@ -37,10 +37,10 @@ rm -f .out
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `history`; the names say what each number is. Each is a mean over atop's interval."""
+def parse_atop_history(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `history`; each name states its unit. Each number is a mean over atop's interval."""
     del context
-    return history.parse(parts, "atop")
+    return recorded_history.parse_history(parts, "atop")
 
 
 COLLECTOR = Collector(
@@ -51,17 +51,17 @@ COLLECTOR = Collector(
         "问题是否是新出现的：最近三小时的 CPU、内存与磁盘。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "atop",
-            Needs(tools=("atop", "awk"), mend="atop with its daily log"),
+            Needs(tools=(Tool("atop", package="atop"), "awk"), remedy="atop with its daily log"),
             sh=_SH,
-            shows="atop -r FILE -P CPU,CPL,MEM,PAG,DSK on the newest file, after {seconds} s",
+            command_line="atop -r FILE -P CPU,CPL,MEM,PAG,DSK on the newest file, after {seconds} s",
             version="atop -V",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_atop_history,
     cost=Cost(0.5, 5_000, Text("Reads one file of a few MB, at the end.", "结束时读取一个几兆字节的文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -24,15 +24,19 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import fielded
-from collectors.parse.fielded import Field, Line
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn, FieldLine
 
 _MAX_BYTES = 1 << 20
 _MAX_EVENTS = 100
 #: Changes of one kind within five minutes of each other are one piece of work.
 _TOGETHER_S = 300
 _KINDS = ("package", "file", "boot", "service", "process", "container")
-_COLUMNS = (Field("when", "epoch_s", source="t"), Field("kind", number=False), Field("what", number=False))
+_COLUMNS = (
+    FieldColumn("when", "epoch_s", source="t"),
+    FieldColumn("kind", number=False),
+    FieldColumn("what", number=False),
+)
 
 #: Names only: paths, packages, units, comms. Processes younger than five seconds are most likely our own.
 _SH = r"""
@@ -66,28 +70,30 @@ printf 'end\tnow=%s\thours=72\n' "$now"
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Table `changes`, newest first, and events of what was changed by somebody: one for each piece of work.
+def parse_changes(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Table `changes`, newest first, and an event for each change that a person or a program made.
 
     `when` is seconds of the host's wall clock. Boots are older than three days where nothing booted since.
     """
-    found = fielded.read(parts, ("change", "end"))
-    if found is None:
-        return fielded.missing()
-    end = found["end"][0].whole("now") if found["end"] else None
+    matching_field_lines = field_lines.read_field_lines(parts, ("change", "end"))
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    end = matching_field_lines["end"][0].whole("now") if matching_field_lines["end"] else None
     oldest = (end or 0) - 72 * 3600
     rows = [
         line
-        for line in map(_dated, found["change"])
+        for line in map(_parse_date, matching_field_lines["change"])
         if line.text("kind") in _KINDS
         and (line.text("kind") == "boot" or (line.whole("t") or oldest) >= oldest)
     ]
     rows.sort(key=lambda line: -(line.whole("t") or 0))
-    events = tuple(_event(group, context) for group in list(_groups(rows))[:_MAX_EVENTS])
-    return fielded.ended(found, tables=fielded.table("changes", rows, _COLUMNS), events=events)
+    events = tuple(_build_event(group, context) for group in list(_group_lines(rows))[:_MAX_EVENTS])
+    return field_lines.build_parsed(
+        matching_field_lines, tables=field_lines.build_table("changes", rows, _COLUMNS), events=events
+    )
 
 
-def _dated(line: Line) -> Line:
+def _parse_date(line: FieldLine) -> FieldLine:
     """The line with its time in `t`: docker prints `2026-01-31 12:00:00 +0000 UTC`."""
     at = line.text("at", 25)
     if not at:
@@ -96,7 +102,7 @@ def _dated(line: Line) -> Line:
         t = int(datetime.strptime(at, "%Y-%m-%d %H:%M:%S %z").timestamp())
     except (ValueError, OverflowError):
         return line
-    return Line(line.tag, {**line.fields, "t": str(t).encode()}, line.number)
+    return FieldLine(line.tag, {**line.fields, "t": str(t).encode()}, line.number)
 
 
 @dataclass(slots=True)
@@ -104,10 +110,10 @@ class _Group:
     """Changes of one kind that belong together, newest first."""
 
     kind: str
-    lines: list[Line]
+    lines: list[FieldLine]
 
 
-def _groups(rows: list[Line]) -> Iterator[_Group]:
+def _group_lines(rows: list[FieldLine]) -> Iterator[_Group]:
     for kind in _KINDS:
         group: _Group | None = None
         for line in rows:
@@ -124,7 +130,7 @@ def _groups(rows: list[Line]) -> Iterator[_Group]:
             yield group
 
 
-def _event(group: _Group, context: Context) -> Event:
+def _build_event(group: _Group, context: Context) -> Event:
     first, last = group.lines[-1], group.lines[0]
     seconds = np.array([first.whole("t"), last.whole("t")], np.int64)
     t_ns, end_ns = (int(t) for t in context.clock.to_utc("realtime", seconds * 1_000_000_000))
@@ -150,17 +156,17 @@ COLLECTOR = Collector(
         "多数故障源于变更：三天内的软件包、/etc 文件、服务重启、开机与新进程。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "logs",
-            Needs(tools=("awk", "find", "stat"), mend="read access to /var/log and /etc"),
+            Needs(tools=("awk", "find", "stat"), remedy="read access to /var/log and /etc"),
             sh=_SH,
-            shows="read dpkg.log or rpm -qa, find /etc -mmin -4320, /proc/*/stat, after {seconds} s",
+            command_line="read dpkg.log or rpm -qa, find /etc -mmin -4320, /proc/*/stat, after {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
-    cost=Cost(0.4, 500, Text("One look through logs and /etc, at the end.", "结束时查看一遍日志与 /etc。")),
+    parse=parse_changes,
+    cost=Cost(0.4, 500, Text("Logs and /etc are searched once, at the end.", "结束时检索一次日志与 /etc。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset({TargetAccess.COUNTERS}),

@@ -1,4 +1,4 @@
-"""What container engines say of their containers: state, exits, restarts, OOM kills and limits."""
+"""State, exits, restarts, OOM kills and limits of containers, as reported by their engines."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import tagged
-from collectors.parse.tagged import Row
+from collectors.parse.tables import tagged_tables
+from collectors.parse.tables.tagged_tables import TaggedRow
 
 _MAX_BYTES = 1 << 20
 _COLUMNS = (
@@ -51,13 +51,13 @@ _CRI_FIELDS = (
 )
 
 
-def _template(fields: tuple[str, ...]) -> str:
+def _build_template(fields: tuple[str, ...]) -> str:
     """One line of values parted by tabs. Only what is named leaves the engine: never commands or environments."""
     tab = '{{"\\t"}}'
-    return "c" + tab + tab.join("{{" + one + "}}" for one in fields)
+    return "c" + tab + tab.join("{{" + field + "}}" for field in fields)
 
 
-def _script(listing: str, inspect: str) -> str:
+def _build_script(listing: str, inspect: str) -> str:
     names = "\\t".join(("container", *_NAMES))
     return f"""
 LC_ALL=C
@@ -72,28 +72,38 @@ exit 0
 """
 
 
-def _engine(name: str) -> str:
-    template = _template((*_ENGINE_FIELDS, '""'))
-    return _script(f"{name} ps -aq", f"{name} inspect --type container -f '{template}'")
+def _detect_engine(name: str) -> str:
+    template = _build_template((*_ENGINE_FIELDS, '""'))
+    return _build_script(f"{name} ps -aq", f"{name} inspect --type container -f '{template}'")
 
 
-_CRICTL = _script("crictl ps -aq", f"crictl inspect -o go-template --template '{_template(_CRI_FIELDS)}'")
+_CRICTL = _build_script(
+    "crictl ps -aq", f"crictl inspect -o go-template --template '{_build_template(_CRI_FIELDS)}'"
+)
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_container_state(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each container. `limit_cores` and the other limits are None where there is none.
 
     docker and podman have a flag for OOM kills; crictl has the reason `OOMKilled` of a container that ended.
     """
-    found = tagged.read(parts, _MAX_BYTES)
-    if "container" not in found.tables:
-        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
-    rows = found.of("container")
-    table = Table("containers", _COLUMNS, tuple(map(_cells, rows)), lines=tuple(row.line for row in rows))
-    return Parsed(tables=(table,) if rows else (), facts={"containers": len(rows)}, warnings=found.warnings)
+    matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
+    if "container" not in matching_tagged_tables.tables:
+        return Parsed(
+            warnings=(*matching_tagged_tables.warnings, Sentence("warning.too_few_samples")), readable=False
+        )
+    rows = matching_tagged_tables.of("container")
+    table = Table(
+        "containers", _COLUMNS, tuple(map(_build_cells, rows)), lines=tuple(row.line for row in rows)
+    )
+    return Parsed(
+        tables=(table,) if rows else (),
+        facts={"containers": len(rows)},
+        warnings=matching_tagged_tables.warnings,
+    )
 
 
-def _cells(row: Row) -> tuple[str | int | float | None, ...]:
+def _build_cells(row: TaggedRow) -> tuple[str | int | float | None, ...]:
     killed = {"true": 1, "false": 0}.get(row.text("oom_killed", 10))
     if row.text("reason", 40):
         killed = int(row.text("reason", 40) == "OOMKilled")
@@ -106,32 +116,32 @@ def _cells(row: Row) -> tuple[str | int | float | None, ...]:
         row.whole("exit_code"),
         killed,
         row.whole("restarts"),
-        *(_moment(row.text(name, 64)) for name in ("started", "finished")),
-        _cores(row),
+        *(_parse_moment(row.text(name, 64)) for name in ("started", "finished")),
+        _parse_cores(row),
         memory / 1024.0 if memory else None,
         row.whole("pids_limit") or None,
         row.text("cpuset", 100) or None,
     )
 
 
-def _moment(text: str) -> str | None:
-    """As the engine writes it; the year one is its way to say never."""
+def _parse_moment(text: str) -> str | None:
+    """Return the time that the engine wrote. The year 1 means never."""
     return None if not text or text.startswith("0001-") else text
 
 
-def _cores(row: Row) -> float | None:
+def _parse_cores(row: TaggedRow) -> float | None:
     nano, quota, period = (row.number(name) for name in ("nano_cpus", "quota", "period"))
     if nano:
         return nano / 1e9
     return quota / (period or 100_000) if quota else None
 
 
-def _way(name: str, sh: str, mend: str) -> Script:
+def _build_method(name: str, sh: str, remedy: str) -> Script:
     return Script(
         name,
-        Needs(tools=(name, "xargs", "timeout"), mend=mend),
+        Needs(tools=(name, "xargs", "timeout"), remedy=remedy),
         sh=sh,
-        shows=f"{name} inspect (state and limits of all containers, after {{seconds}} s)",
+        command_line=f"{name} inspect (state and limits of all containers, after {{seconds}} s)",
         stop="TERM",
     )
 
@@ -140,17 +150,17 @@ COLLECTOR = Collector(
     id="container_state",
     title=Text("Containers", "容器状态"),
     why=Text(
-        "Which containers ended, were killed or restarted, and the limits that they were given.",
-        "哪些容器已退出、被杀或重启，以及为其设置的限额。",
+        "Which containers exited, were killed or restarted, and their limits.",
+        "哪些容器已退出、被终止或重启，以及它们的限额。",
     ),
     tier=Tier.LIGHT,
-    ways=(
-        _way("docker", _engine("docker"), "root, or the group docker"),
-        _way("podman", _engine("podman"), "root, or the user that runs the containers"),
-        _way("crictl", _CRICTL, "root; crictl with /etc/crictl.yaml"),
+    methods=(
+        _build_method("docker", _detect_engine("docker"), "root, or the group docker"),
+        _build_method("podman", _detect_engine("podman"), "root, or the user that runs the containers"),
+        _build_method("crictl", _CRICTL, "root; crictl with /etc/crictl.yaml"),
     ),
-    parse=parse,
-    cost=Cost(0.5, 300, Text("Asks the engine once, at the end.", "结束时向容器引擎查询一次。")),
+    parse=parse_container_state,
+    cost=Cost(0.5, 300, Text("The engine is queried once, at the end.", "结束时向容器引擎查询一次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,
     touches=frozenset(),

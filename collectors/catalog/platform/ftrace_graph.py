@@ -23,8 +23,8 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse.tokens import amount, words
-from collectors.trace_shell import PRELUDE
+from collectors.parse.tables.tokens import parse_amount, to_text
+from collectors.shell.tracing import PRELUDE
 
 _MAX_BYTES = 4 << 20
 _MAX_LINES = 200_000
@@ -47,8 +47,8 @@ _COLUMNS = (
     Column("share", "pct"),
 )
 
-# There is one such tracer on a host, so it is taken only if nobody has it, and the instance whose name ends with
-# `_g` says that it is ours.
+# There is one such tracer on a host, so it is used only if no other program uses it. The instance whose name ends
+# with `_g` marks it as set by this collector.
 _SH = (
     r"""
 [ -n "${OPT_FUNCTION-}" ] || { echo "name a function" >&2; exit 69; }
@@ -56,7 +56,7 @@ _SH = (
     + PRELUDE
     + r"""
 grep -q -w function_graph "$t/available_tracers" || { echo "this kernel has no function_graph tracer" >&2; exit 69; }
-[ "$(cat "$t/current_tracer")" = nop ] || { echo "somebody else is tracing" >&2; exit 69; }
+[ "$(cat "$t/current_tracer")" = nop ] || { echo "another program is tracing" >&2; exit 69; }
 mkdir "$t/instances/${name}_g" || exit 69
 global=1
 put "$OPT_FUNCTION" "$t/set_graph_function" || { echo "$OPT_FUNCTION cannot be traced" >&2; exit 69; }
@@ -64,7 +64,7 @@ put 6 "$t/max_graph_depth"
 put 1 "$t/options/funcgraph-proc"
 [ -z "$tids" ] || put "$(echo $tids)" "$t/set_ftrace_pid"
 put function_graph "$t/current_tracer" || { cat .why >&2; exit 69; }
-say "function $OPT_FUNCTION"
+report "function $OPT_FUNCTION"
 echo "echo $OPT_FUNCTION > set_graph_function; echo function_graph > current_tracer; sleep $SECS" > "${ARGV:-/dev/null}"
 nap "$SECS"
 put 0 "$t/tracing_on"
@@ -84,7 +84,7 @@ class _Call:
     inside_us: float
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_ftrace_graph(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Functions by the time spent in them below the one asked for, whose own row is that of depth 0.
 
     A function that is called at two depths has two rows. Format: Documentation/trace/ftrace.rst of Linux.
@@ -93,7 +93,7 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     if part is None:
         return Parsed(warnings=(Sentence("warning.part_missing", {"part": _PART}),), readable=False)
     by_function: dict[tuple[int, str], list[_Call]] = defaultdict(list)
-    for call in _calls(part.read(_MAX_BYTES)):
+    for call in _parse_calls(part.read(_MAX_BYTES)):
         by_function[call.depth, call.function].append(call)
     if not by_function:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": _PART}),), readable=False)
@@ -105,41 +105,41 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
         share = 100.0 * total / whole_us if whole_us > 0 else None
         row: Row = (function, depth, len(calls), total, max(0.0, own), total / len(calls), longest.us, share)
         rows.append((depth, -total, longest.line, row))
-    rows.sort(key=lambda one: one[:3])
-    kept = rows[:_MAX_ROWS]
+    rows.sort(key=lambda row: row[:3])
+    stored_rows = rows[:_MAX_ROWS]
     table = Table(
         "graph_functions",
         _COLUMNS,
-        tuple(row for *_, row in kept),
+        tuple(row for *_, row in stored_rows),
         _PART,
-        tuple(line for _, _, line, _ in kept),
+        tuple(line for _, _, line, _ in stored_rows),
     )
     return Parsed(tables=(table,), facts={"graph_total_us": whole_us})
 
 
-def _calls(text: bytes) -> Iterator[_Call]:
+def _parse_calls(text: bytes) -> Iterator[_Call]:
     """Every call whose begin and end are there, with the time that its own callees took.
 
     Each task on each CPU has its own stack of open calls; what began before the text did is passed over.
     """
     open_calls: dict[bytes, list[tuple[int, str, float]]] = defaultdict(list)
     for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
-        found = _LINE.match(line)
-        if found is None:
+        match = _LINE.match(line)
+        if match is None:
             continue
-        where, took, indent, what = found.groups()
+        where, took, indent, what = match.groups()
         stack, depth = open_calls[where.strip()], len(indent) // 2
         named = _NAME.match(what)
         if named and named[2] == b"{":
             del stack[depth:]
             if len(stack) == depth < _MAX_DEPTH:
-                stack.append((number, words(named[1], 128), 0.0))
+                stack.append((number, to_text(named[1], 128), 0.0))
             continue
         if took is None or depth > len(stack):
             continue
-        us = amount(took)
+        us = parse_amount(took)
         if named:
-            began = (number, words(named[1], 128), 0.0)
+            began = (number, to_text(named[1], 128), 0.0)
         elif what.startswith(b"}") and len(stack) == depth + 1:
             began = stack.pop()
         else:
@@ -154,31 +154,31 @@ COLLECTOR = Collector(
     id="ftrace_graph",
     title=Text("Inside a kernel function", "内核函数内部"),
     why=Text(
-        "What one kernel function calls and which of its callees holds the time.",
-        "某个内核函数调用了什么，时间花在哪个被调函数上。",
+        "What one kernel function calls, and in which callee the time is spent.",
+        "某个内核函数调用了哪些函数，时间花在哪个被调函数上。",
     ),
     tier=Tier.DEEP,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "tracefs",
             Needs(
                 tools=("awk", "sed"),
                 root=True,
-                mend="a kernel with CONFIG_FUNCTION_GRAPH_TRACER, and tracefs mounted",
+                remedy="a kernel with CONFIG_FUNCTION_GRAPH_TRACER, and tracefs mounted",
             ),
             sh=_SH,
-            shows="the tracer function_graph on one function for {seconds} s",
+            command_line="the tracer function_graph on one function for {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_ftrace_graph,
     cost=Cost(
         15.0,
         400_000,
         Text(
-            "Some 0.3 µs for each function called inside the one asked for, six levels deep.",
+            "About 0.3 µs for each call inside the selected function, six levels deep.",
             "目标函数内每次函数调用约 0.3 µs，至多六层。",
         ),
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Sampled, Sentence, Text, Tier
-from collectors.parse import id_list, sampled
-from collectors.parse.sampled import Samples
-from collectors.parse.tokens import whole, words
+from collectors.parse.proc import id_list, sampled
+from collectors.parse.proc.sampled import Samples
+from collectors.parse.tables.tokens import parse_whole, to_text
 
 _MAX_BYTES = 16 << 20
 _MAX_DEVICES = 256
@@ -53,33 +53,33 @@ _FILES = (
 )
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-    """Facts by name, as the last reading says. Nobody reads the kernel command line: it may hold secrets."""
-    samples = sampled.read(parts, _MAX_BYTES)
+def parse_host_facts(parts: Mapping[str, Part], context: Context) -> Parsed:
+    """Facts by name, from the last reading. The kernel command line is never read: it may hold secrets."""
+    samples = sampled.read_samples(parts, _MAX_BYTES)
     if not samples.by_path:
         return Parsed(warnings=samples.warnings, readable=False)
     facts: dict[str, object] = {}
     for name, (path, read) in _SINGLE.items():
-        text = _text(samples, path)
+        text = _read_text(samples, path)
         value = read(text) if text else None
         if value not in {None, ""}:
             facts[name] = value
-    facts |= _distribution(_text(samples, "/etc/os-release"))
+    facts |= _read_distribution(_read_text(samples, "/etc/os-release"))
     facts["sysctl"] = {
-        name.replace("/", "."): words(text.strip(), 200)
+        name.replace("/", "."): to_text(text.strip(), 200)
         for name in _SYSCTL
-        if (text := _text(samples, f"/proc/sys/{name}"))
+        if (text := _read_text(samples, f"/proc/sys/{name}"))
     }
-    facts["block"] = _devices(samples, "/sys/block/", "/queue/", _QUEUE)
-    facts["interfaces"] = _devices(samples, "/sys/class/net/", "/", ("mtu", "operstate", "speed"))
+    facts["block"] = _list_devices(samples, "/sys/block/", "/queue/", _QUEUE)
+    facts["interfaces"] = _list_devices(samples, "/sys/class/net/", "/", ("mtu", "operstate", "speed"))
     warnings = list(samples.warnings)
     if "kernel" not in facts:
         warnings.append(Sentence("warning.part_missing", {"part": "/proc/sys/kernel/osrelease"}))
-    return Parsed(facts=facts, fact_lines=_lines(samples), warnings=tuple(warnings))
+    return Parsed(facts=facts, fact_lines=_split_lines(samples), warnings=tuple(warnings))
 
 
-def _lines(samples: Samples) -> dict[str, int]:
-    """Where each fact stands, by its dotted name; several may be read from one file."""
+def _split_lines(samples: Samples) -> dict[str, int]:
+    """Line of each fact, by its dotted name; several may be read from one file."""
     named = [(name, path) for name, (path, _) in _SINGLE.items()]
     named += [(f"sysctl.{name.replace('/', '.')}", f"/proc/sys/{name}") for name in _SYSCTL]
     for path in samples.by_path:
@@ -93,75 +93,75 @@ def _lines(samples: Samples) -> dict[str, int]:
     return {name: snapshots[-1].line for name, path in named if (snapshots := samples.of(path))}
 
 
-def _text(samples: Samples, path: str) -> bytes:
+def _read_text(samples: Samples, path: str) -> bytes:
     snapshots = samples.of(path)
     return b"\n".join(snapshots[-1].lines())[:8192] if snapshots else b""
 
 
-def _first_line(text: bytes) -> str:
-    return words(text.split(b"\n", 1)[0].strip(), 300)
+def _read_first_line(text: bytes) -> str:
+    return to_text(text.split(b"\n", 1)[0].strip(), 300)
 
 
-def _count(text: bytes) -> int:
-    return len(id_list.ids(text))
+def _read_count(text: bytes) -> int:
+    return len(id_list.parse_ids(text))
 
 
-def _chosen(text: bytes) -> str:
+def _read_chosen(text: bytes) -> str:
     """The word in brackets: `always [madvise] never`."""
     _, bracket, rest = text.partition(b"[")
-    return words(rest.partition(b"]")[0] if bracket else text.strip(), 40)
+    return to_text(rest.partition(b"]")[0] if bracket else text.strip(), 40)
 
 
-def _uptime_s(text: bytes) -> int | None:
-    return whole(text.partition(b".")[0].strip())
+def _read_uptime_s(text: bytes) -> int | None:
+    return parse_whole(text.partition(b".")[0].strip())
 
 
 _SINGLE: Mapping[str, tuple[str, Callable[[bytes], object]]] = {
-    "kernel": ("/proc/sys/kernel/osrelease", _first_line),
-    "kernel_build": ("/proc/version", _first_line),
-    "uptime_s": ("/proc/uptime", _uptime_s),
-    "boot_id": ("/proc/sys/kernel/random/boot_id", _first_line),
-    "cpus": ("/sys/devices/system/cpu/online", _count),
-    "cpus_online": ("/sys/devices/system/cpu/online", _first_line),
-    "cpus_possible": ("/sys/devices/system/cpu/possible", _count),
-    "cpus_isolated": ("/sys/devices/system/cpu/isolated", _first_line),
-    "smt": ("/sys/devices/system/cpu/smt/active", _first_line),
-    "governor": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", _first_line),
-    "numa_nodes": ("/sys/devices/system/node/online", _count),
-    "clocksource": ("/sys/devices/system/clocksource/clocksource0/current_clocksource", _first_line),
-    "huge_pages": ("/sys/kernel/mm/transparent_hugepage/enabled", _chosen),
-    "vendor": ("/sys/class/dmi/id/sys_vendor", _first_line),
-    "product": ("/sys/class/dmi/id/product_name", _first_line),
-    "hypervisor": ("/sys/hypervisor/type", _first_line),
+    "kernel": ("/proc/sys/kernel/osrelease", _read_first_line),
+    "kernel_build": ("/proc/version", _read_first_line),
+    "uptime_s": ("/proc/uptime", _read_uptime_s),
+    "boot_id": ("/proc/sys/kernel/random/boot_id", _read_first_line),
+    "cpus": ("/sys/devices/system/cpu/online", _read_count),
+    "cpus_online": ("/sys/devices/system/cpu/online", _read_first_line),
+    "cpus_possible": ("/sys/devices/system/cpu/possible", _read_count),
+    "cpus_isolated": ("/sys/devices/system/cpu/isolated", _read_first_line),
+    "smt": ("/sys/devices/system/cpu/smt/active", _read_first_line),
+    "governor": ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", _read_first_line),
+    "numa_nodes": ("/sys/devices/system/node/online", _read_count),
+    "clocksource": ("/sys/devices/system/clocksource/clocksource0/current_clocksource", _read_first_line),
+    "huge_pages": ("/sys/kernel/mm/transparent_hugepage/enabled", _read_chosen),
+    "vendor": ("/sys/class/dmi/id/sys_vendor", _read_first_line),
+    "product": ("/sys/class/dmi/id/product_name", _read_first_line),
+    "hypervisor": ("/sys/hypervisor/type", _read_first_line),
 }
 
 
-def _distribution(text: bytes) -> dict[str, object]:
+def _read_distribution(text: bytes) -> dict[str, object]:
     """Name and id of the distribution. Format: os-release(5)."""
-    wanted = {b"PRETTY_NAME": "distro", b"ID": "distro_id", b"VERSION_ID": "distro_version"}
-    found: dict[str, object] = {}
+    requested = {b"PRETTY_NAME": "distro", b"ID": "distro_id", b"VERSION_ID": "distro_version"}
+    results: dict[str, object] = {}
     for line in text.split(b"\n"):
         name, equals, value = line.strip().partition(b"=")
-        if equals and name in wanted:
-            found[wanted[name]] = words(value.strip(b"\"'"), 120)
-    return found
+        if equals and name in requested:
+            results[requested[name]] = to_text(value.strip(b"\"'"), 120)
+    return results
 
 
-def _devices(
+def _list_devices(
     samples: Samples, before: str, between: str, names: tuple[str, ...]
 ) -> dict[str, dict[str, str]]:
     """`{device: {name: value}}` of files like /sys/block/DEVICE/queue/NAME."""
-    found: dict[str, dict[str, str]] = {}
+    results: dict[str, dict[str, str]] = {}
     for path in samples.by_path:
         if not path.startswith(before):
             continue
         device, _, name = path.removeprefix(before).partition(between)
-        if name in names and (device in found or len(found) < _MAX_DEVICES):
-            text = _text(samples, path)
-            value = _chosen(text) if name == "scheduler" else _first_line(text)
+        if name in names and (device in results or len(results) < _MAX_DEVICES):
+            text = _read_text(samples, path)
+            value = _read_chosen(text) if name == "scheduler" else _read_first_line(text)
             if value:
-                found.setdefault(device[:64], {})[name] = value
-    return found
+                results.setdefault(device[:64], {})[name] = value
+    return results
 
 
 COLLECTOR = Collector(
@@ -169,15 +169,15 @@ COLLECTOR = Collector(
     title=Text("Facts", "主机信息"),
     why=Text("What this machine is and how it is set up.", "这是一台什么样的机器、如何配置。"),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "proc",
-            Needs(files=("/proc/version",), mend="mount -t proc proc /proc"),
+            Needs(files=("/proc/version",), remedy="mount -t proc proc /proc"),
             files=_FILES,
             once=True,
         ),
     ),
-    parse=parse,
+    parse=parse_host_facts,
     cost=Cost(0.01, 400, Text("About a hundred tiny files, twice.", "约一百个极小的文件，各读两次。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

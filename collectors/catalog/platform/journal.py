@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
-from collectors.parse import fielded
-from collectors.parse.fielded import Field
+from collectors.parse.tables import field_lines
+from collectors.parse.tables.field_lines import FieldColumn
 
 _MAX_BYTES = 512 << 10
 _COLUMNS = (
-    Field("unit", number=False),
-    Field("errors"),
-    Field("warnings"),
-    Field("recent_errors"),
-    Field("recent_warnings"),
-    Field("first_ago", "s", source="first_s"),
-    Field("last_ago", "s", source="last_s"),
+    FieldColumn("unit", number=False),
+    FieldColumn("errors"),
+    FieldColumn("warnings"),
+    FieldColumn("recent_errors"),
+    FieldColumn("recent_warnings"),
+    FieldColumn("first_ago", "s", source="first_s"),
+    FieldColumn("last_ago", "s", source="last_s"),
 )
 
 #: MESSAGE is not among the fields that are asked for, so it is never even read by awk.
@@ -50,23 +50,27 @@ rm -f .lines .err
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_journal(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `journal_units`: lines of priority err and above, and of warning, over a day and recently.
 
     Recently is the capture and the five minutes before it.
     """
     del context
-    found = fielded.read(parts, ("unit", "journal"), max_lines=2_000)
-    if found is None:
-        return fielded.missing()
-    found["unit"].sort(
+    matching_field_lines = field_lines.read_field_lines(parts, ("unit", "journal"), max_lines=2_000)
+    if matching_field_lines is None:
+        return field_lines.report_missing_part()
+    matching_field_lines["unit"].sort(
         key=lambda line: -((line.whole("errors") or 0) * 1_000_000 + (line.whole("warnings") or 0))
     )
     facts = {
-        f"journal_{name}": line.whole(name) for line in found["journal"][:1] for name in ("lines", "window_s")
+        f"journal_{name}": line.whole(name)
+        for line in matching_field_lines["journal"][:1]
+        for name in ("lines", "window_s")
     }
-    return fielded.ended(
-        found, tables=fielded.table("journal_units", found["unit"], _COLUMNS, 500), facts=facts
+    return field_lines.build_parsed(
+        matching_field_lines,
+        tables=field_lines.build_table("journal_units", matching_field_lines["unit"], _COLUMNS, 500),
+        facts=facts,
     )
 
 
@@ -78,19 +82,19 @@ COLLECTOR = Collector(
         "哪些服务报告了错误与警告、数量以及开始时间。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "journalctl",
             Needs(
-                tools=("journalctl", "awk"), mend="systemd's journal, and the group systemd-journal or root"
+                tools=("journalctl", "awk"), remedy="systemd's journal, and the group systemd-journal or root"
             ),
             sh=_SH,
-            shows="journalctl -p warning --since=-24h -o json (without messages), after {seconds} s",
+            command_line="journalctl -p warning --since=-24h -o json (without messages), after {seconds} s",
             version="journalctl --version | head -n 1",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_journal,
     cost=Cost(0.3, 200, Text("At most 50 000 lines are counted, at the end.", "结束时最多统计五万行。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

@@ -19,10 +19,10 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.lean import lean
-from collectors.parse import tagged
-from collectors.parse.tagged import Row
-from collectors.parse.tokens import words
+from collectors.parse.tables import tagged_tables
+from collectors.parse.tables.tagged_tables import TaggedRow
+from collectors.parse.tables.tokens import to_text
+from collectors.shell.dedent import strip_indent
 
 _MAX_BYTES = 1 << 20
 _COLUMNS = (
@@ -43,13 +43,13 @@ trap : TERM
 sleep "$SECS" &
 wait $!
 T='	'
-say() { printf "l\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@"; }
+emit() { printf "l\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@"; }
 printf "limit\tname\tused\tmax\tscope\twhere\tcomm\n"
 set -- $(cat /proc/sys/fs/file-nr)
-say open_files $(($1 - $2)) "$3" host "" ""
+emit open_files $(($1 - $2)) "$3" host "" ""
 read -r a a a b x </proc/loadavg
-say threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
-say pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
+emit threads "${b#*/}" "$(cat /proc/sys/kernel/threads-max)" host "" ""
+emit pids "${b#*/}" "$(cat /proc/sys/kernel/pid_max)" host "" ""
 g=${TARGET_CGROUP-}
 while read -r x d k o x; do
   case $k,$o, in cgroup2,* | cgroup,*,pids,*) ;; *) continue ;; esac
@@ -61,7 +61,7 @@ while read -r x d k o x; do
   fi | head -n 200 | while IFS= read -r p; do
     m= u=
     [ -r "$d$p/pids.max" ] && read -r m <"$d$p/pids.max" && read -r u <"$d$p/pids.current" || continue
-    [ "$m" = max ] || say tasks_of_group "$u" "$m" cgroup "$p" ""
+    [ "$m" = max ] || emit tasks_of_group "$u" "$m" cgroup "$p" ""
   done
 done </proc/self/mounts 2>/dev/null
 P=${TARGET_PIDS-}
@@ -87,21 +87,23 @@ F= G= n=0
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_limits(parts: Mapping[str, Part], context: Context) -> Parsed:
     """One row for each limit; `max` is None where there is none, `used` where it may not be seen.
 
     `scope` is host, cgroup or process, `where` the path or the pid. The limit of a process is its soft one.
     """
-    found = tagged.read(parts, _MAX_BYTES)
-    rows = found.of("limit")
+    matching_tagged_tables = tagged_tables.read_tagged_tables(parts, _MAX_BYTES)
+    rows = matching_tagged_tables.of("limit")
     if not rows:
-        return Parsed(warnings=(*found.warnings, Sentence("warning.too_few_samples")), readable=False)
-    cells = tuple(_cells(row) for row in rows)
+        return Parsed(
+            warnings=(*matching_tagged_tables.warnings, Sentence("warning.too_few_samples")), readable=False
+        )
+    cells = tuple(_build_cells(row) for row in rows)
     table = Table("limits", _COLUMNS, cells, lines=tuple(row.line for row in rows))
-    return Parsed(tables=(table,), warnings=found.warnings)
+    return Parsed(tables=(table,), warnings=matching_tagged_tables.warnings)
 
 
-def _cells(row: Row) -> tuple[str | int | float | None, ...]:
+def _build_cells(row: TaggedRow) -> tuple[str | int | float | None, ...]:
     used, limit = row.number("used"), row.number("max")
     return (
         row.text("name", 60),
@@ -109,7 +111,7 @@ def _cells(row: Row) -> tuple[str | int | float | None, ...]:
         limit,
         100.0 * used / limit if used is not None and limit else None,
         row.text("scope", 20),
-        words(row.raw("where"), 1000) or None,
+        to_text(row.raw("where"), 1000) or None,
         row.text("comm", 64) or None,
     )
 
@@ -122,25 +124,26 @@ COLLECTOR = Collector(
         "打开文件数、线程数、进程号相对于限额的用量：主机、控制组与进程。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "proc",
             Needs(
                 tools=("awk", "find", "grep", "sed", "sort"),
                 files=("/proc/sys/fs/file-nr",),
-                mend="mount -t proc proc /proc; findutils, grep, sed, awk",
+                remedy="mount -t proc proc /proc; findutils, grep, sed, awk",
             ),
-            sh=lean(_SH),
-            shows="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, echo /proc/PID/fd/* | wc -w, after {seconds} s",
+            sh=strip_indent(_SH),
+            command_line="cat /proc/sys/fs/file-nr /proc/PID/limits pids.max, echo "
+            "/proc/PID/fd/* | wc -w, after {seconds} s",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_limits,
     cost=Cost(
         0.2,
         100,
         Text(
-            "One look at the end; open files are counted for 20 processes, or those of the target.",
+            "One sample at the end. Open files are counted for 20 processes, or for those of the target.",
             "结束时读取一次；统计 20 个进程或目标进程的打开文件数。",
         ),
     ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collectors.contract import Collector, Cost, Needs, Option, Script, TargetAccess, Text, Tier
-from collectors.parse import probe_calls
-from collectors.trace_shell import PRELUDE, PROBE
+from collectors.parse.perf import probe_calls
+from collectors.shell.tracing import PRELUDE, PROBE
 
 _SH = (
     r"""
@@ -29,16 +29,16 @@ COLLECTOR = Collector(
     tier=Tier.DEEP,
     exclusive=True,
     on_demand=True,
-    ways=(
+    methods=(
         Script(
             "tracefs",
-            Needs(tools=("awk", "sed"), root=True, mend="mount -t tracefs tracefs /sys/kernel/tracing"),
+            Needs(tools=("awk", "sed"), root=True, remedy="mount -t tracefs tracefs /sys/kernel/tracing"),
             sh=_SH,
-            shows="probe the function's entry and return in an instance of tracefs for {seconds} s; counts only",
+            command_line="probe the function's entry and return in an instance of tracefs for {seconds} s; counts only",
             stop="TERM",
         ),
     ),
-    parse=probe_calls.parse,
+    parse=probe_calls.parse_probe_calls,
     cost=Cost(
         10.0,
         2_000,

@@ -23,9 +23,9 @@ from collectors.contract import (
     Text,
     Tier,
 )
-from collectors.parse import sampled, task_stat
-from collectors.parse.sampled import Samples, Snapshot
-from collectors.parse.task_stat import TaskStat
+from collectors.parse.proc import sampled, task_stat
+from collectors.parse.proc.sampled import Samples, Snapshot
+from collectors.parse.proc.task_stat import TaskStat
 
 _PATHS = re.compile(r"/proc/(\d{1,10})/stat")
 _MAX_BYTES = 64 << 20
@@ -52,44 +52,44 @@ _COLUMNS = (
 Row = tuple[str | int | float | None, ...]
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_proc_top(parts: Mapping[str, Part], context: Context) -> Parsed:
     """The busiest processes, percent of one CPU, and how many were running or in uninterruptible sleep.
 
     A process is the same in both scans if its start time is; one that began in between is counted from its
     start. Times are in jiffies of 1/100 s, which is USER_HZ on every architecture that is met in practice.
     """
-    samples = sampled.read(parts, _MAX_BYTES)
-    scans = _scans(samples)
+    samples = sampled.read_samples(parts, _MAX_BYTES)
+    scans = _group_scans(samples)
     if not scans:
         return Parsed(warnings=(*samples.warnings, Sentence("warning.too_few_samples")), readable=False)
-    rows = _rows(scans[0], scans[-1], context) if len(scans) > 1 else []
+    rows = _build_rows(scans[0], scans[-1], context) if len(scans) > 1 else []
     rows.sort(key=lambda row: (-float(row[4] or 0), int(row[0] or 0)))
-    kept = tuple(rows[:_MAX_ROWS])
-    lines = tuple(scans[-1][int(row[0] or 0)][0].line for row in kept)
-    tables = (Table("processes", _COLUMNS, kept, sampled.PART, lines),) if kept else ()
-    found = [
-        *_count(context, "proc.d_state_count", scans, "D"),
-        *_count(context, "proc.r_state_count", scans, "R"),
+    stored_rows = tuple(rows[:_MAX_ROWS])
+    lines = tuple(scans[-1][int(row[0] or 0)][0].line for row in stored_rows)
+    tables = (Table("processes", _COLUMNS, stored_rows, sampled.PART, lines),) if stored_rows else ()
+    count = [
+        *_read_count(context, "proc.d_state_count", scans, "D"),
+        *_read_count(context, "proc.r_state_count", scans, "R"),
     ]
     warnings = samples.warnings if rows else (*samples.warnings, Sentence("warning.too_few_samples"))
-    return Parsed(series=tuple(found), tables=tables, warnings=warnings)
+    return Parsed(series=tuple(count), tables=tables, warnings=warnings)
 
 
 Scan = dict[int, tuple[Snapshot, TaskStat]]
 
 
-def _scans(samples: Samples) -> list[Scan]:
+def _group_scans(samples: Samples) -> list[Scan]:
     """Tasks by pid in each scan, in order of time."""
     by_tick: dict[int, Scan] = {}
     for match, snapshots in samples.matching(_PATHS):
         for snapshot in snapshots:
-            task = task_stat.read(snapshot.body.strip())
+            task = task_stat.parse_task_stat(snapshot.body.strip())
             if task is not None and task.pid == int(match[1]):
                 by_tick.setdefault(snapshot.tick, {})[task.pid] = (snapshot, task)
     return [by_tick[tick] for tick in sorted(by_tick)]
 
 
-def _rows(first: Scan, last: Scan, context: Context) -> list[Row]:
+def _build_rows(first: Scan, last: Scan, context: Context) -> list[Row]:
     page_size = context.facts.get("page_size")
     page_kb = page_size / 1024.0 if isinstance(page_size, int) and page_size > 0 else _PAGE_KB
     began_ns = min(snapshot.boot_ns for snapshot, _ in first.values())
@@ -115,11 +115,11 @@ def _rows(first: Scan, last: Scan, context: Context) -> list[Row]:
     return rows
 
 
-def _count(context: Context, metric: str, scans: Sequence[Scan], state: str) -> list[Series]:
+def _read_count(context: Context, metric: str, scans: Sequence[Scan], state: str) -> list[Series]:
     boot_ns = np.array([max(snapshot.boot_ns for snapshot, _ in scan.values()) for scan in scans], np.int64)
     counts = [[float(sum(task.state == state for _, task in scan.values()))] for scan in scans]
     lines = np.array([min(snapshot.line for snapshot, _ in scan.values()) for scan in scans], np.int32)
-    return sampled.series(context, metric, boot_ns, np.array(counts), lines=lines)
+    return sampled.build_series(context, metric, boot_ns, np.array(counts), lines=lines)
 
 
 COLLECTOR = Collector(
@@ -130,15 +130,15 @@ COLLECTOR = Collector(
         "哪些进程与内核线程占用 CPU，以及多少进程卡在 D 状态。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Sampled(
             "proc",
-            Needs(files=("/proc/self/stat",), mend="mount -t proc proc /proc"),
+            Needs(files=("/proc/self/stat",), remedy="mount -t proc proc /proc"),
             files=("/proc/[0-9]*/stat",),
             once=True,
         ),
     ),
-    parse=parse,
+    parse=parse_proc_top,
     parser_version=2,
     cost=Cost(
         0.1,

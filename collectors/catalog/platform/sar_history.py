@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier
-from collectors.parse import history
+from collectors.contract import Collector, Context, Cost, Needs, Parsed, Part, Script, Text, Tier, Tool
+from collectors.parse.reports import recorded_history
 
 _MAX_BYTES = 2 << 20
 
@@ -29,7 +29,7 @@ done | awk -F';' -v from=$(($(date +%s) - 10800)) '
   /^#/ { n = NF; for (i = 1; i <= NF; i++) h[i] = $i; k = ($4 == "CPU" || $4 == "DEV" || $4 == "IFACE") ? 5 : 4; next }
   NF != n || $3 !~ /^[0-9]+$/ || $3 < from { next }
   { s = 0; for (i = k; i <= NF; i++) s += $i; if (k == 5 && h[4] != "CPU" && s == 0) next
-    if (!said++) printf "file\tinterval_s=%d\n", $2
+    if (!printed++) printf "file\tinterval_s=%d\n", $2
     d = k == 5 ? $4 : ""; if (d == "-1") d = "all"
     for (i = k; i <= NF && rows < 6000; i++) { rows++; printf "history\tt=%s\tmetric=%s\tdevice=%s\tvalue=%s\n", $3, h[i], d, $i } }' > .out
 [ -s .out ] || { echo "sysstat recorded nothing in the last three hours" >&2; exit 69; }
@@ -38,10 +38,10 @@ rm -f .out
 """
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_sar_history(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Table `history` with sar's own names (`%user`, `await`, `rxkB/s`): they are means over sar's interval."""
     del context
-    return history.parse(parts, "sar")
+    return recorded_history.parse_history(parts, "sar")
 
 
 COLLECTOR = Collector(
@@ -52,17 +52,20 @@ COLLECTOR = Collector(
         "问题是否是新出现的：最近三小时的 CPU、内存、磁盘与网络。",
     ),
     tier=Tier.LIGHT,
-    ways=(
+    methods=(
         Script(
             "sadf",
-            Needs(tools=("sadf", "awk"), mend="sysstat with its collection switched on"),
+            Needs(
+                tools=(Tool("sadf", package="sysstat"), "awk"),
+                remedy="sysstat with its collection switched on",
+            ),
             sh=_SH,
-            shows="sadf -d -U on the newest two files, after {seconds} s",
+            command_line="sadf -d -U on the newest two files, after {seconds} s",
             version="sadf -V | head -n 1",
             stop="TERM",
         ),
     ),
-    parse=parse,
+    parse=parse_sar_history,
     cost=Cost(0.3, 5_000, Text("Reads two files of a few MB, at the end.", "结束时读取两个几兆字节的文件。")),
     seconds_max=600,
     max_bytes=_MAX_BYTES,

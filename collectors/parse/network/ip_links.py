@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
-from collectors.parse import json_rows
-from collectors.parse.cells import per_s
-from collectors.parse.json_rows import Object
-from collectors.parse.sampled import Samples, Snapshot
-from collectors.parse.tokens import NAN
+from collectors.parse.proc.sampled import Samples, Snapshot
+from collectors.parse.tables import json_rows
+from collectors.parse.tables.cells import counter_rate
+from collectors.parse.tables.json_rows import Object
+from collectors.parse.tables.tokens import NAN
 
 #: What scripts append to the prelude: `links TICK` reads all devices, and gives up the way where ip has no JSON.
 SHELL = r"""
@@ -28,7 +28,7 @@ MAX_LINKS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class NetworkLink:
     """One device; `data` is what only its kind has, `line` where its description begins."""
 
     name: str
@@ -51,39 +51,39 @@ class Link:
         return self.name == "lo"
 
 
-def read(snapshot: Snapshot) -> dict[str, Link]:
+def parse_links(snapshot: Snapshot) -> dict[str, NetworkLink]:
     """All devices of one reading by name."""
-    found: dict[str, Link] = {}
-    for one, line in json_rows.objects(snapshot, MAX_LINKS):
-        name = json_rows.text(one, "ifname")
+    network_links: dict[str, NetworkLink] = {}
+    for item, line in json_rows.iterate_objects(snapshot, MAX_LINKS):
+        name = json_rows.get_text(item, "ifname")
         if not name:
             continue
-        flags = one.get("flags")
-        index, peer = json_rows.number(one, "ifindex"), json_rows.number(one, "link_index")
-        found[name] = Link(
+        flags = item.get("flags")
+        index, peer = json_rows.get_number(item, "ifindex"), json_rows.get_number(item, "link_index")
+        network_links[name] = NetworkLink(
             name,
             int(index) if isfinite(index) else 0,
             int(peer) if isfinite(peer) else 0,
-            json_rows.text(one, "link"),
-            "link_netnsid" in one,
-            json_rows.text(json_rows.inner(one, "linkinfo"), "info_kind"),
-            json_rows.number(one, "mtu"),
-            json_rows.text(one, "operstate").lower(),
+            json_rows.get_text(item, "link"),
+            "link_netnsid" in item,
+            json_rows.get_text(json_rows.get_object(item, "linkinfo"), "info_kind"),
+            json_rows.get_number(item, "mtu"),
+            json_rows.get_text(item, "operstate").lower(),
             isinstance(flags, list) and "LOWER_UP" in flags,
-            json_rows.inner(one, "linkinfo", "info_data"),
-            json_rows.inner(one, "stats64", "rx") or json_rows.inner(one, "stats", "rx"),
-            json_rows.inner(one, "stats64", "tx") or json_rows.inner(one, "stats", "tx"),
+            json_rows.get_object(item, "linkinfo", "info_data"),
+            json_rows.get_object(item, "stats64", "rx") or json_rows.get_object(item, "stats", "rx"),
+            json_rows.get_object(item, "stats64", "tx") or json_rows.get_object(item, "stats", "tx"),
             line,
         )
-    return found
+    return network_links
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class LinkReadings:
     """The devices at the end, with their counters at the beginning."""
 
-    first: Mapping[str, Link]
-    last: Mapping[str, Link]
+    first: Mapping[str, NetworkLink]
+    last: Mapping[str, NetworkLink]
     elapsed_s: float
 
     def rate(self, name: str, side: str, counter: str) -> float:
@@ -91,14 +91,16 @@ class Watched:
         before, after = self.first.get(name), self.last.get(name)
         if before is None or after is None or before.index != after.index:
             return NAN
-        old, new = (one.rx if side == "rx" else one.tx for one in (before, after))
-        return per_s(json_rows.number(old, counter), json_rows.number(new, counter), self.elapsed_s)
+        old, new = (before.rx if side == "rx" else before.tx for before in (before, after))
+        return counter_rate(
+            json_rows.get_number(old, counter), json_rows.get_number(new, counter), self.elapsed_s
+        )
 
 
-def watched(samples: Samples) -> Watched | None:
+def pair_readings(samples: Samples) -> LinkReadings | None:
     """Both readings; None where there is none."""
     readings = samples.of("links")
     if not readings:
         return None
     elapsed_s = (readings[-1].boot_ns - readings[0].boot_ns) / 1e9
-    return Watched(read(readings[0]), read(readings[-1]), elapsed_s)
+    return LinkReadings(parse_links(readings[0]), parse_links(readings[-1]), elapsed_s)

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from math import nan
 
 from collectors.contract import Column, Table
-from collectors.parse import addresses, sampled
-from collectors.parse.cells import Cell, known, pct
-from collectors.parse.sampled import Samples, Snapshot
-from collectors.parse.socket_counts import Count
-from collectors.parse.tokens import amount, whole, words
+from collectors.parse.network import addresses
+from collectors.parse.network.socket_counts import SocketCount
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Samples, Snapshot
+from collectors.parse.tables.cells import Cell, compute_pct, number_or_none
+from collectors.parse.tables.tokens import parse_amount, parse_whole, to_text
 
 _MAX_LINES = 50
 _OWNER = re.compile(rb'(\d{1,9}) (\S{1,80}) (\S{1,80}) ([^"]{0,64})",pid=(\d{1,10})\Z')
@@ -36,16 +37,16 @@ _PATHS = (
 Row = tuple[tuple[Cell, ...], int]
 
 
-def made(looks: Sequence[Count], samples: Samples, ports: int) -> tuple[Table, ...]:
+def build_tables(socket_counts: Sequence[SocketCount], samples: Samples, ports: int) -> tuple[Table, ...]:
     """`tcp_states`, `tcp_destinations`, `close_wait`, `sockstat`, `tcp_paths`: those that have rows."""
-    first, last = looks[0], looks[-1]
-    owned = list(_owned(samples.of("owners")))
+    first, last = socket_counts[0], socket_counts[-1]
+    owned = list(_build_owners(samples.of("owners")))
     tables = (
-        ("tcp_states", _STATES, list(_states(first, last))),
-        ("tcp_destinations", _DESTINATIONS, list(_destinations(first, last, ports))),
-        ("close_wait", _CLOSE_WAIT, owned or list(_waiting(first, last))),
-        ("sockstat", _SOCKSTAT, list(_sockstat(samples.of("sockstat")))),
-        ("tcp_paths", _PATHS, [row for snapshot in samples.of("path")[-1:] for row in _paths(snapshot)]),
+        ("tcp_states", _STATES, list(_build_states(first, last))),
+        ("tcp_destinations", _DESTINATIONS, list(_build_destinations(first, last, ports))),
+        ("close_wait", _CLOSE_WAIT, owned or list(_build_waiting(first, last))),
+        ("sockstat", _SOCKSTAT, list(_build_sockstat(samples.of("sockstat")))),
+        ("tcp_paths", _PATHS, [row for snapshot in samples.of("path")[-1:] for row in _list_paths(snapshot)]),
     )
     return tuple(
         Table(kind, columns, tuple(row for row, _ in rows), sampled.PART, tuple(line for _, line in rows))
@@ -54,78 +55,87 @@ def made(looks: Sequence[Count], samples: Samples, ports: int) -> tuple[Table, .
     )
 
 
-def _states(first: Count, last: Count) -> Iterator[Row]:
+def _build_states(first: SocketCount, last: SocketCount) -> Iterator[Row]:
     for state in dict.fromkeys((*last.states, *first.states)):
         before, line_before = first.states.get(state, (0, 0))
         after, line = last.states.get(state, (0, line_before))
         yield (state, before, after), line
 
 
-def _destinations(first: Count, last: Count, ports: int) -> Iterator[Row]:
+def _build_destinations(first: SocketCount, last: SocketCount, ports: int) -> Iterator[Row]:
     """`local_ports` are those within the range, because only they are chosen by the kernel and run out."""
-    for key, one in last.destinations.items():
+    for key, item in last.destinations.items():
         before = first.destinations.get(key)
         yield (
             (
                 *key,
-                *(one.established, one.time_wait, one.syn_sent, one.ports),
-                *(known(pct(one.ports, ports)), one.sockets, before.sockets if before else 0),
+                *(item.established, item.time_wait, item.syn_sent, item.ports),
+                *(
+                    number_or_none(compute_pct(item.ports, ports)),
+                    item.sockets,
+                    before.sockets if before else 0,
+                ),
             ),
-            one.line,
+            item.line,
         )
 
 
-def _waiting(first: Count, last: Count) -> Iterator[Row]:
-    """By the local port, or by the peer for connections that were opened from here; nobody knows by whom."""
+def _build_waiting(first: SocketCount, last: SocketCount) -> Iterator[Row]:
+    """By the local port, or by the peer for connections that were opened from here; the owner is unknown."""
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
     for (local, peer, port), (after, line) in last.waiting.items():
         before = first.waiting.get((local, peer, port), (0, 0))[0]
         growth = (after - before) / elapsed_s if elapsed_s > 0 else nan
-        yield (None, "", local, peer, port, before, after, known(growth)), line
+        yield (None, "", local, peer, port, before, after, number_or_none(growth)), line
 
 
-def _owned(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
+def _build_owners(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
     """By process, with the addresses of one of its sockets."""
     if not snapshots:
         return
     first, last = snapshots[0], snapshots[-1]
     elapsed_s = (last.boot_ns - first.boot_ns) / 1e9
-    before = {} if first is last and first.tick else {match[5]: int(match[1]) for match, _ in _owners(first)}
-    for match, line in _owners(last):
-        local, (peer, port) = addresses.split(match[2])[1], addresses.split(match[3])
+    before = (
+        {} if first is last and first.tick else {match[5]: int(match[1]) for match, _ in _parse_owners(first)}
+    )
+    for match, line in _parse_owners(last):
+        local, (peer, port) = addresses.split_address(match[2])[1], addresses.split_address(match[3])
         since, now = before.get(match[5], 0), int(match[1])
         growth = (now - since) / elapsed_s if elapsed_s > 0 else nan
-        yield (int(match[5]), words(match[4], 64), local, peer, port, since, now, known(growth)), line
+        yield (
+            (int(match[5]), to_text(match[4], 64), local, peer, port, since, now, number_or_none(growth)),
+            line,
+        )
 
 
-def _owners(snapshot: Snapshot) -> Iterator[tuple[re.Match[bytes], int]]:
+def _parse_owners(snapshot: Snapshot) -> Iterator[tuple[re.Match[bytes], int]]:
     for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
         if match := _OWNER.match(line[:400]):
             yield match, at
 
 
-def _sockstat(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
+def _build_sockstat(snapshots: Sequence[Snapshot]) -> Iterator[Row]:
     """`TCP: inuse 6 orphan 0 tw 63 alloc 7 mem 0` of /proc/net/sockstat; `mem` is in pages."""
-    ends = [dict(_named(snapshot)) for snapshot in (*snapshots[:1], *snapshots[-1:])]
+    ends = [dict(_read_named(snapshot)) for snapshot in (*snapshots[:1], *snapshots[-1:])]
     for key, (after, line) in (ends[-1] if ends else {}).items():
         before = ends[0].get(key)
         yield (*key, before[0] if before else None, after), line
 
 
-def _named(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
+def _read_named(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
     for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
         tokens = line[:300].split()
         for name, value in zip(tokens[1::2], tokens[2::2], strict=False):
-            number = whole(value)
+            number = parse_whole(value)
             if number is not None:
-                yield (words(tokens[0].rstrip(b":"), 16), words(name, 16)), (number, at)
+                yield (to_text(tokens[0].rstrip(b":"), 16), to_text(name, 16)), (number, at)
 
 
-def _paths(snapshot: Snapshot) -> Iterator[Row]:
+def _list_paths(snapshot: Snapshot) -> Iterator[Row]:
     """`PEER CONNECTIONS RETRANSMITTED RETRANSMITTING RTO_MAX RTT_MEAN RTT_MAX`, times in milliseconds."""
     for at, line in enumerate(snapshot.lines()[:_MAX_LINES], snapshot.line):
         tokens = line[:400].split()
-        counts = [whole(token) for token in tokens[1:4]]
+        counts = [parse_whole(token) for token in tokens[1:4]]
         if len(tokens) == 7 and None not in counts:
-            peer, port = addresses.split(tokens[0])
-            yield (peer, port, *counts, *(known(amount(token)) for token in tokens[4:])), at
+            peer, port = addresses.split_address(tokens[0])
+            yield (peer, port, *counts, *(number_or_none(parse_amount(token)) for token in tokens[4:])), at

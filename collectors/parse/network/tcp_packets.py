@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from collectors.parse.tokens import whole, words
+from collectors.parse.tables.tokens import parse_whole, to_text
 
 _LINE = re.compile(
     rb"(\d{1,10})\.(\d{1,9}) (?:(\S{1,32}) +(\w{1,3}) +)?IP6? (\S{1,64})\.(\d{1,5}) > (\S{1,64})\.(\d{1,5}): "
@@ -26,7 +26,7 @@ _NS_DIGITS = 9
 
 
 @dataclass(slots=True)
-class Server:
+class TcpServer:
     """What was seen of one address and port; `line` is that of its first packet."""
 
     address: str
@@ -48,8 +48,8 @@ class _Flow:
     """One connection: where it is followed, its handshake, and the data that passed each way."""
 
     device: bytes
-    server: Server
-    asked_ns: int | None = None
+    server: TcpServer
+    syn_ns: int | None = None
     syn_seq: bytes = b""
     answered: bool = False
     passed: set[tuple[bytes, bytes]] = field(default_factory=set)
@@ -58,9 +58,9 @@ class _Flow:
 End = tuple[bytes, bytes]
 
 
-def servers(text: bytes, limit: int) -> tuple[list[Server], int]:
+def collect_servers(text: bytes, limit: int) -> tuple[list[TcpServer], int]:
     """All servers of at most `limit` packets, and how many lines could not be read."""
-    found: dict[End, Server] = {}
+    tcp_servers: dict[End, TcpServer] = {}
     flows: dict[tuple[End, End], _Flow] = {}
     unreadable = 0
     for number, line in enumerate(text.split(b"\n")[:limit], 1):
@@ -71,15 +71,15 @@ def servers(text: bytes, limit: int) -> tuple[list[Server], int]:
         source, target = (match[5], match[6]), (match[7], match[8])
         flow = flows.get((source, target)) or flows.get((target, source))
         if flow is None and len(flows) < _MAX_FLOWS:
-            client, server = _sides(source, target, match[9])
-            at = found.setdefault(server, Server(words(server[0], 64), int(server[1]), number))
+            client, server = _find_sides(source, target, match[9])
+            at = tcp_servers.setdefault(server, TcpServer(to_text(server[0], 64), int(server[1]), number))
             flow = flows[client, server] = _Flow(match[3] or b"", at)
         if flow is not None and flow.device == (match[3] or b""):
-            _take(flow, match, (source, target) in flows)
-    return list(found.values()), unreadable
+            _add_packet(flow, match, (source, target) in flows)
+    return list(tcp_servers.values()), unreadable
 
 
-def _sides(source: End, target: End, flags: bytes) -> tuple[End, End]:
+def _find_sides(source: End, target: End, flags: bytes) -> tuple[End, End]:
     """Client and server: who sends a SYN is the client; else the lower port is taken for the server's."""
     if flags == b"S":
         return source, target
@@ -88,24 +88,24 @@ def _sides(source: End, target: End, flags: bytes) -> tuple[End, End]:
     return source, target
 
 
-def _take(flow: _Flow, match: re.Match[bytes], from_client: bool) -> None:
+def _add_packet(flow: _Flow, match: re.Match[bytes], from_client: bool) -> None:
     server, flags = flow.server, match[9]
     at_ns = int(match[1]) * 10**9 + int(match[2].ljust(_NS_DIGITS, b"0"))
-    told = _MSS.search(match[11] or b"")
+    reported_match = _MSS.search(match[11] or b"")
     if flags == b"S" and from_client:
-        if flow.asked_ns is not None and flow.syn_seq == match[10]:
+        if flow.syn_ns is not None and flow.syn_seq == match[10]:
             server.syn_again += 1
             return
-        flow.asked_ns, flow.syn_seq, flow.answered = at_ns, match[10] or b"", False
+        flow.syn_ns, flow.syn_seq, flow.answered = at_ns, match[10] or b"", False
         flow.passed.clear()
         server.syn += 1
-        server.mss_client = _least(server.mss_client, told)
+        server.mss_client = _smallest(server.mss_client, reported_match)
     elif flags == b"S.":
         server.syn_ack += 1
-        server.mss_server = _least(server.mss_server, told)
-        if flow.asked_ns is not None and not flow.answered:
+        server.mss_server = _smallest(server.mss_server, reported_match)
+        if flow.syn_ns is not None and not flow.answered:
             flow.answered = True
-            server.handshakes_ms.append(max(0, at_ns - flow.asked_ns) / 1e6)
+            server.handshakes_ms.append(max(0, at_ns - flow.syn_ns) / 1e6)
     elif b"R" in flags:
         server.rst += 1
     elif int(match[12]) > 0:
@@ -115,17 +115,17 @@ def _take(flow: _Flow, match: re.Match[bytes], from_client: bool) -> None:
         flow.passed.add(sent)
 
 
-def _least(before: int | None, told: re.Match[bytes] | None) -> int | None:
-    if told is None:
+def _smallest(before: int | None, match: re.Match[bytes] | None) -> int | None:
+    if match is None:
         return before
-    return int(told[1]) if before is None else min(before, int(told[1]))
+    return int(match[1]) if before is None else min(before, int(match[1]))
 
 
-def totals(log: bytes) -> Mapping[str, object]:
+def sum_totals(log: bytes) -> Mapping[str, object]:
     """`packets_captured`, `packets_dropped_by_kernel` of tcpdump's last words."""
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for count, what in _TOTAL.findall(log):
-        number = whole(count)
+        number = parse_whole(count)
         if number is not None:
-            found[f"packets_{what.decode('ascii').replace(' ', '_')}"] = number
-    return found
+            results[f"packets_{what.decode('ascii').replace(' ', '_')}"] = number
+    return results

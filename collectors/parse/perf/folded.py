@@ -11,30 +11,30 @@ from array import array
 import numpy as np
 
 from collectors.contract import Sentence
-from collectors.parse.limits import (
+from collectors.profiles.limits import (
     DEFAULT,
-    ImportRefused,
-    Limits,
+    ImportRefusedError,
     Readable,
-    limit_exceeded,
-    printable,
-    wrong_format,
+    ReaderLimits,
+    format_error,
+    limit_error,
+    to_printable,
 )
-from collectors.samples import Quality, SampleTable, Unit
-from collectors.trie import INLINED, Kind, Strings, TrieBuilder
+from collectors.profiles.samples import Quality, SampleTable, Unit
+from collectors.profiles.trie import INLINED, FrameKind, Strings, TrieBuilder
 
 PARSER_VERSION = 1
 CHUNK = 1 << 20
 WEIGHT_MAX = 1 << 53
 _MARKS = {
-    b"_[k]": (Kind.KERNEL, 0),
-    b"_[i]": (Kind.USER, INLINED),
-    b"_[j]": (Kind.JIT, 0),
-    b"_[w]": (Kind.USER, 0),
+    b"_[k]": (FrameKind.KERNEL, 0),
+    b"_[i]": (FrameKind.USER, INLINED),
+    b"_[j]": (FrameKind.JIT, 0),
+    b"_[w]": (FrameKind.USER, 0),
 }
 
 
-def read(source: Readable, limits: Limits = DEFAULT, unit: Unit = "samples") -> SampleTable:
+def parse_folded(source: Readable, limits: ReaderLimits = DEFAULT, unit: Unit = "samples") -> SampleTable:
     """Read all of `source`. Raises WrongFormat (`import.not_folded`) for the first line that is no stack."""
     reader = _Reader(limits)
     carry = b""
@@ -45,13 +45,13 @@ def read(source: Readable, limits: Limits = DEFAULT, unit: Unit = "samples") -> 
             reader.lines(carry[:cut])
             carry = carry[cut + 1 :]
         if len(carry) > limits.line:
-            raise limit_exceeded("line", limits.line, reader.line)
+            raise limit_error("line", limits.line, reader.line)
     reader.lines(carry)
     return reader.finish(unit)
 
 
 class _Reader:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReaderLimits) -> None:
         self.limits, self.line = limits, 1
         self.trie = TrieBuilder(limits)
         self.nodes, self.weights = array("i"), array("q")
@@ -62,7 +62,7 @@ class _Reader:
         """Read whole lines."""
         for line in text.split(b"\n"):
             if len(line) > self.limits.line:
-                raise limit_exceeded("line", self.limits.line, self.line)
+                raise limit_error("line", self.limits.line, self.line)
             if line and not line.isspace() and line[:1] != b"#":
                 self._stack(line.rstrip())
             self.line += 1
@@ -70,31 +70,31 @@ class _Reader:
     def _stack(self, line: bytes) -> None:
         stack, _, count = line.rpartition(b" ")
         if not stack or not count.isdigit() or len(count) > 16 or int(count) > WEIGHT_MAX:
-            raise wrong_format("folded", self.line, line)
+            raise format_error("folded", self.line, line)
         words = stack.split(b";")
         if len(words) > self.limits.depth:
-            raise limit_exceeded("depth", self.limits.depth, self.line)
+            raise limit_error("depth", self.limits.depth, self.line)
         known = self._frames.get
         frames = [known(word) or self._frame(word) for word in words]
         self.nodes.append(self.trie.extend(0, frames))
         self.weights.append(int(count))
 
     def _frame(self, word: bytes) -> int:
-        kind, flags = _MARKS.get(word[-4:], (Kind.USER, 0))
+        kind, flags = _MARKS.get(word[-4:], (FrameKind.USER, 0))
         text = word[:-4] if word[-4:] in _MARKS else word
         if len(text) > self.limits.symbol:
             text, self.cut = text[: self.limits.symbol], self.cut + 1
-        name = printable(text.decode("utf-8", "replace")).strip() or "[unknown]"
+        name = to_printable(text.decode("utf-8", "replace")).strip() or "[unknown]"
         if name.startswith("[") and name.endswith("]"):
-            kind = Kind.UNKNOWN  # folding tools write the module for a frame without a symbol
-        found = self._frames[word] = self.trie.frame_id(name, "", kind, flags)
-        return found
+            kind = FrameKind.UNKNOWN  # folding tools write the module for a frame without a symbol
+        result = self._frames[word] = self.trie.frame_id(name, "", kind, flags)
+        return result
 
     def finish(self, unit: Unit) -> SampleTable:
         """The table; one row per line."""
         n = len(self.nodes)
         if not n:
-            raise ImportRefused(Sentence("import.no_samples"))
+            raise ImportRefusedError(Sentence("import.no_samples"))
         trie, frames, position = self.trie.finish()
         none = np.full(n, -1, np.int32)
         return SampleTable(

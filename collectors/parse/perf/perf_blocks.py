@@ -1,9 +1,9 @@
-"""Samples of `perf script` text found by vectors: where blocks and headers lie, and the times in usual
+"""Samples of `perf script` text found by vectors: where blocks and headers are, and the times in common
 headers.
 
 A header of a known layout ends in the same event word (`cpu-clock:ppp: `) behind a time with as many digits,
 with a period between them or not. What is in front of the time is the task; it repeats, and is looked up as
-it is. Everything that fits no known layout is left to the grammar of `collectors.parse.perf_lines`.
+it is. Everything that fits no known layout is left to the grammar of `collectors.parse.perf.perf_lines`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from collectors.trie import I64, U8
+from collectors.profiles.trie import I64, U8
 
 LAYOUTS_MAX = 32
 PERIOD_DIGITS_MAX = 20
@@ -22,7 +22,7 @@ BLANKS_MAX = 24
 
 Mask = npt.NDArray[np.bool_]
 _NEWLINE, _SPACE, _ZERO, _NINE, _DOT, _COLON = b"\n 09.:"
-_USUAL = re.compile(rb".*\s([0-8]?\d{1,9})\.(\d{3,9}):\s+(\d+\s+)?(\S+:\s*)", re.DOTALL)
+_COMMON_HEADER = re.compile(rb".*\s([0-8]?\d{1,9})\.(\d{3,9}):\s+(\d+\s+)?(\S+:\s*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def find_blocks(data: U8) -> Blocks:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How headers of one event end: `suffix` (the event with its colon and what follows), digits of the time
-    before and behind its point, and whether a period stands between the time and the event.
+    before and behind its point, and whether a period is between the time and the event.
     """
 
     suffix: bytes
@@ -67,11 +67,11 @@ class Layout:
 
     @classmethod
     def of(cls, line: bytes) -> Layout | None:
-        """The layout of a header line, None where it is an unusual one."""
-        found = _USUAL.fullmatch(line) if len(line) <= 512 else None
-        if not found:
+        """Return the layout of a header line, or None if it is not a known layout."""
+        match = _COMMON_HEADER.fullmatch(line) if len(line) <= 512 else None
+        if not match:
             return None
-        return cls(found[4], len(found[1]), len(found[2]), found[3] is not None)
+        return cls(match[4], len(match[1]), len(match[2]), match[3] is not None)
 
     def match(self, data: U8, blocks: Blocks, rows: I64) -> tuple[I64, I64, I64]:
         """Of `rows` (indices of blocks) those with this layout, where their tasks end, their times in ns."""
@@ -114,15 +114,15 @@ def _back_over(data: U8, at: I64, floor: I64, low: int, high: int, *, most: int)
 @dataclass(frozen=True, slots=True)
 class Leaves:
     """The innermost frame lines of some blocks, arrays [n]: where the line starts, where its symbol starts
-    behind an address of the usual width (`\\t%16lx `), where the line ends; `high`: the address has all 16
-    digits; `usual`: it is such a line. A block without frames has start == end.
+    behind an address of the common width (`\\t%16lx `), where the line ends; `high`: the address has all 16
+    digits; `common`: it is such a line. A block without frames has start == end.
     """
 
     starts: I64
     symbols: I64
     ends: I64
     high: Mask
-    usual: Mask
+    common: Mask
 
 
 _HEX = np.zeros(256, bool)
@@ -135,9 +135,9 @@ def find_leaves(data: U8, blocks: Blocks, rows: I64) -> Leaves:
     starts = np.minimum(heads + 1, block_ends)
     following = np.searchsorted(blocks.newlines, starts)
     ends = np.minimum(np.r_[blocks.newlines, len(data)][following], block_ends)
-    usual = ends - starts > 18
-    safe = np.where(usual, starts, 0)
+    typical = ends - starts > 18
+    safe = np.where(typical, starts, 0)
     address = data[np.minimum(safe[:, None] + np.arange(1, 17), len(data) - 1)]
-    usual &= (data[safe] == 9) & _HEX[address].all(axis=1) & (address[:, -1] != _SPACE)
-    usual &= data[np.minimum(safe + 17, len(data) - 1)] == _SPACE
-    return Leaves(starts, starts + 18, ends, address[:, 0] != _SPACE, usual)
+    typical &= (data[safe] == 9) & _HEX[address].all(axis=1) & (address[:, -1] != _SPACE)
+    typical &= data[np.minimum(safe + 17, len(data) - 1)] == _SPACE
+    return Leaves(starts, starts + 18, ends, address[:, 0] != _SPACE, typical)

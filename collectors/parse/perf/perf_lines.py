@@ -12,7 +12,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from collectors.trie import INLINED, Kind
+from collectors.profiles.trie import INLINED, FrameKind
 
 HEADER_HEAD = 512
 """A header's task, time and event stand within this many bytes; a task's name has at most 63."""
@@ -80,7 +80,7 @@ time.
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SampleHeader:
     """One header line. `t_ns` and `cpu` are -1 and `pid`, `tid` -1 where the text has none; `rest` follows
     the event.
     """
@@ -97,18 +97,18 @@ class Header:
 def read_task(text: bytes) -> tuple[bytes, int, int, int] | None:
     """(comm, pid, tid, cpu) from the part of a header in front of its time. A single number is the thread's.
 
-    Where the text names no process the thread's id stands for it. Reads from the right, as a name may hold
+    Where the text names no process the thread's ID is used. Reads from the right, as a name may hold
     anything.
     """
     words = text.rsplit(None, 1)
     cpu = -1
     if len(words) == 2 and words[1].startswith(b"[") and words[1].endswith(b"]") and words[1][1:-1].isdigit():
-        text, cpu = words[0], _id(words[1][1:-1])
+        text, cpu = words[0], _parse_id(words[1][1:-1])
         words = text.rsplit(None, 1)
     if len(words) == 2:
         first, slash, second = words[1].partition(b"/")
         if _is_id(first) and (not slash or _is_id(second)):
-            return words[0].strip(), _id(first), _id(second if slash else first), cpu
+            return words[0].strip(), _parse_id(first), _parse_id(second if slash else first), cpu
     return (text.strip(), -1, -1, cpu) if cpu >= 0 and words else None
 
 
@@ -116,7 +116,7 @@ def _is_id(word: bytes) -> bool:
     return word.removeprefix(b"-").isdigit()
 
 
-def _id(digits: bytes) -> int:
+def _parse_id(digits: bytes) -> int:
     value = int(digits) if len(digits) < 12 else -1
     return value if -1 <= value < 1 << 31 else -1
 
@@ -127,7 +127,7 @@ def read_time(digits: bytes) -> int:
     return int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
 
 
-def read_header(line: bytes) -> Header | None:
+def read_header(line: bytes) -> SampleHeader | None:
     """Read a header line of any layout; None where it is none. Work is linear in the length of the line.
 
     Without text behind the event the last time in the line is the right one, however the task is named; with
@@ -139,14 +139,14 @@ def read_header(line: bytes) -> Header | None:
     if len(line) <= HEADER_HEAD:
         words = line[times[-1].end() :].split()
         if 0 < len(words) <= 2 and (len(words) == 1 or words[0].isdigit()) and _EVENT.fullmatch(words[-1]):
-            return _header(line[: times[-1].start()], read_time(times[-1][1]), words[-1], b"")
+            return _match_header(line[: times[-1].start()], read_time(times[-1][1]), words[-1], b"")
     for time in times:
         words = line[time.end() :].split(None, 2)
         if len(words) >= 2 and words[0].isdigit():
             words = line[time.end() :].split(None, 3)[1:]
         if words and _EVENT.fullmatch(words[0]):
             event = line.index(words[0], time.end())
-            header = _header(
+            header = _match_header(
                 line[: time.start()], read_time(time[1]), words[0], line[event + len(words[0]) :].strip()
             )
             if header is not None:
@@ -154,21 +154,25 @@ def read_header(line: bytes) -> Header | None:
     return None
 
 
-def _header(task: bytes, t_ns: int, event: bytes, rest: bytes) -> Header | None:
-    found = read_task(task)
-    return Header(*found, t_ns, event[:-1].decode("utf-8", "replace"), rest) if found else None
+def _match_header(task: bytes, t_ns: int, event: bytes, rest: bytes) -> SampleHeader | None:
+    matching_task = read_task(task)
+    return (
+        SampleHeader(*matching_task, t_ns, event[:-1].decode("utf-8", "replace"), rest)
+        if matching_task
+        else None
+    )
 
 
-def _read_timeless(line: bytes) -> Header | None:
+def _read_timeless(line: bytes) -> SampleHeader | None:
     """`COMM TID [CPU] PERIOD EVENT: REST` without a time: the first word that ends in a colon behind an id is
     the event.
     """
     head = line[:HEADER_HEAD]
-    for found in _EVENT.finditer(head):
-        task = head[: found.start()].rstrip()
+    for match in _EVENT.finditer(head):
+        task = head[: match.start()].rstrip()
         words = task.rsplit(None, 2)
-        if found[0][:-1].isdigit() or (
-            found.end() < len(head) and not head[found.end() : found.end() + 1].isspace()
+        if match[0][:-1].isdigit() or (
+            match.end() < len(head) and not head[match.end() : match.end() + 1].isspace()
         ):
             continue
         if (
@@ -177,7 +181,7 @@ def _read_timeless(line: bytes) -> Header | None:
             and (words[1][:1] == b"[" or words[1].replace(b"/", b"").isdigit())
         ):
             task = task[: task.rindex(words[2])]
-        header = _header(task, -1, found[0], line[found.end() :].strip()) if len(words) > 1 else None
+        header = _match_header(task, -1, match[0], line[match.end() :].strip()) if len(words) > 1 else None
         if header is not None and header.comm:
             return header
     return None
@@ -189,7 +193,7 @@ class FrameText:
 
     name: str
     module: str
-    kind: Kind
+    kind: FrameKind
     flags: int
     cut: bool = False
 
@@ -207,7 +211,7 @@ def read_frame(line: bytes, symbol_limit: int) -> FrameText | None:
     module, module_cut = _shorten(module, symbol_limit)
     text, where = name.decode("utf-8", "replace"), "" if inlined else module.decode("utf-8", "replace")
     return FrameText(
-        text or "[unknown]", where, kind_of(text, where, address), INLINED * inlined, cut or module_cut
+        text or "[unknown]", where, frame_kind(text, where, address), INLINED * inlined, cut or module_cut
     )
 
 
@@ -241,12 +245,12 @@ def _shorten(text: bytes, limit: int) -> tuple[bytes, bool]:
     return text[: limit - 16].decode("utf-8", "ignore").encode() + b"..." + digest, True
 
 
-def kind_of(name: str, module: str, address: int) -> Kind:
+def frame_kind(name: str, module: str, address: int) -> FrameKind:
     """What a frame is, from its name, its module and its address."""
     if name in ("", "[unknown]"):
-        return Kind.UNKNOWN
+        return FrameKind.UNKNOWN
     if _JIT.search(module):
-        return Kind.JIT
+        return FrameKind.JIT
     bracketed = module.startswith("[") and module not in _USER_BRACKETS
     kernel = (
         bracketed
@@ -254,5 +258,5 @@ def kind_of(name: str, module: str, address: int) -> Kind:
         or (address >= _KERNEL_HALF and module != "[vsyscall]")
     )
     if kernel:
-        return Kind.IDLE if name in IDLE_FUNCTIONS else Kind.KERNEL
-    return Kind.USER
+        return FrameKind.IDLE if name in IDLE_FUNCTIONS else FrameKind.KERNEL
+    return FrameKind.USER

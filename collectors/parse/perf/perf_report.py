@@ -1,4 +1,4 @@
-"""What perf says of its own file: header, counts of records, complaints, and what the collector did.
+"""Metadata of a perf file: header, counts of records, warnings, and the collector's status.
 
 Sources: tools/perf/util/header.c (`perf report --header-only`), builtin-report.c (`--stats`) of Linux.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collectors.contract import ClockKind, Part, Sentence
-from collectors.parse.tokens import seconds_to_ns, whole, words
+from collectors.parse.tables.tokens import parse_seconds_ns, parse_whole, to_text
 
 _LIMIT = 1 << 20
 _EVENT = re.compile(rb"^# event : name = ([^\s,][^,]{0,80}), ", re.MULTILINE)
@@ -43,72 +43,74 @@ _COMPLAINTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Facts, warnings, and the clock of the samples; None where perf could not be told which to use."""
+class PerfReport:
+    """Return facts, warnings, and the clock of the samples, or None if perf could not set the clock."""
 
     facts: Mapping[str, object]
     warnings: tuple[Sentence, ...]
     clock: ClockKind | None
 
 
-def read(parts: Mapping[str, Part]) -> Told:
-    """All that the small parts say: status.txt, header.txt, stats.txt, record.log. Any may be missing."""
-    header, log = _bytes(parts, "header.txt"), _bytes(parts, "record.log")
-    status = _status(_bytes(parts, "status.txt"))
-    facts: dict[str, object] = _header(header)
-    facts |= {f"perf_{key}": words(value, 200) for key, value in status.items() if key in _KEPT}
+def parse_perf_report(parts: Mapping[str, Part]) -> PerfReport:
+    """The values of the small parts: status.txt, header.txt, stats.txt, record.log. Any may be missing."""
+    header, log = _read_bytes(parts, "header.txt"), _read_bytes(parts, "record.log")
+    status = _parse_status(_read_bytes(parts, "status.txt"))
+    facts: dict[str, object] = _parse_header(header)
+    facts |= {f"perf_{key}": to_text(value, 200) for key, value in status.items() if key in _KEPT}
     warnings = [Sentence(key) for pattern, key in _COMPLAINTS if pattern.search(log)]
-    counts = {name.decode("ascii"): int(count) for name, count in _overall(_bytes(parts, "stats.txt"))}
+    counts = {
+        name.decode("ascii"): int(count) for name, count in _parse_overall(_read_bytes(parts, "stats.txt"))
+    }
     if "SAMPLE" in counts:
         facts["perf_report_samples"] = counts["SAMPLE"]
     lost = counts.get("LOST", 0) + counts.get("LOST_SAMPLES", 0)
     facts["perf_lost_records"] = lost
-    if lost and not any(one.key == "warning.perf_lost" for one in warnings):
+    if lost and not any(warning.key == "warning.perf_lost" for warning in warnings):
         warnings.append(Sentence("warning.perf_lost"))
     if status.get("script_exit", b"0") != b"0":
-        warnings.append(Sentence("warning.perf_script_failed", {"code": words(status["script_exit"], 8)}))
+        warnings.append(Sentence("warning.perf_script_failed", {"code": to_text(status["script_exit"], 8)}))
     if "script_cut" in status:
         warnings.append(Sentence("warning.perf_text_cut"))
     monotonic = b"# clockid: monotonic" in header or status.get("clock", b"").endswith(b"MONOTONIC")
     if not monotonic:
         warnings.append(Sentence("warning.perf_clock_unknown"))
-    return Told(facts, tuple(warnings), "monotonic" if monotonic else None)
+    return PerfReport(facts, tuple(warnings), "monotonic" if monotonic else None)
 
 
 _KEPT = frozenset({"frequency", "seconds", "switches_per_s", "pages", "record_exit"})
 
 
-def _bytes(parts: Mapping[str, Part], name: str) -> bytes:
+def _read_bytes(parts: Mapping[str, Part], name: str) -> bytes:
     part = parts.get(name)
     return part.read(_LIMIT) if part is not None else b""
 
 
-def _status(text: bytes) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+def _parse_status(text: bytes) -> dict[str, bytes]:
+    results: dict[str, bytes] = {}
     for line in text.split(b"\n")[:100]:
         key, _, value = line.partition(b" ")
         if key.isalpha() or b"_" in key:
-            found[key[:40].decode("ascii", "replace")] = value
-    return found
+            results[key[:40].decode("ascii", "replace")] = value
+    return results
 
 
-def _header(text: bytes) -> dict[str, object]:
+def _parse_header(text: bytes) -> dict[str, object]:
     facts: dict[str, object] = {}
     for name, value in _FIELD.findall(text):
         key = "perf_" + name.decode("ascii").replace(" ", "_").removeprefix("perf_")
-        facts.setdefault(key, words(value.strip(), 400))
-    events = [words(name) for name in _EVENT.findall(text) if not name.startswith(_DUMMY)]
+        facts.setdefault(key, to_text(value.strip(), 400))
+    events = [to_text(name) for name in _EVENT.findall(text) if not name.startswith(_DUMMY)]
     if events:
         facts["perf_events"] = events[:20]
     if match := _REFERENCE.search(text):
-        real, monotonic = seconds_to_ns(match[1]), seconds_to_ns(match[2])
+        real, monotonic = parse_seconds_ns(match[1]), parse_seconds_ns(match[2])
         if real is not None and monotonic is not None:
             facts["perf_reference"] = {"realtime_ns": real, "monotonic_ns": monotonic}
     return facts
 
 
-def _overall(text: bytes) -> list[tuple[bytes, bytes]]:
+def _parse_overall(text: bytes) -> list[tuple[bytes, bytes]]:
     """Counts of the first block; the blocks behind it repeat them by event."""
     head, _, rest = text.partition(b"Aggregated stats:")
     block = re.split(rb"^\S.* stats:$", rest or head, maxsplit=1, flags=re.MULTILINE)[0]
-    return [(name, count) for name, count in _COUNT.findall(block) if whole(count) is not None]
+    return [(name, count) for name, count in _COUNT.findall(block) if parse_whole(count) is not None]

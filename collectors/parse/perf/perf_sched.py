@@ -13,9 +13,16 @@ from array import array
 import numpy as np
 
 from collectors.contract import Sentence
-from collectors.parse import perf_lines
-from collectors.parse.limits import DEFAULT, ImportRefused, Limits, Readable, limit_exceeded, printable
-from collectors.sched import STATES, SchedEvents
+from collectors.parse.perf import perf_lines
+from collectors.profiles.limits import (
+    DEFAULT,
+    ImportRefusedError,
+    Readable,
+    ReaderLimits,
+    limit_error,
+    to_printable,
+)
+from collectors.profiles.scheduling import STATES, SchedEvents
 
 PARSER_VERSION = 1
 CHUNK = 1 << 20
@@ -39,7 +46,7 @@ _SWITCH_MARK = b"sched:sched_switch:"
 _WAKING_MARKS = (b"sched:sched_waking:", b"sched:sched_wakeup:", b"sched:sched_wakeup_new:")
 
 
-def read(source: Readable, limits: Limits = DEFAULT) -> SchedEvents:
+def parse_perf_sched(source: Readable, limits: ReaderLimits = DEFAULT) -> SchedEvents:
     """Read all of `source`; times are nanoseconds of perf's clock. Other events are skipped.
 
     Raises WrongFormat (`import.not_sched`) where there is no switch at all, LimitExceeded for long lines.
@@ -54,7 +61,7 @@ def read(source: Readable, limits: Limits = DEFAULT) -> SchedEvents:
             line += carry.count(b"\n", 0, cut) + 1
             carry = carry[cut + 1 :]
         if len(carry) > limits.line:
-            raise limit_exceeded("line", limits.line, line)
+            raise limit_error("line", limits.line, line)
     reader.lines(carry)
     return reader.finish()
 
@@ -71,9 +78,9 @@ class _Reader:
     def lines(self, text: bytes) -> None:
         """Read whole lines."""
         if b"PERF_RECORD_LOST" in text:
-            self.lost += sum(min(int(found[1][:18]), 1 << 53) for found in perf_lines.LOST.findall(text))
-        found = self._matches(text, _SWITCH_MARK, _SWITCH, _SWITCH_SHORT)
-        if found:
+            self.lost += sum(min(int(match[1][:18]), 1 << 53) for match in perf_lines.LOST.findall(text))
+        result = self._matches(text, _SWITCH_MARK, _SWITCH, _SWITCH_SHORT)
+        if result:
             (
                 _,
                 _,
@@ -87,7 +94,7 @@ class _Reader:
                 next_comm,
                 following,
                 next_prio,
-            ) = zip(*found, strict=True)
+            ) = zip(*result, strict=True)
             self.comm.update(zip(prev, prev_comm, strict=True))
             self.comm.update(zip(following, next_comm, strict=True))
             self.prio.update(zip(prev, prev_prio, strict=True))
@@ -95,10 +102,10 @@ class _Reader:
             for column, values in zip(
                 self.switches,
                 (
-                    _times(seconds, fraction),
+                    _parse_times(seconds, fraction),
                     map(int, cpu),
-                    map(_id, prev),
-                    map(_id, following),
+                    map(_parse_ids, prev),
+                    map(_parse_ids, following),
                     (_STATE_CODES.get(letter, len(STATES) - 1) for letter in state),
                 ),
                 strict=True,
@@ -107,46 +114,46 @@ class _Reader:
         for mark in _WAKING_MARKS:
             self._wakings(self._matches(text, mark, _WAKING, _WAKING_SHORT))
         if len(self.comm) > TASKS_MAX:
-            raise limit_exceeded("tasks", TASKS_MAX)
+            raise limit_error("tasks", TASKS_MAX)
         if len(self.switches[0]) + len(self.wakings[0]) > EVENTS_MAX:
-            raise limit_exceeded("events", EVENTS_MAX)
+            raise limit_error("events", EVENTS_MAX)
 
     def _matches(
-        self, text: bytes, mark: bytes, usual: re.Pattern[bytes], short: re.Pattern[bytes]
+        self, text: bytes, mark: bytes, pattern: re.Pattern[bytes], short: re.Pattern[bytes]
     ) -> list[tuple[bytes, ...]]:
         """The fields of each line with `mark`: pid (or None), tid, cpu, seconds, fraction, and those of the
         event.
         """
-        found: list[tuple[bytes, ...]] = []
+        results: list[tuple[bytes, ...]] = []
         if mark not in text:
-            return found
+            return results
         for line in text.split(b"\n"):
             head, here, fields = line.partition(mark)
             if not here:
                 continue
             task = _HEAD.search(head[-_HEAD_MAX:])
-            event = usual.match(fields) or short.match(fields)
+            event = pattern.match(fields) or short.match(fields)
             if task is None or event is None:
                 self.unreadable += 1
                 continue
             if task[1] is not None:
                 self.pid[task[2]] = task[1]
-            found.append(task.groups() + event.groups())
-        return found
+            results.append(task.groups() + event.groups())
+        return results
 
-    def _wakings(self, found: list[tuple[bytes, ...]]) -> None:
-        if not found:
+    def _wakings(self, result: list[tuple[bytes, ...]]) -> None:
+        if not result:
             return
-        _, _, _, seconds, fraction, comm, woken, prio = zip(*found, strict=True)
+        _, _, _, seconds, fraction, comm, woken, prio = zip(*result, strict=True)
         self.comm.update(zip(woken, comm, strict=True))
         self.prio.update(zip(woken, prio, strict=True))
-        self.wakings[0].extend(_times(seconds, fraction))
-        self.wakings[1].extend(map(_id, woken))
+        self.wakings[0].extend(_parse_times(seconds, fraction))
+        self.wakings[1].extend(map(_parse_ids, woken))
 
     def finish(self) -> SchedEvents:
         """The events. Raises where there is no switch."""
         if not self.switches[0]:
-            raise ImportRefused(Sentence("import.not_sched", {"unreadable": self.unreadable}))
+            raise ImportRefusedError(Sentence("import.not_sched", {"unreadable": self.unreadable}))
         t_ns, cpu, prev, following, state = (np.array(column) for column in self.switches)
         return SchedEvents(
             t_ns=t_ns,
@@ -156,9 +163,9 @@ class _Reader:
             state=state,
             wake_t_ns=np.array(self.wakings[0]),
             wake_tid=np.array(self.wakings[1]),
-            comm={_id(k): printable(v.decode("utf-8", "replace")) for k, v in self.comm.items()},
-            pid={_id(k): _id(v) for k, v in self.pid.items()},
-            prio={_id(k): int(v) for k, v in self.prio.items()},
+            comm={_parse_ids(k): to_printable(v.decode("utf-8", "replace")) for k, v in self.comm.items()},
+            pid={_parse_ids(k): _parse_ids(v) for k, v in self.pid.items()},
+            prio={_parse_ids(k): int(v) for k, v in self.prio.items()},
             lost=self.lost,
             unreadable=self.unreadable,
         )
@@ -167,9 +174,9 @@ class _Reader:
 _STATE_CODES = {bytes([ord(letter)]): code for code, letter in enumerate(STATES)}
 
 
-def _id(digits: bytes) -> int:
+def _parse_ids(digits: bytes) -> int:
     return min(int(digits), (1 << 31) - 1)
 
 
-def _times(seconds: tuple[bytes, ...], fraction: tuple[bytes, ...]) -> list[int]:
+def _parse_times(seconds: tuple[bytes, ...], fraction: tuple[bytes, ...]) -> list[int]:
     return [int(s) * 1_000_000_000 + int(f.ljust(9, b"0")) for s, f in zip(seconds, fraction, strict=True)]

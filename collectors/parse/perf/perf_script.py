@@ -2,7 +2,7 @@
 
 Text comes as blocks: a header line, the frames below it, an empty line. Most samples repeat a task and a
 stack that were seen before, so a block is cut at its first newline and both halves are looked up as they are.
-Whatever is not found goes through the grammar of `collectors.parse.perf_lines`, line by line. The caches are
+Anything else goes through the grammar of `collectors.parse.perf.perf_lines`, line by line. The caches are
 emptied when they hold `CACHE_BYTES` of text, so memory follows the number of distinct stacks, not the size of
 the text.
 """
@@ -14,19 +14,19 @@ from array import array
 import numpy as np
 
 from collectors.contract import Sentence
-from collectors.parse import perf_lines
-from collectors.parse.limits import (
+from collectors.parse.perf import perf_lines
+from collectors.parse.perf.perf_blocks import LAYOUTS_MAX, Blocks, Layout, Leaves, find_blocks, find_leaves
+from collectors.profiles.limits import (
     DEFAULT,
-    ImportRefused,
-    Limits,
+    ImportRefusedError,
     Readable,
-    limit_exceeded,
-    printable,
-    wrong_format,
+    ReaderLimits,
+    format_error,
+    limit_error,
+    to_printable,
 )
-from collectors.parse.perf_blocks import LAYOUTS_MAX, Blocks, Layout, Leaves, find_blocks, find_leaves
-from collectors.samples import Quality, SampleTable
-from collectors.trie import I64, Kind, Strings, TrieBuilder
+from collectors.profiles.samples import Quality, SampleTable
+from collectors.profiles.trie import I64, FrameKind, Strings, TrieBuilder
 
 PARSER_VERSION = 1
 CHUNK = 1 << 20
@@ -40,8 +40,8 @@ output.
 """
 
 
-def read(source: Readable, limits: Limits = DEFAULT) -> SampleTable:
-    """Read all of `source`, the unpacked text (see `collectors.parse.limits.bounded_open`).
+def parse_perf_script(source: Readable, limits: ReaderLimits = DEFAULT) -> SampleTable:
+    """Read all of `source`, the unpacked text (see `collectors.profiles.limits.bounded_open`).
 
     Times are nanoseconds of perf's clock. Raises WrongFormat (`import.not_perf_script`, `import.no_samples`)
     and LimitExceeded; anything else that cannot be read is counted in the table's `quality`.
@@ -61,7 +61,7 @@ def read(source: Readable, limits: Limits = DEFAULT) -> SampleTable:
         if len(carry) > BLOCK_MAX:
             cut = carry.rfind(b"\n")
             if cut < 0:
-                raise limit_exceeded("line", limits.line, reader.line)
+                raise limit_error("line", limits.line, reader.line)
             reader.lines(carry[:cut], reader.line)
             reader.line += carry.count(b"\n", 0, cut) + 1
             carry = carry[cut + 1 :]
@@ -72,7 +72,7 @@ def read(source: Readable, limits: Limits = DEFAULT) -> SampleTable:
 class _Reader:
     """The state of one pass."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReaderLimits) -> None:
         self.limits = limits
         self.line = 1  # the line at which the text not yet read begins
         self.trie = TrieBuilder(limits)
@@ -93,7 +93,7 @@ class _Reader:
             {},
         )  # line without its address → frame
         self._cached = 0
-        self._open: tuple[perf_lines.Header, int] | None = None
+        self._open: tuple[perf_lines.SampleHeader, int] | None = None
         self._stack: list[int] = []
 
     def blocks(self, text: bytes) -> None:
@@ -162,7 +162,7 @@ class _Reader:
         low, high = self._symbols
         spans = zip(leaves.symbols.tolist(), leaves.ends.tolist(), leaves.high.tolist(), strict=True)
         frames = [(high if upper else low).get(text[a:b], 0) for a, b, upper in spans]
-        for i in np.flatnonzero((np.array(frames) == 0) | ~leaves.usual).tolist():
+        for i in np.flatnonzero((np.array(frames) == 0) | ~leaves.common).tolist():
             line = text[leaves.starts[i] : leaves.ends[i]]
             frames[i] = self._frame(line) if line else 0
         return frames
@@ -180,11 +180,11 @@ class _Reader:
 
     def _row(self, comm: bytes, pid: int, tid: int, cpu: int) -> int:
         """A new row of the task columns."""
-        name = printable(comm.decode("utf-8", "replace"))[: self.limits.symbol]
+        name = to_printable(comm.decode("utf-8", "replace"))[: self.limits.symbol]
         index = self.comms.setdefault(name, len(self.comms))
         for column, value in zip(self.task_columns, (pid, tid, cpu, index), strict=True):
             column.append(value)
-        self._roots.append(self.trie.extend(0, [self.trie.frame_id(name, "", Kind.COMM)]))
+        self._roots.append(self.trie.extend(0, [self.trie.frame_id(name, "", FrameKind.COMM)]))
         return len(self._roots) - 1
 
     def _tail(self, key: int, root: int, text: bytes) -> int:
@@ -224,27 +224,27 @@ class _Reader:
         """
         address, _, rest = line.lstrip().partition(b" ")
         symbols = self._symbols[len(address) == 16]
-        found = symbols.get(rest, 0)
-        if not found:
+        symbol = symbols.get(rest, 0)
+        if not symbol:
             frame = perf_lines.read_frame(line, self.limits.symbol) if len(line) <= self.limits.line else None
             if frame is None:
                 return 0
             self.cut += frame.cut
-            name, module = printable(frame.name), printable(frame.module)
-            found = symbols[rest] = self.trie.frame_id(name, module, frame.kind, frame.flags)
+            name, module = to_printable(frame.name), to_printable(frame.module)
+            symbol = symbols[rest] = self.trie.frame_id(name, module, frame.kind, frame.flags)
             self._cached += len(rest) + 150
         elif not perf_lines.ADDRESS.fullmatch(address):
             return 0
         if keep:
-            self._frames[line] = found
+            self._frames[line] = symbol
             self._cached += len(line) + 150
-        return found
+        return symbol
 
     def _event(self, word: bytes) -> int:
         """The id of an event from the last word of a header (with its colon), -1 where it cannot be one."""
         if word[-1:] != b":" or len(word) < 2:
             return -1
-        name = printable(word[:-1].decode("utf-8", "replace"))
+        name = to_printable(word[:-1].decode("utf-8", "replace"))
         return self.events.setdefault(name, min(len(self.events), EVENTS_MAX))
 
     # --- line by line
@@ -254,7 +254,7 @@ class _Reader:
         """Read lines of any layout; `number` is that of the first. A sample may stay open at the end."""
         for at, line in enumerate(text.split(b"\n"), number):
             if len(line) > self.limits.line:
-                raise limit_exceeded("line", self.limits.line, at)
+                raise limit_error("line", self.limits.line, at)
             if not line or line.isspace():
                 self._close()
             elif line[:1] == b"\t":
@@ -269,7 +269,7 @@ class _Reader:
         if self._open is None or not frame:
             return False
         if len(self._stack) >= self.limits.depth:
-            raise limit_exceeded("depth", self.limits.depth, number)
+            raise limit_error("depth", self.limits.depth, number)
         self._stack.append(frame)
         return True
 
@@ -282,7 +282,7 @@ class _Reader:
         self.skipped += 1
         self.first_skipped = self.first_skipped or number
         if len(self._roots) == 1 and self.skipped > STRAY_LINES_MAX:
-            raise wrong_format("perf_script", *self._stray)
+            raise format_error("perf_script", *self._stray)
         return True
 
     def _begin(self, line: bytes) -> bool:
@@ -309,8 +309,8 @@ class _Reader:
             self._stack = [frame] if frame else []
         return True
 
-    def _task(self, line: bytes, header: perf_lines.Header) -> int:
-        """The task of a header; the layout is remembered for the quick way where it is a usual one."""
+    def _task(self, line: bytes, header: perf_lines.SampleHeader) -> int:
+        """The task of a header; the layout is remembered for the fast path if it is a common one."""
         layout = Layout.of(line) if not header.rest and header.t_ns >= 0 else None
         if layout and layout not in self._layouts and len(self._layouts) < LAYOUTS_MAX:
             self._layouts.append(layout)
@@ -322,7 +322,7 @@ class _Reader:
             return
         header, task = self._open
         node = self.trie.extend(self._roots[task], self._stack[::-1])
-        event = self.events.setdefault(printable(header.event), min(len(self.events), EVENTS_MAX))
+        event = self.events.setdefault(to_printable(header.event), min(len(self.events), EVENTS_MAX))
         for column, value in zip(self.rows, (header.t_ns, task, node, event), strict=True):
             column.append(value)
         self._open, self._stack = None, []
@@ -336,8 +336,8 @@ class _Reader:
         t_ns, row, node, event = (np.array(column) for column in self.rows)
         if not len(t_ns):
             if self._stray:
-                raise wrong_format("perf_script", *self._stray)
-            raise ImportRefused(Sentence("import.no_samples"))
+                raise format_error("perf_script", *self._stray)
+            raise ImportRefusedError(Sentence("import.no_samples"))
         trie, frames, position = self.trie.finish()
         pid, tid, cpu, comm = (np.array(column)[row] for column in self.task_columns)
         timed = bool((t_ns >= 0).all())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from collectors.contract import Column, Table
-from collectors.parse.tokens import NAN, amount, decimal, words
+from collectors.parse.tables.tokens import NAN, parse_amount, parse_decimal, to_text
 
 _MAX_LINES = 200_000
 _NOT_SUPPORTED = b"<not supported>"
@@ -26,7 +26,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class EventCount:
     """One event in one interval. `value` is NaN where it was not counted; `before` are the fields in front.
 
     `time_s` is since the start, NaN without `-I`. `running_pct` below 100 means that the value is scaled up.
@@ -42,54 +42,54 @@ class Count:
     before: tuple[str, ...] = ()
 
 
-def read(text: bytes, events: Collection[str]) -> Iterator[Count]:
+def parse_event_counts(text: bytes, events: Collection[str]) -> Iterator[EventCount]:
     """The lines that count one of `events`, with or without a modifier (`:u`). Other lines are passed over."""
-    wanted = frozenset(events)
+    requested_events = frozenset(events)
     for number, line in enumerate(text.split(b"\n")[:_MAX_LINES], 1):
         fields = [field.strip() for field in line[:2000].split(b";")]
-        at = _place(fields, wanted)
+        at = _find_columns(fields, requested_events)
         if at is None:
             continue
         value_at = at - 2 if at >= 2 and not _is_value(fields[at - 1]) else at - 1
         value, tail = fields[value_at], fields[at + 1 :]
-        yield Count(
+        yield EventCount(
             line=number,
-            event=words(fields[at], 120),
-            value=amount(value),
-            unit=words(fields[at - 1], 20) if value_at == at - 2 else "",
-            time_s=decimal(fields[0]) if value_at >= 1 else NAN,
-            running_pct=amount(tail[1]) if len(tail) > 1 else NAN,
+            event=to_text(fields[at], 120),
+            value=parse_amount(value),
+            unit=to_text(fields[at - 1], 20) if value_at == at - 2 else "",
+            time_s=parse_decimal(fields[0]) if value_at >= 1 else NAN,
+            running_pct=parse_amount(tail[1]) if len(tail) > 1 else NAN,
             supported=value != _NOT_SUPPORTED,
-            before=tuple(words(field, 120) for field in fields[:value_at]),
+            before=tuple(to_text(field, 120) for field in fields[:value_at]),
         )
 
 
-def _place(fields: list[bytes], wanted: frozenset[str]) -> int | None:
-    """Where the event's name stands: behind a value, and perhaps a unit."""
+def _find_columns(fields: list[bytes], requested: frozenset[str]) -> int | None:
+    """Return the position of the name of the event: after the value and an optional unit."""
     for at in range(1, min(len(fields), 6)):
         name = fields[at].decode("utf-8", "replace")
-        known = name in wanted or name.partition(":")[0] in wanted
+        known = name in requested or name.partition(":")[0] in requested
         if known and (_is_value(fields[at - 1]) or (at >= 2 and _is_value(fields[at - 2]))):
             return at
     return None
 
 
 def _is_value(field: bytes) -> bool:
-    return field.startswith(b"<not ") or (not isnan(amount(field)) and bool(field))
+    return field.startswith(b"<not ") or (not isnan(parse_amount(field)) and bool(field))
 
 
-def totals(counts: Collection[Count], seconds: float, kind: str, part: str) -> Table | None:
+def sum_counts(counts: Collection[EventCount], seconds: float, kind: str, part: str) -> Table | None:
     """One row for each event in order of appearance: its sum over all intervals; None where there is none."""
-    by_event: dict[str, list[Count]] = {}
-    for one in counts:
-        by_event.setdefault(one.event, []).append(one)
+    by_event: dict[str, list[EventCount]] = {}
+    for count in counts:
+        by_event.setdefault(count.event, []).append(count)
     rows: list[tuple[str | int | float | None, ...]] = []
-    for event, found in list(by_event.items())[:200]:
-        known = [one.value for one in found if not isnan(one.value)]
-        running = [one.running_pct for one in found if not isnan(one.running_pct)]
+    for event, result in list(by_event.items())[:200]:
+        known = [item.value for item in result if not isnan(item.value)]
+        running = [item.running_pct for item in result if not isnan(item.running_pct)]
         total = sum(known) if known else None
         rate = total / seconds if total is not None and seconds > 0 else None
         share = min(running) if running else None
-        rows.append((event, total, rate, found[0].unit, share, int(found[0].supported)))
-    lines = tuple(found[-1].line for found in list(by_event.values())[:200])
+        rows.append((event, total, rate, result[0].unit, share, int(result[0].supported)))
+    lines = tuple(result[-1].line for result in list(by_event.values())[:200])
     return Table(kind, _COLUMNS, tuple(rows), part, lines) if rows else None

@@ -1,11 +1,11 @@
-"""What the probes of `collectors.trace_shell` counted: calls of one function, by thread, and how long they took."""
+"""What the probes of `collectors.shell.tracing` counted: calls of one function, by thread, and how long they took."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from collectors.contract import Column, Context, Parsed, Part, Sentence, Table
-from collectors.parse.tokens import whole, words
+from collectors.parse.tables.tokens import parse_whole, to_text
 
 _MAX_BYTES = 1 << 20
 _MAX_LINES = 2_000
@@ -24,7 +24,7 @@ _LATENCY = (Column("up_to_us", "us"), Column("calls"), Column("share", "pct"))
 Row = tuple[str | int | float | None, ...]
 
 
-def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
+def parse_probe_calls(parts: Mapping[str, Part], context: Context) -> Parsed:
     """Callers, the busiest first, and a histogram of durations in powers of two.
 
     The kernel's own count of hits is exact; rows are of what fitted into the buffer.
@@ -38,9 +38,9 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
     for number, line in enumerate(part.read(_MAX_BYTES).split(b"\n")[:_MAX_LINES], 1):
         kind, _, rest = line.partition(b" ")
         tokens = rest.split(b" ", 5)
-        numbers = [value for token in tokens[:5] if (value := whole(token)) is not None]
+        numbers = [value for token in tokens[:5] if (value := parse_whole(token)) is not None]
         if kind == b"P" and len(tokens) == 6 and len(numbers) == 5:
-            callers.append((number, numbers, words(tokens[5], 64)))
+            callers.append((number, numbers, to_text(tokens[5], 64)))
         elif kind == b"B" and len(numbers) == 2:
             buckets.append((number, numbers[0], numbers[1]))
         elif kind == b"L" and len(numbers) == 1:
@@ -49,26 +49,26 @@ def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
             facts["probe_hits"] = numbers[0]
     if "probe_hits" not in facts and not callers:
         return Parsed(warnings=(Sentence("warning.no_samples", {"part": "stdout"}),), readable=False)
-    facts |= _told(parts)
+    facts |= _parse_sections(parts)
     warnings = [Sentence("warning.probe_dropped")] if facts.get("probe_events_dropped") else []
-    tables = [_caller_table(callers, context.seconds)] if callers else []
+    tables = [_build_caller_table(callers, context.seconds)] if callers else []
     if buckets:
-        tables.append(_latency_table(buckets))
+        tables.append(_build_latency_table(buckets))
     return Parsed(tables=tuple(tables), facts=facts, warnings=tuple(warnings))
 
 
-def _told(parts: Mapping[str, Part]) -> dict[str, object]:
+def _parse_sections(parts: Mapping[str, Part]) -> dict[str, object]:
     """What the script noted of itself: the function, the binary, and leftovers that it took away."""
     status = parts.get("status.txt")
     facts: dict[str, object] = {}
     for line in status.read(8192).split(b"\n")[:50] if status is not None else []:
         key, _, value = line.partition(b" ")
         if key in {b"function", b"binary", b"swept"}:
-            facts[f"probe_{key.decode('ascii')}"] = words(value, 300)
+            facts[f"probe_{key.decode('ascii')}"] = to_text(value, 300)
     return facts
 
 
-def _caller_table(callers: list[tuple[int, list[int], str]], seconds: float) -> Table:
+def _build_caller_table(callers: list[tuple[int, list[int], str]], seconds: float) -> Table:
     total = sum(numbers[1] for _, numbers, _ in callers)
     rows: list[Row] = []
     for _, (tid, calls, returns, us, max_us), comm in callers:
@@ -79,7 +79,7 @@ def _caller_table(callers: list[tuple[int, list[int], str]], seconds: float) -> 
     return Table("probe_calls", _COLUMNS, tuple(rows), lines=tuple(line for line, _, _ in callers))
 
 
-def _latency_table(buckets: list[tuple[int, int, int]]) -> Table:
+def _build_latency_table(buckets: list[tuple[int, int, int]]) -> Table:
     total = sum(count for _, _, count in buckets)
     rows = tuple((up_to, count, 100.0 * count / total if total else None) for _, up_to, count in buckets)
     return Table("probe_latency", _LATENCY, rows, lines=tuple(line for line, _, _ in buckets))

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from collectors.contract import Column, Table
-from collectors.parse import strace_requests
-from collectors.parse.fielded import Cell, Line
+from collectors.parse.perf import strace_requests
+from collectors.parse.tables.field_lines import Cell, FieldLine
 
 _MAX_KEYS = 20_000
 _MAX_SIZES = 64
@@ -44,7 +44,7 @@ _FUTEX = (
 )
 
 
-def kind_of(what: str) -> str:
+def call_kind(what: str) -> str:
     """The kind of a descriptor as strace -yy decodes it: tcp, unix, pipe, device, file, ..."""
     if match := _KIND.match(what.replace("v6", "").replace("-", " ").replace(":", " ")):
         return match[1].lower()
@@ -73,7 +73,7 @@ class _Sum:
 
     @property
     def mode(self) -> int | None:
-        return max(self.sizes, key=lambda one: self.sizes[one]) if self.sizes else None
+        return max(self.sizes, key=lambda size: self.sizes[size]) if self.sizes else None
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class _Address:
     waits: deque[tuple[float, float, int]] = field(default_factory=lambda: deque(maxlen=32))
 
 
-class Calls:
+class SyscallTotals:
     """Sums over calls: `add` every line, then ask for `tables` once."""
 
     def __init__(self) -> None:
@@ -111,9 +111,9 @@ class Calls:
         self._writes: dict[tuple[str, str], int] = {}
         self._locks: dict[tuple[int, str], _Lock] = {}
         self._futexes: dict[str, _Address] = {}
-        self._requests = strace_requests.Requests()
+        self._requests = strace_requests.TracedRequests()
 
-    def add(self, line: Line) -> None:
+    def add(self, line: FieldLine) -> None:
         """One line of the script."""
         if line.tag == "call":
             self._call(line)
@@ -130,33 +130,35 @@ class Calls:
             self.known += 1
             self.facts["strace_seconds"] = line.whole("seconds")
 
-    def _call(self, line: Line) -> None:
+    def _call(self, line: FieldLine) -> None:
         tid, name, ms, t = line.whole("tid"), line.text("name", 40), line.value("ms"), line.value("t")
         if tid is None or not name or not 0 <= ms < 1e7 or not 0 <= t < 1e11:
             return
         self.known += 1
         fd, what, error = line.text("fd", 12), line.text("what") or line.text("path"), line.text("err", 20)
         key = (tid, name, fd, what)
-        one = self._sums.get(key)
-        if one is None:
+        item = self._sums.get(key)
+        if item is None:
             key = key if len(self._sums) < _MAX_KEYS else (tid, name, "", "…")
-            one = self._sums.setdefault(key, _Sum(line.number))
-        one.calls += 1
-        one.total_ms += ms
+            item = self._sums.setdefault(key, _Sum(line.number))
+        item.calls += 1
+        item.total_ms += ms
         if error:
-            one.errors += 1
-            one.top_error = one.top_error or error
-        if ms > one.max_ms:
-            one.max_ms, one.line = ms, line.number
+            item.errors += 1
+            item.top_error = item.top_error or error
+        if ms > item.max_ms:
+            item.max_ms, item.line = ms, line.number
         count = line.whole("ret")
         payload = line.whole("pay")
         if payload is not None and count is not None and 0 < count < 1 << 40:
-            one.size(count)
+            item.size(count)
             if _WRITES.match(name):
                 self._write(line.number, payload, t, (fd, what), count)
         self._wait(line.number, ms, (tid, self._comm.get(tid, ""), t, name, fd, what, ms, error))
         end = t + ms / 1000
-        self._requests.add(strace_requests.Call(line.number, tid, name, t, end, fd, what, count), self._comm)
+        self._requests.add(
+            strace_requests.TracedCall(line.number, tid, name, t, end, fd, what, count), self._comm
+        )
         if name == "futex":
             self._futex(line, tid, t, ms)
 
@@ -181,7 +183,7 @@ class Calls:
         if len(self._last) > _MAX_KEYS:
             self._last.pop(next(iter(self._last)))
 
-    def _futex(self, line: Line, tid: int, t: float, ms: float) -> None:
+    def _futex(self, line: FieldLine, tid: int, t: float, ms: float) -> None:
         address, operation = line.text("addr", 24), line.text("op", 60)
         if address not in self._futexes and len(self._futexes) >= _MAX_KEYS:
             return
@@ -198,11 +200,11 @@ class Calls:
             key = (tid, address)
             if key not in self._locks and len(self._locks) >= _MAX_KEYS:
                 return
-            one = self._locks.setdefault(key, _Lock(line.number))
-            one.waits += 1
-            one.total_ms += ms
-            if ms > one.max_ms:
-                one.max_ms, one.line = ms, line.number
+            lock = self._locks.setdefault(key, _Lock(line.number))
+            lock.waits += 1
+            lock.total_ms += ms
+            if ms > lock.max_ms:
+                lock.max_ms, lock.line = ms, line.number
             end = t + ms / 1000
             for wake in reversed(at.wakes):
                 if t <= wake[0] <= end + _WAKE_SLACK_S and wake[1] != tid:
@@ -220,43 +222,47 @@ class Calls:
         """The five tables, without those that have no row; rows by time lost."""
         waits = sorted(self._waits, reverse=True)
         built = (
-            _table("strace_calls", _CALLS, self._call_rows()),
-            _table("strace_waits", _WAITS, ((-number, row) for _, number, row in waits)),
-            _table("strace_repeats", _REPEATS, self._repeat_rows()),
-            _table("strace_futex", _FUTEX, self._futex_rows()),
-            _table("strace_requests", strace_requests.COLUMNS, self._requests.rows(self._comm)),
+            _build_table("strace_calls", _CALLS, self._call_rows()),
+            _build_table("strace_waits", _WAITS, ((-number, row) for _, number, row in waits)),
+            _build_table("strace_repeats", _REPEATS, self._repeat_rows()),
+            _build_table("strace_futex", _FUTEX, self._futex_rows()),
+            _build_table("strace_requests", strace_requests.COLUMNS, self._requests.rows(self._comm)),
         )
-        return tuple(one for one in built if one.rows)
+        return tuple(item for item in built if item.rows)
 
     def _call_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
-        for (tid, name, fd, what), one in sorted(self._sums.items(), key=lambda item: -item[1].total_ms):
-            average = one.bytes / one.sized if one.sized else None
+        for (tid, name, fd, what), item in sorted(self._sums.items(), key=lambda item: -item[1].total_ms):
+            average = item.bytes / item.sized if item.sized else None
             yield (
-                one.line,
+                item.line,
                 (
-                    *(tid, self._comm.get(tid, ""), name, fd, kind_of(what), what, one.calls, one.errors),
-                    *(one.top_error, one.total_ms, one.max_ms, average, one.mode),
+                    *(tid, self._comm.get(tid, ""), name, fd, call_kind(what), what, item.calls, item.errors),
+                    *(item.top_error, item.total_ms, item.max_ms, average, item.mode),
                 ),
             )
 
     def _repeat_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
-        for (from_fd, source, to_fd, to), one in sorted(self._pairs.items(), key=lambda item: -item[1].calls):
-            writes = max(one.calls, self._writes.get((from_fd, source), 0))
-            share = 100.0 * one.calls / writes
-            yield one.line, (from_fd, source, to_fd, to, one.calls, writes, share, one.max_ms, one.mode)
+        for (from_fd, source, to_fd, to), item in sorted(
+            self._pairs.items(), key=lambda item: -item[1].calls
+        ):
+            writes = max(item.calls, self._writes.get((from_fd, source), 0))
+            share = 100.0 * item.calls / writes
+            yield item.line, (from_fd, source, to_fd, to, item.calls, writes, share, item.max_ms, item.mode)
 
     def _futex_rows(self) -> Iterable[tuple[int, tuple[Cell, ...]]]:
-        for (tid, address), one in sorted(self._locks.items(), key=lambda item: -item[1].total_ms):
-            waker = max(one.wakers, key=lambda w: one.wakers[w], default=None)
+        for (tid, address), item in sorted(self._locks.items(), key=lambda item: -item[1].total_ms):
+            waker = max(item.wakers, key=lambda w: item.wakers[w], default=None)
             yield (
-                one.line,
+                item.line,
                 (
-                    *(tid, self._comm.get(tid, ""), address, one.waits, one.total_ms, one.max_ms, waker),
-                    *("" if waker is None else self._comm.get(waker, ""), sum(one.wakers.values())),
+                    *(tid, self._comm.get(tid, ""), address, item.waits, item.total_ms, item.max_ms, waker),
+                    *("" if waker is None else self._comm.get(waker, ""), sum(item.wakers.values())),
                 ),
             )
 
 
-def _table(kind: str, columns: tuple[Column, ...], rows: Iterable[tuple[int, tuple[Cell, ...]]]) -> Table:
-    kept = [pair for _, pair in zip(range(_MAX_ROWS), rows, strict=False)]
-    return Table(kind, columns, tuple(row for _, row in kept), lines=tuple(number for number, _ in kept))
+def _build_table(
+    kind: str, columns: tuple[Column, ...], rows: Iterable[tuple[int, tuple[Cell, ...]]]
+) -> Table:
+    stored = [pair for _, pair in zip(range(_MAX_ROWS), rows, strict=False)]
+    return Table(kind, columns, tuple(row for _, row in stored), lines=tuple(number for number, _ in stored))

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from collectors.contract import Column
-from collectors.parse.fielded import Cell
+from collectors.parse.tables.field_lines import Cell
 
 _MAX_OPEN = 5_000
 _MAX_KEPT = 200
-#: Where the kernel begins to give out ports by itself (net.ipv4.ip_local_port_range as it is shipped).
-_FIRST_GIVEN_OUT = 32_768
+#: First ephemeral port (default of net.ipv4.ip_local_port_range).
+_FIRST_EPHEMERAL = 32_768
 _READS = frozenset({"read", "readv", "recv", "recvfrom", "recvmsg"})
 _WRITES = frozenset({"write", "writev", "send", "sendto", "sendmsg", "sendfile", "sendfile64", "splice"})
 _ENDS = re.compile(r"TCP(?:v6)?:\[.*:(\d{1,5})->.*:(\d{1,5})\]\Z")
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TracedCall:
     """One call on a descriptor, as far as requests are concerned. `t` and `end` are seconds since 1970."""
 
     line: int
@@ -59,7 +59,7 @@ class _Open:
     out: int = 0
 
 
-class Requests:
+class TracedRequests:
     """`add` every call in the order of their returning, then ask for `rows` once."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Requests:
         self._kept: list[tuple[float, int, tuple[Cell, ...]]] = []
         self._last = 0.0
 
-    def add(self, call: Call, comm: Mapping[int, str]) -> None:
+    def add(self, call: TracedCall, comm: Mapping[int, str]) -> None:
         """One call."""
         self._last = max(self._last, call.end)
         if call.name in {"accept", "accept4"} and call.ret is not None and call.ret >= 0:
@@ -97,41 +97,41 @@ class Requests:
         ends = _ENDS.match(what)
         if fd in self._connected or ends is None:
             return False
-        return int(ends[1]) < _FIRST_GIVEN_OUT <= int(ends[2])
+        return int(ends[1]) < _FIRST_EPHEMERAL <= int(ends[2])
 
-    def _read(self, call: Call, count: int, comm: Mapping[int, str]) -> None:
-        one = self._open.get(call.what)
-        if one is not None and (one.answered is not None or count == 0):
+    def _read(self, call: TracedCall, count: int, comm: Mapping[int, str]) -> None:
+        item = self._open.get(call.what)
+        if item is not None and (item.answered is not None or count == 0):
             self._end(call.what, comm)
-            one = None
+            item = None
         if count == 0:
             return
-        if one is not None:
-            one.into += count
-            one.calls += 1
+        if item is not None:
+            item.into += count
+            item.calls += 1
         elif call.what and len(self._open) < _MAX_OPEN and self._served(call.fd, call.what):
             self._open[call.what] = _Open(call.line, call.tid, call.end, call.fd, into=count)
 
-    def _write(self, call: Call, count: int) -> None:
-        one = self._open.get(call.what)
-        if one is not None:
-            one.answered, one.by = call.end, call.tid
-            one.out += count
-            one.calls += 1
+    def _write(self, call: TracedCall, count: int) -> None:
+        item = self._open.get(call.what)
+        if item is not None:
+            item.answered, item.by = call.end, call.tid
+            item.out += count
+            item.calls += 1
 
     def _end(self, what: str, comm: Mapping[int, str]) -> None:
-        one = self._open.pop(what, None)
-        if one is not None:
-            end = one.answered if one.answered is not None else self._last
-            self._keep(what, one, max(0.0, end - one.began) * 1000, comm)
+        item = self._open.pop(what, None)
+        if item is not None:
+            end = item.answered if item.answered is not None else self._last
+            self._keep(what, item, max(0.0, end - item.began) * 1000, comm)
 
-    def _keep(self, what: str, one: _Open, took_ms: float, comm: Mapping[int, str]) -> None:
+    def _keep(self, what: str, entry: _Open, took_ms: float, comm: Mapping[int, str]) -> None:
         row: tuple[Cell, ...] = (
-            *(one.tid, comm.get(one.tid, ""), one.began, one.fd, what, took_ms),
-            *(int(one.answered is not None), one.by if one.answered is not None else None, one.calls),
-            *(one.into, one.out),
+            *(entry.tid, comm.get(entry.tid, ""), entry.began, entry.fd, what, took_ms),
+            *(int(entry.answered is not None), entry.by if entry.answered is not None else None, entry.calls),
+            *(entry.into, entry.out),
         )
-        item = (took_ms, -one.line, row)
+        item = (took_ms, -entry.line, row)
         if len(self._kept) < _MAX_KEPT:
             heapq.heappush(self._kept, item)
         elif item > self._kept[0]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from collectors.contract import Column, Part, Table
-from collectors.parse.tokens import decimal, words
+from collectors.parse.tables.tokens import parse_decimal, to_text
 
 PART = "timehist.txt"
 _LIMIT = 1 << 20
@@ -33,8 +33,8 @@ _COLUMNS = (
 )
 
 
-def tables(parts: Mapping[str, Part]) -> tuple[Table, ...]:
-    """One table of tasks, the longest running first; none where the part is missing or says nothing."""
+def parse_timehist(parts: Mapping[str, Part]) -> tuple[Table, ...]:
+    """One table of tasks, the longest running first; none if the part is missing or empty."""
     part = parts.get(PART)
     if part is None:
         return ()
@@ -43,28 +43,28 @@ def tables(parts: Mapping[str, Part]) -> tuple[Table, ...]:
         match = _ROW.match(line[:400])
         if match is None:
             continue
-        run_ms, longest_ms = decimal(match[6]), decimal(match[9])
+        run_ms, longest_ms = parse_decimal(match[6]), parse_decimal(match[9])
         if run_ms != run_ms or longest_ms != longest_ms:  # noqa: PLR0124 - NaN
             continue
         tid = int(match[2])
         pid = int(match[3]) if match[3] else tid
         rows.append(
-            (words(match[1].strip(), 64), tid, pid, int(match[5]), run_ms, longest_ms, int(match[10]))
+            (to_text(match[1].strip(), 64), tid, pid, int(match[5]), run_ms, longest_ms, int(match[10]))
         )
     rows.sort(key=lambda row: -float(row[4] or 0))
     return (Table("timehist", _COLUMNS, tuple(rows[:_MAX_ROWS]), PART),) if rows else ()
 
 
-def totals(parts: Mapping[str, Part]) -> dict[str, object]:
+def sum_timehist(parts: Mapping[str, Part]) -> dict[str, object]:
     """Tasks, context switches, run time and span (ms), as perf adds them up."""
     part = parts.get(PART)
     if part is None:
         return {}
     text = part.read(_LIMIT)
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for name, pattern in _TOTALS.items():
         if match := pattern.search(text):
-            value = decimal(match[1])
+            value = parse_decimal(match[1])
             if value == value:  # noqa: PLR0124 - NaN
-                found[name] = int(value) if name in {"timehist_tasks", "timehist_switches"} else value
-    return found
+                results[name] = int(value) if name in {"timehist_tasks", "timehist_switches"} else value
+    return results

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from collectors.contract import Context, Parsed, Part, Series, Values
-from collectors.parse import outcome, rates, sampled
-from collectors.parse.sampled import Readings, Snapshot
-from collectors.parse.tokens import counter, words
+from collectors.parse.proc import sampled
+from collectors.parse.proc.sampled import Readings, Snapshot
+from collectors.parse.tables import rates, results
+from collectors.parse.tables.tokens import parse_counter, to_text
 
 PATH = "/proc/diskstats"
 _SECTOR_MB = 512 / (1 << 20)
@@ -28,30 +29,30 @@ _NARROW = frozenset(name for name in _NAMES if name.endswith("_ms"))
 _WHOLE_NEEDS_P = re.compile(r"\d$")
 
 
-def parse(parts: Mapping[str, Part], context: Context, limit: int) -> Parsed:
+def parse_diskstats(parts: Mapping[str, Part], context: Context, limit: int) -> Parsed:
     """Rates by whole device. Partitions are left out, and devices that never did any I/O.
 
     Formulas as in sysstat's rd_stats.c: await = ms spent / requests completed, aqu = weighted ms / elapsed
     ms, util = busy ms / elapsed ms. Format: Documentation/admin-guide/iostats.rst of the kernel.
     """
-    samples = sampled.read(parts, limit)
-    readings = sampled.tabulate(samples.of(PATH), _numbers)
+    samples = sampled.read_samples(parts, limit)
+    readings = sampled.tabulate_readings(samples.of(PATH), _read_numbers)
     devices = list(dict.fromkeys(name.partition("|")[0] for name in readings.names))
-    found: list[Series] = []
+    series: list[Series] = []
     if len(readings.boot_ns) > 1:
-        for dev in whole_devices(devices)[:_MAX_DEVICES]:
-            found += _device(context, readings, dev)
-    return outcome.of_series(found, samples.warnings)
+        for dev in select_whole_devices(devices)[:_MAX_DEVICES]:
+            series += _build_device_series(context, readings, dev)
+    return results.build_series_result(series, samples.warnings)
 
 
-def whole_devices(names: Iterable[str]) -> list[str]:
-    """The names that are no partition of another: not `sda1` or `nvme0n1p2` beside theirs, but `dm-10`."""
+def select_whole_devices(names: Iterable[str]) -> list[str]:
+    """The names that are no partition of another: not `sda1` or `nvme0n1p2` next to their disk, but `dm-10`."""
     known = list(names)
     wholes = set(known)
-    return [name for name in known if _parent(name) not in wholes]
+    return [name for name in known if _find_parent(name) not in wholes]
 
 
-def _parent(name: str) -> str:
+def _find_parent(name: str) -> str:
     stem = name.rstrip("0123456789")
     if stem == name or not stem:
         return ""
@@ -60,22 +61,25 @@ def _parent(name: str) -> str:
     return "" if _WHOLE_NEEDS_P.search(stem) else stem
 
 
-def _numbers(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
+def _read_numbers(snapshot: Snapshot) -> Iterable[tuple[str, float, int]]:
     for offset, line in enumerate(snapshot.lines()):
         tokens = line.split(None, 20)
         if len(tokens) < 14 or not tokens[0].isdigit() or b"|" in tokens[2]:
             continue
-        dev = words(tokens[2], 64)
+        dev = to_text(tokens[2], 64)
         for name, token in zip(_NAMES, tokens[3:], strict=False):
-            yield f"{dev}|{name}", counter(token), offset
+            yield f"{dev}|{name}", parse_counter(token), offset
 
 
-def _device(context: Context, readings: Readings, dev: str) -> list[Series]:
+def _build_device_series(context: Context, readings: Readings, dev: str) -> list[Series]:
     counters = {name: readings.column(f"{dev}|{name}") for name in _NAMES}
     if not any(np.nanmax(counters[name], initial=0.0) > 0 for name in ("reads", "writes", "discards")):
         return []
-    elapsed = rates.elapsed_s(readings.boot_ns)[:, None]
-    did = {name: rates.deltas(c, rates.WRAP_32 if name in _NARROW else None) for name, c in counters.items()}
+    elapsed = rates.compute_elapsed_s(readings.boot_ns)[:, None]
+    did = {
+        name: rates.compute_deltas(c, rates.WRAP_32 if name in _NARROW else None)
+        for name, c in counters.items()
+    }
     values: dict[str, Values] = {
         "r_iops": did["reads"] / elapsed,
         "w_iops": did["writes"] / elapsed,
@@ -83,24 +87,26 @@ def _device(context: Context, readings: Readings, dev: str) -> list[Series]:
         "flush_per_s": did["flushes"] / elapsed,
         "read_mb_s": did["read_sectors"] * _SECTOR_MB / elapsed,
         "write_mb_s": did["write_sectors"] * _SECTOR_MB / elapsed,
-        "r_await_ms": _per(did["read_ms"], did["reads"]),
-        "w_await_ms": _per(did["write_ms"], did["writes"]),
-        "f_await_ms": _per(did["flush_ms"], did["flushes"]),
-        "rareq_kb": _per(did["read_sectors"] * _SECTOR_KB, did["reads"]),
-        "wareq_kb": _per(did["write_sectors"] * _SECTOR_KB, did["writes"]),
+        "r_await_ms": _divide(did["read_ms"], did["reads"]),
+        "w_await_ms": _divide(did["write_ms"], did["writes"]),
+        "f_await_ms": _divide(did["flush_ms"], did["flushes"]),
+        "rareq_kb": _divide(did["read_sectors"] * _SECTOR_KB, did["reads"]),
+        "wareq_kb": _divide(did["write_sectors"] * _SECTOR_KB, did["writes"]),
         "rrqm_per_s": did["reads_merged"] / elapsed,
         "wrqm_per_s": did["writes_merged"] / elapsed,
         "aqu": did["queue_ms"] / (elapsed * 1e3),
         "util_pct": np.fmin(did["busy_ms"] / (elapsed * 10.0), 100.0) + 0.0 * did["busy_ms"],
     }
     lines, boot_ns = readings.line_of(f"{dev}|reads")[1:], readings.boot_ns[1:]
-    found: list[Series] = []
-    for name, one in values.items():
-        found += sampled.series(context, f"disk.{name}", boot_ns, one, lines=lines, labels={"dev": dev})
-    return found
+    series: list[Series] = []
+    for name, item in values.items():
+        series += sampled.build_series(
+            context, f"disk.{name}", boot_ns, item, lines=lines, labels={"dev": dev}
+        )
+    return series
 
 
-def _per(amount: Values, requests: Values) -> Values:
+def _divide(amount: Values, requests: Values) -> Values:
     """Mean for each request; no requests is no data."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(requests > 0, amount / requests, np.nan)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collectors.contract import Context, Part, Sentence, Series, Times, Values
-from collectors.parse.tokens import NAN, words
+from collectors.parse.tables.tokens import NAN, to_text
 
 PART = "samples"
 _HEADER = re.compile(rb"^@ (\d{1,9}) (\d{1,19}) ([^\n]{1,4096})$", re.MULTILINE)
@@ -55,11 +55,11 @@ class Samples:
     def matching(self, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], Sequence[Snapshot]]]:
         """The snapshots of every file whose whole path matches."""
         for path, snapshots in self.by_path.items():
-            if found := pattern.fullmatch(path):
-                yield found, snapshots
+            if match := pattern.fullmatch(path):
+                yield match, snapshots
 
 
-def read(parts: Mapping[str, Part], limit: int) -> Samples:
+def read_samples(parts: Mapping[str, Part], limit: int) -> Samples:
     """All snapshots of the part `samples`, of which at most `limit` bytes are looked at.
 
     The last line is dropped where the part was cut in the middle of it, because half a number is a wrong
@@ -76,7 +76,7 @@ def read(parts: Mapping[str, Part], limit: int) -> Samples:
     if data and not data.endswith(b"\n"):
         warnings.append(Sentence("warning.last_line_cut", {"part": PART}))
         data = data[: data.rfind(b"\n") + 1]
-    by_path, backwards = _split(data)
+    by_path, backwards = _split_snapshots(data)
     if backwards:
         warnings.append(Sentence("warning.time_backwards", {"count": backwards}))
     if not by_path:
@@ -85,8 +85,8 @@ def read(parts: Mapping[str, Part], limit: int) -> Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One snapshot with its header, as it stands in an artifact: from its `line` (1-based) on, `lines` of them."""
+class SamplePiece:
+    """One snapshot with its header, as it is in an artifact: `lines` lines from `line` (1-based) on."""
 
     path: str
     line: int
@@ -94,23 +94,23 @@ class Piece:
     data: bytes
 
 
-def split(data: bytes) -> list[Piece]:
-    """The snapshots of many files one by one, for whoever hands each file to its own reader."""
-    found: list[Piece] = []
+def split_pieces(data: bytes) -> list[SamplePiece]:
+    """Return the snapshots of many files one by one, so that each file goes to its own reader."""
+    sample_pieces: list[SamplePiece] = []
     line, counted_to = 1, 0
     header = _HEADER.search(data)
-    while header is not None and len(found) < _MAX_SNAPSHOTS:
+    while header is not None and len(sample_pieces) < _MAX_SNAPSHOTS:
         following = _HEADER.search(data, header.end())
         end = following.start() if following else len(data)
         line += data.count(b"\n", counted_to, header.start())
         counted_to = header.start()
         piece = data[header.start() : end]
-        found.append(Piece(words(header[3], 4096), line, piece.count(b"\n"), piece))
+        sample_pieces.append(SamplePiece(to_text(header[3], 4096), line, piece.count(b"\n"), piece))
         header = following
-    return found
+    return sample_pieces
 
 
-def _split(data: bytes) -> tuple[dict[str, list[Snapshot]], int]:
+def _split_snapshots(data: bytes) -> tuple[dict[str, list[Snapshot]], int]:
     """Snapshots by path, and how many were left out because their clock went backwards."""
     by_path: dict[str, list[Snapshot]] = {}
     backwards = 0
@@ -125,11 +125,11 @@ def _split(data: bytes) -> tuple[dict[str, list[Snapshot]], int]:
         line += data.count(b"\n", counted_to, start)
         counted_to = start
         boot_ns = int(header[2])
-        rows = by_path.setdefault(words(header[3], 4096), [])
+        rows = by_path.setdefault(to_text(header[3], 4096), [])
         if boot_ns > _MAX_NS or (rows and boot_ns < rows[-1].boot_ns):
             backwards += 1
         else:
-            rows.append(Snapshot(int(header[1]), boot_ns, words(header[3], 4096), line, data[start:end]))
+            rows.append(Snapshot(int(header[1]), boot_ns, to_text(header[3], 4096), line, data[start:end]))
         header = following
     return {path: rows for path, rows in by_path.items() if rows}, backwards
 
@@ -138,7 +138,7 @@ def _split(data: bytes) -> tuple[dict[str, list[Snapshot]], int]:
 class Readings:
     """Named numbers of one file over time: `values` [n, k] in the order of `names`, NaN where absent.
 
-    `lines` [n, k] is the line of the part on which each number stands, 0 where it is absent.
+    `lines` [n, k] is the line of the part of each number, 0 if it is absent.
     """
 
     boot_ns: Times
@@ -172,23 +172,23 @@ class Readings:
 NamedNumbers = Iterable[tuple[str, float, int]]
 
 
-def tabulate(
+def tabulate_readings(
     snapshots: Sequence[Snapshot], numbers: Callable[[Snapshot], NamedNumbers], max_names: int = 20_000
 ) -> Readings:
     """Line up what `numbers` finds in each snapshot: (name, value, offset of its line in the file)."""
     room = min(max_names, max(1, _MAX_CELLS // max(1, len(snapshots))))
     index: dict[str, int] = {}
-    found: list[list[tuple[int, float, int]]] = []
+    results: list[list[tuple[int, float, int]]] = []
     for snapshot in snapshots:
         row: list[tuple[int, float, int]] = []
         for name, value, offset in numbers(snapshot):
             at = index.setdefault(name, len(index)) if len(index) < room else index.get(name)
             if at is not None:
                 row.append((at, value, snapshot.line + offset))
-        found.append(row)
+        results.append(row)
     values = np.full((len(snapshots), len(index)), NAN)
     lines = np.zeros((len(snapshots), len(index)), np.int32)
-    for at_row, row in enumerate(found):
+    for at_row, row in enumerate(results):
         for column, value, line in row:
             values[at_row, column] = value
             lines[at_row, column] = min(line, 2**31 - 1)
@@ -196,7 +196,7 @@ def tabulate(
     return Readings(times, tuple(index), values, lines)
 
 
-def series(
+def build_series(
     context: Context,
     metric: str,
     boot_ns: Times,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collectors.parse.tokens import whole, words
+from collectors.parse.tables.tokens import parse_whole, to_text
 
 #: include/linux/sched.h: the task is a thread of the kernel.
 PF_KTHREAD = 0x0020_0000
@@ -41,15 +41,15 @@ class TaskStat:
         return bool(self.flags & PF_KTHREAD)
 
 
-def read(line: bytes) -> TaskStat | None:
+def parse_task_stat(line: bytes) -> TaskStat | None:
     """The fields by the last `)` of the line; None where it is not such a line. See proc(5)."""
     head, paren, tail = line[:4096].rpartition(b")")
     pid_text, _, comm = head.partition(b" (")
     fields = tail.split()
-    pid = whole(pid_text.strip())
+    pid = parse_whole(pid_text.strip())
     if not paren or pid is None or len(fields) <= _NUMBERS or len(fields[0]) != 1:
         return None
-    numbers = [whole(token.removeprefix(b"-")) for token in fields[1:]]
+    numbers = [parse_whole(token.removeprefix(b"-")) for token in fields[1:]]
     if any(number is None for number in numbers[:_NUMBERS]):
         return None
 
@@ -60,8 +60,8 @@ def read(line: bytes) -> TaskStat | None:
     nice = -at(19) if fields[16].startswith(b"-") else at(19)
     return TaskStat(
         pid=pid,
-        comm=words(comm, 64),
-        state=words(fields[0], 1),
+        comm=to_text(comm, 64),
+        state=to_text(fields[0], 1),
         ppid=at(4),
         flags=at(9),
         majflt=at(12),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.contract import Column, Parsed, Sentence, Series, Table
-from collectors.parse.report_json import known
+from collectors.parse.reports.report_json import number_or_none
 
 MAX_REQUESTS = 2_000_000
 MAX_STAGES = 500
@@ -41,7 +41,7 @@ COLUMNS = (
 
 
 @dataclass(slots=True)
-class Stage:
+class LoadStage:
     """One stage of a test; NaN is what its tool did not measure.
 
     `rps` counts every answer, `goodput_per_s` those with a 2xx status. `errors` are requests that got no answer at
@@ -68,7 +68,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LoadRequest:
     """One request of a test. `status` is 0 where no answer came; `line` is where its tool wrote it down."""
 
     stage: str
@@ -85,75 +85,76 @@ class Request:
         return 200 <= self.status < 300
 
 
-def table(stages: Sequence[Stage], part: str) -> Table:
+def build_load_table(stages: Sequence[LoadStage], part: str) -> Table:
     """The table of the stages."""
-    kept = stages[:MAX_STAGES]
+    stored_stages = stages[:MAX_STAGES]
     rows = tuple(
-        (one.stage, *(known(getattr(one, column.id), 4) for column in COLUMNS[1:])) for one in kept
+        (stage.stage, *(number_or_none(getattr(stage, column.id), 4) for column in COLUMNS[1:]))
+        for stage in stored_stages
     )  # fmt: skip
-    return Table("load_test", COLUMNS, rows, part, tuple(one.line for one in kept))
+    return Table("load_test", COLUMNS, rows, part, tuple(stage.line for stage in stored_stages))
 
 
-def refused(key: str, **params: str | int) -> Parsed:
+def refuse_report(key: str, **params: str | int) -> Parsed:
     """What comes of a file that is no report of this kind."""
     return Parsed(readable=False, warnings=(Sentence(key, params),))
 
 
-def of_requests(requests: Sequence[Request], part: str) -> Parsed:
+def summarize_requests(requests: Sequence[LoadRequest], part: str) -> Parsed:
     """Stages and series out of single requests."""
     if not requests:
-        return refused("reports.no_requests")
-    by_stage: dict[str, list[Request]] = defaultdict(list)
-    for one in requests:
-        by_stage[one.stage].append(one)
+        return refuse_report("reports.no_requests")
+    by_stage: dict[str, list[LoadRequest]] = defaultdict(list)
+    for request in requests:
+        by_stage[request.stage].append(request)
     warnings = []
     if len(requests) >= MAX_REQUESTS:
         warnings.append(Sentence("reports.too_many_requests", {"limit": MAX_REQUESTS}))
-    stages = table([_stage(name, some) for name, some in by_stage.items()], part)
-    starts = [one.start_ns for one in requests]
+    stages = build_load_table([_build_stage(name, some) for name, some in by_stage.items()], part)
+    starts = [request.start_ns for request in requests]
     if max(starts) - min(starts) > MAX_SPAN_S * 10**9:
         warnings.append(Sentence("reports.test_too_long", {"hours": MAX_SPAN_S // 3600}))
         return Parsed(tables=(stages,), warnings=tuple(warnings))
-    common = {route for route, _ in Counter(one.route for one in requests).most_common(MAX_ROUTES)}
-    by_route: dict[str, list[Request]] = defaultdict(list)
-    for one in requests:
-        by_route[one.route if one.route in common else OTHERS].append(one)
-    series = tuple(one for route, some in by_route.items() for one in _series(route, some, part))
+    common = {route for route, _ in Counter(request.route for request in requests).most_common(MAX_ROUTES)}
+    by_route: dict[str, list[LoadRequest]] = defaultdict(list)
+    for request in requests:
+        by_route[request.route if request.route in common else OTHERS].append(request)
+    series = tuple(series for route, some in by_route.items() for series in _build_series(route, some, part))
     return Parsed(series=series, tables=(stages,), warnings=tuple(warnings))
 
 
-def _stage(name: str, requests: Sequence[Request]) -> Stage:
+def _build_stage(name: str, requests: Sequence[LoadRequest]) -> LoadStage:
     """Over the time from the first start to the last answer."""
-    ended = max(one.start_ns + one.latency_ms * 1e6 for one in requests)
-    seconds = (ended - min(one.start_ns for one in requests)) / 1e9
-    answered = sum(one.status > 0 for one in requests)
-    good = sum(one.good for one in requests)
-    stage = Stage(name, requests[0].line, seconds, len(requests))
+    ended = max(request.start_ns + request.latency_ms * 1e6 for request in requests)
+    seconds = (ended - min(request.start_ns for request in requests)) / 1e9
+    answered = sum(request.status > 0 for request in requests)
+    good = sum(request.good for request in requests)
+    stage = LoadStage(name, requests[0].line, seconds, len(requests))
     if seconds > 0:
         stage.rps, stage.goodput_per_s = answered / seconds, good / seconds
     stage.non2xx_pct = 100.0 * (answered - good) / answered if answered else math.nan
     stage.errors = len(requests) - answered
-    stage.timeouts = sum(one.timeout for one in requests)
-    for column, value in _percentiles(requests).items():
+    stage.timeouts = sum(request.timeout for request in requests)
+    for column, value in _compute_percentiles(requests).items():
         setattr(stage, column, value)
     return stage
 
 
-def _percentiles(requests: Iterable[Request]) -> dict[str, float]:
-    latencies = [one.latency_ms for one in requests]
+def _compute_percentiles(requests: Iterable[LoadRequest]) -> dict[str, float]:
+    latencies = [request.latency_ms for request in requests]
     values = np.percentile(latencies, [at for _, at in PERCENTILES])
     return {name: float(value) for (name, _), value in zip(PERCENTILES, values, strict=True)}
 
 
-def _series(route: str, requests: Sequence[Request], part: str) -> list[Series]:
+def _build_series(route: str, requests: Sequence[LoadRequest], part: str) -> list[Series]:
     """One value for each second of the test, at its end; a second without requests has a rate of 0, and no latency.
 
     Requests count in the second that they began in. Errors are those without an answer or with a 5xx.
     """
-    first = min(one.start_ns for one in requests) // 10**9
-    by_second: dict[int, list[Request]] = defaultdict(list)
-    for one in requests:
-        by_second[one.start_ns // 10**9 - first].append(one)
+    first = min(request.start_ns for request in requests) // 10**9
+    by_second: dict[int, list[LoadRequest]] = defaultdict(list)
+    for request in requests:
+        by_second[request.start_ns // 10**9 - first].append(request)
     n = max(by_second) + 1
     names = ("requests_per_s", "errors_pct", *(name for name, _ in PERCENTILES))
     values = {name: np.full(n, np.nan) for name in names}
@@ -165,9 +166,9 @@ def _series(route: str, requests: Sequence[Request], part: str) -> list[Series]:
         if some:
             line = some[0].line
             values["requests_per_s"][second] = len(some)
-            failed = sum(one.status == 0 or one.status >= 500 for one in some)
+            failed = sum(item.status == 0 or item.status >= 500 for item in some)
             values["errors_pct"][second] = 100.0 * failed / len(some)
-            for name, value in _percentiles(some).items():
+            for name, value in _compute_percentiles(some).items():
                 values[name][second] = value
         lines[second] = line
     t_ns = (first + 1 + np.arange(n, dtype=np.int64)) * 10**9

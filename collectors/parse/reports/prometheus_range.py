@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from collectors.contract import Column, Parsed, Sentence, Series, Table, Times, Values
-from collectors.parse import report_json
-from collectors.parse.report_json import items, known, mapping, words
+from collectors.parse.reports import report_json
+from collectors.parse.reports.report_json import as_items, as_mapping, as_text, number_or_none
 
 MAX_SERIES = 200
 MAX_POINTS = 400_000
@@ -26,7 +26,7 @@ _EARLIEST_S, _LATEST_S = 315_532_800.0, 7_258_118_400.0  # 1980 to 2200, as ever
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class RangeSeries:
     """One series of an answer. Shapes: `t_ns` [n], `values` [n], `lines` [n]."""
 
     labels: dict[str, str]
@@ -43,129 +43,131 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one query brought; `refusal` says why there are no lanes."""
+class RangeAnswer:
+    """The answer to one query. `refusal` is the reason why it has no series."""
 
-    lanes: tuple[Lane, ...] = ()
+    series: tuple[RangeSeries, ...] = ()
     refusal: Sentence | None = None
     warnings: tuple[Sentence, ...] = ()
 
 
-def lined(body: bytes) -> bytes:
+def split_into_lines(body: bytes) -> bytes:
     """The answer with a line break behind each value of a series."""
     return _BETWEEN.sub(rb"\1\n", body)
 
 
-def read(text: str) -> Answer:
-    """One answer. Whatever is no matrix is a refusal."""
-    whole = mapping(report_json.load(text))
+def parse_range_answer(text: str) -> RangeAnswer:
+    """Parse one answer. A result that is not a matrix is an error."""
+    whole = as_mapping(report_json.load_json(text))
     if whole.get("status") == "error":
-        said = words(whole.get("error"), 300) or words(whole.get("errorType"))
-        return Answer(refusal=Sentence("reports.prometheus_error", {"said": said}))
-    data = mapping(whole.get("data"))
+        reported_text = as_text(whole.get("error"), 300) or as_text(whole.get("errorType"))
+        return RangeAnswer(refusal=Sentence("reports.prometheus_error", {"message": reported_text}))
+    data = as_mapping(whole.get("data"))
     if whole.get("status") != "success" or data.get("resultType") != "matrix":
-        return Answer(refusal=Sentence("reports.not_prometheus"))
-    found = items(data.get("result"))
-    lines = _lines(text, found)
-    lanes, at, warnings = [], 0, [_warning(one) for one in _list(whole.get("warnings"))[:5]]
-    for one in found[:MAX_SERIES]:
-        pairs = _list(one.get("values"))
+        return RangeAnswer(refusal=Sentence("reports.not_prometheus"))
+    items = as_items(data.get("result"))
+    lines = _find_lines(text, items)
+    series, at, warnings = [], 0, [_build_warning(item) for item in _get_list(whole.get("warnings"))[:5]]
+    for item in items[:MAX_SERIES]:
+        pairs = _get_list(item.get("values"))
         if at + len(pairs) > MAX_POINTS:
             warnings.append(Sentence("reports.too_many_points", {"limit": MAX_POINTS}))
             break
-        lanes.append(_lane(one, pairs, lines[at : at + len(pairs)]))
+        series.append(_parse_series(item, pairs, lines[at : at + len(pairs)]))
         at += len(pairs)
-    if len(found) > MAX_SERIES:
-        warnings.append(Sentence("reports.too_many_lanes", {"found": len(found), "kept": MAX_SERIES}))
-    return Answer(tuple(lanes), None, tuple(warnings))
+    if len(items) > MAX_SERIES:
+        warnings.append(Sentence("reports.too_many_series", {"found": len(items), "kept": MAX_SERIES}))
+    return RangeAnswer(tuple(series), None, tuple(warnings))
 
 
-def series(metric: str, answer: Answer, part: str, factor: float = 1.0) -> list[Series]:
-    """The lanes of an answer as series of `metric`, their values times `factor`."""
-    return [_one(metric, lane, lane.values * factor, part) for lane in answer.lanes]
+def build_range_series(metric: str, answer: RangeAnswer, part: str, factor: float = 1.0) -> list[Series]:
+    """Return the series of an answer as series of `metric`, their values times `factor`."""
+    return [_parse_result(metric, item, item.values * factor, part) for item in answer.series]
 
 
-def share_pct(metric: str, some: Answer, all_of: Answer, part: str) -> list[Series]:
+def compute_share_pct(metric: str, some: RangeAnswer, all_of: RangeAnswer, part: str) -> list[Series]:
     """100 · some / all, route by route, at the times that both have. Nothing of nothing is no data.
 
     A route that has counted all and never some has failed at nothing: 0 %. Both answers must be of one grid.
     """
-    found = {lane.route: lane for lane in some.lanes}
+    results = {item.route: item for item in some.series}
     out = []
-    for lane in all_of.lanes:
-        one = found.get(lane.route)
-        part_of = np.zeros(len(lane.t_ns)) if one is None else _at(one, lane.t_ns)
-        lines = lane.lines if one is None else _lines_at(one, lane.t_ns)
+    for item in all_of.series:
+        entry = results.get(item.route)
+        part_of = np.zeros(len(item.t_ns)) if entry is None else _line_at(entry, item.t_ns)
+        lines = item.lines if entry is None else _lines_at(entry, item.t_ns)
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.where(lane.values > 0, 100.0 * part_of / lane.values, np.nan)
-        out.append(_one(metric, Lane(lane.labels, lane.t_ns, lane.values, lines), values, part))
+            values = np.where(item.values > 0, 100.0 * part_of / item.values, np.nan)
+        out.append(
+            _parse_result(metric, RangeSeries(item.labels, item.t_ns, item.values, lines), values, part)
+        )
     return out
 
 
-def table(answer: Answer, part: str) -> Parsed:
-    """An answer of a query that nobody knows: each of its series as a row of a table."""
+def build_range_table(answer: RangeAnswer, part: str) -> Parsed:
+    """Return the answer of an unknown query: each of its series is a row of a table."""
     if answer.refusal is not None:
         return Parsed(readable=False, warnings=(answer.refusal,))
     columns = (
         Column("series"), Column("points", "count"), Column("min"), Column("mean"), Column("max"), Column("last"),
     )  # fmt: skip
-    rows = tuple(_row(lane) for lane in answer.lanes)
-    lines = tuple(int(lane.lines[0]) if len(lane.lines) else 1 for lane in answer.lanes)
+    rows = tuple(_build_row(item) for item in answer.series)
+    lines = tuple(int(item.lines[0]) if len(item.lines) else 1 for item in answer.series)
     return Parsed(tables=(Table("prometheus_series", columns, rows, part, lines),), warnings=answer.warnings)
 
 
-def _row(lane: Lane) -> tuple[str | int | float | None, ...]:
-    good = lane.values[np.isfinite(lane.values)]
-    name = ",".join(f"{name}={value}" for name, value in sorted(lane.labels.items()))[:400]
+def _build_row(item: RangeSeries) -> tuple[str | int | float | None, ...]:
+    good = item.values[np.isfinite(item.values)]
+    name = ",".join(f"{name}={value}" for name, value in sorted(item.labels.items()))[:400]
     if not len(good):
         return (name, 0, None, None, None, None)
     numbers = (good.min(), good.mean(), good.max(), good[-1])
-    return (name, len(good), *(known(float(one), 6) for one in numbers))
+    return (name, len(good), *(number_or_none(float(number), 6) for number in numbers))
 
 
-def _one(metric: str, lane: Lane, values: Values, part: str) -> Series:
-    return Series(metric, lane.t_ns, values[:, None], {"route": lane.route}, part=part, lines=lane.lines)
+def _parse_result(metric: str, item: RangeSeries, values: Values, part: str) -> Series:
+    return Series(metric, item.t_ns, values[:, None], {"route": item.route}, part=part, lines=item.lines)
 
 
-def _lane(one: report_json.Json, pairs: list[object], lines: npt.NDArray[np.int32]) -> Lane:
-    labels = {words(name): words(value) for name, value in mapping(one.get("metric")).items()}
+def _parse_series(item: report_json.Json, pairs: list[object], lines: npt.NDArray[np.int32]) -> RangeSeries:
+    labels = {as_text(name): as_text(value) for name, value in as_mapping(item.get("metric")).items()}
     labels.pop("__name__", None)
-    read = np.array([_pair(pair) for pair in pairs], np.float64).reshape(-1, 2)
+    read = np.array([_parse_pair(pair) for pair in pairs], np.float64).reshape(-1, 2)
     keep = (read[:, 0] > _EARLIEST_S) & (read[:, 0] < _LATEST_S)
     t_ns = np.round(read[keep, 0] * 1e3).astype(np.int64) * 1_000_000  # Prometheus counts milliseconds
-    return Lane(labels, t_ns, np.where(np.isinf(read[keep, 1]), np.nan, read[keep, 1]), lines[keep])
+    return RangeSeries(labels, t_ns, np.where(np.isinf(read[keep, 1]), np.nan, read[keep, 1]), lines[keep])
 
 
-def _pair(pair: object) -> tuple[float, float]:
+def _parse_pair(pair: object) -> tuple[float, float]:
     if not isinstance(pair, list) or len(pair) != 2:
         return (np.nan, np.nan)
-    return (report_json.number(pair[0]), report_json.number(pair[1]))
+    return (report_json.as_number(pair[0]), report_json.as_number(pair[1]))
 
 
-def _lines(text: str, found: list[report_json.Json]) -> npt.NDArray[np.int32]:
+def _find_lines(text: str, result: list[report_json.Json]) -> npt.NDArray[np.int32]:
     """The line of each value in order; all 1 where the text does not show them one by one."""
-    wanted = sum(len(_list(one.get("values"))) for one in found)
+    requested = sum(len(_get_list(item.get("values"))) for item in result)
     lines, line, before = [], 1, 0
     for pair in _PAIR.finditer(text):
         line += text.count("\n", before, pair.start())
         before = pair.start()
         lines.append(line)
-    return np.array(lines if len(lines) == wanted else [1] * wanted, np.int32)
+    return np.array(lines if len(lines) == requested else [1] * requested, np.int32)
 
 
-def _at(lane: Lane, t_ns: Times) -> npt.NDArray[np.float64]:
-    known_at = dict(zip(lane.t_ns.tolist(), lane.values.tolist(), strict=True))
+def _line_at(item: RangeSeries, t_ns: Times) -> npt.NDArray[np.float64]:
+    known_at = dict(zip(item.t_ns.tolist(), item.values.tolist(), strict=True))
     return np.array([known_at.get(t, np.nan) for t in t_ns.tolist()], np.float64)
 
 
-def _lines_at(lane: Lane, t_ns: Times) -> npt.NDArray[np.int32]:
-    known_at = dict(zip(lane.t_ns.tolist(), lane.lines.tolist(), strict=True))
+def _lines_at(item: RangeSeries, t_ns: Times) -> npt.NDArray[np.int32]:
+    known_at = dict(zip(item.t_ns.tolist(), item.lines.tolist(), strict=True))
     return np.array([known_at.get(t, 1) for t in t_ns.tolist()], np.int32)
 
 
-def _list(value: object) -> list[object]:
+def _get_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _warning(one: object) -> Sentence:
-    return Sentence("reports.prometheus_warns", {"said": words(one, 300)})
+def _build_warning(item: object) -> Sentence:
+    return Sentence("reports.prometheus_warns", {"message": as_text(item, 300)})

@@ -7,29 +7,29 @@ from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
 from collectors.contract import Parsed, Part, Sentence
-from collectors.parse import iperf3, jmeter, prometheus_range, trace_table, vegeta, wrk
-from collectors.parse.report_json import text_of
+from collectors.parse.reports import iperf3, jmeter, prometheus_range, trace_table, vegeta, wrk
+from collectors.parse.reports.report_json import decode_text
 
 Report = Literal["prometheus", "jaeger", "zipkin", "otlp", "wrk", "vegeta", "iperf3", "jmeter"]
 REPORTS: tuple[Report, ...] = get_args(Report)
 
 
-def _prometheus(part: Part, name: str) -> Parsed:
-    text = text_of(part)
+def _parse_prometheus(part: Part, name: str) -> Parsed:
+    text = decode_text(part)
     if text is None:
         return Parsed(readable=False, warnings=(Sentence("reports.too_long"),))
-    return prometheus_range.table(prometheus_range.read(text), name)
+    return prometheus_range.build_range_table(prometheus_range.parse_range_answer(text), name)
 
 
 READERS: Mapping[Report, Callable[[Part, str], Parsed]] = {
-    "prometheus": _prometheus,
-    "jaeger": lambda part, name: trace_table.read("jaeger", part, name),
-    "zipkin": lambda part, name: trace_table.read("zipkin", part, name),
-    "otlp": lambda part, name: trace_table.read("otlp", part, name),
-    "wrk": wrk.read,
-    "vegeta": vegeta.read,
-    "iperf3": iperf3.read,
-    "jmeter": jmeter.read,
+    "prometheus": _parse_prometheus,
+    "jaeger": lambda part, name: trace_table.parse_traces("jaeger", part, name),
+    "zipkin": lambda part, name: trace_table.parse_traces("zipkin", part, name),
+    "otlp": lambda part, name: trace_table.parse_traces("otlp", part, name),
+    "wrk": wrk.parse_wrk,
+    "vegeta": vegeta.parse_vegeta,
+    "iperf3": iperf3.parse_iperf3,
+    "jmeter": jmeter.parse_jmeter,
 }
 """Report → reader of a part by its name."""
 
@@ -47,7 +47,7 @@ _JSON_MARKS: tuple[tuple[Report, tuple[bytes, ...]], ...] = (
 _WRK = re.compile(rb"(?:^|\n)Running \S+ test @ \S+")
 
 
-def detect(head: bytes) -> Report | None:
+def detect_report(head: bytes) -> Report | None:
     """Which report a file is, from its first unpacked bytes; None where it is none of them."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in {b"{", b"["}:

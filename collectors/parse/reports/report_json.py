@@ -14,13 +14,13 @@ MAX_BYTES = 64 << 20
 Json = dict[str, Any]
 
 
-def text_of(part: Part) -> str | None:
+def decode_text(part: Part) -> str | None:
     """The text of a report; None where it is longer than MAX_BYTES."""
     data = part.read(MAX_BYTES + 1)
     return None if len(data) > MAX_BYTES else data.decode("utf-8-sig", "replace")
 
 
-def load(text: str) -> Any:
+def load_json(text: str) -> Any:
     """The value of a JSON text; None where it is none, or nested too deeply."""
     try:
         return json.loads(text)
@@ -28,17 +28,17 @@ def load(text: str) -> Any:
         return None
 
 
-def mapping(value: object) -> Json:
+def as_mapping(value: object) -> Json:
     """`value` where it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def items(value: object) -> list[Json]:
-    """The objects of a list; whatever else is in it is left out."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def as_items(value: object) -> list[Json]:
+    """Return the objects of a list. Other items are left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def number(value: object) -> float:
+def as_number(value: object) -> float:
     """A number, also where it is written as text; NaN where there is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
@@ -48,17 +48,17 @@ def number(value: object) -> float:
         return math.nan
 
 
-def known(value: float, digits: int = 3) -> float | None:
+def number_or_none(value: float, digits: int = 3) -> float | None:
     """A number as a cell of a table: rounded, None for "no data"."""
     return round(value, digits) if math.isfinite(value) else None
 
 
-def words(value: object, limit: int = 200) -> str:
+def as_text(value: object, limit: int = 200) -> str:
     """A name out of a report, at most `limit` characters; empty where there is none."""
     return value[:limit] if isinstance(value, str) else ""
 
 
-class Lines:
+class LineIndex:
     """1-based lines of places in a text, asked for in any order."""
 
     def __init__(self, text: str) -> None:

@@ -12,14 +12,14 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from collectors.parse.report_json import Json, items, load, mapping, number, words
+from collectors.parse.reports.report_json import Json, as_items, as_mapping, as_number, as_text, load_json
 
 MAX_SPANS = 200_000
 OTLP_ERROR = (2, "STATUS_CODE_ERROR")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """One piece of work of one request. Times in nanoseconds; `parent` is empty where nothing called it."""
 
     trace: str
@@ -32,97 +32,107 @@ class Span:
     error: bool
 
 
-def jaeger(text: str) -> list[Span] | None:
+def parse_jaeger(text: str) -> list[TraceSpan] | None:
     """The spans of an export of Jaeger; None where it is none."""
-    whole = load(text)
-    traces = items(mapping(whole).get("data")) or (
+    whole = load_json(text)
+    traces = as_items(as_mapping(whole).get("data")) or (
         [whole] if isinstance(whole, dict) and "spans" in whole else []
     )
-    return _bounded(span for trace in traces for span in _of_jaeger(trace)) if traces else None
+    return _limit_spans(span for trace in traces for span in _parse_jaeger_span(trace)) if traces else None
 
 
-def _of_jaeger(trace: Json) -> Iterator[Span]:
+def _parse_jaeger_span(trace: Json) -> Iterator[TraceSpan]:
     processes = {
-        name: words(mapping(one).get("serviceName")) for name, one in mapping(trace.get("processes")).items()
+        name: as_text(as_mapping(item).get("serviceName"))
+        for name, item in as_mapping(trace.get("processes")).items()
     }
-    for one in items(trace.get("spans")):
-        parents = [ref for ref in items(one.get("references")) if ref.get("refType") != "FOLLOWS_FROM"]
-        tags = {words(tag.get("key")): tag.get("value") for tag in items(one.get("tags"))}
-        start = number(one.get("startTime")) * 1e3
-        yield Span(
-            words(one.get("traceID")),
-            words(one.get("spanID")),
-            words(parents[0].get("spanID")) if parents else words(one.get("parentSpanID")),
-            processes.get(words(one.get("processID")), "")
-            or words(mapping(one.get("process")).get("serviceName")),
-            words(one.get("operationName")),
+    for item in as_items(trace.get("spans")):
+        parents = [ref for ref in as_items(item.get("references")) if ref.get("refType") != "FOLLOWS_FROM"]
+        tags = {as_text(tag.get("key")): tag.get("value") for tag in as_items(item.get("tags"))}
+        start = as_number(item.get("startTime")) * 1e3
+        yield TraceSpan(
+            as_text(item.get("traceID")),
+            as_text(item.get("spanID")),
+            as_text(parents[0].get("spanID")) if parents else as_text(item.get("parentSpanID")),
+            processes.get(as_text(item.get("processID")), "")
+            or as_text(as_mapping(item.get("process")).get("serviceName")),
+            as_text(item.get("operationName")),
             start,
-            start + number(one.get("duration")) * 1e3,
+            start + as_number(item.get("duration")) * 1e3,
             tags.get("error") in {True, "true"} or tags.get("otel.status_code") == "ERROR",
         )
 
 
-def zipkin(text: str) -> list[Span] | None:
+def parse_zipkin(text: str) -> list[TraceSpan] | None:
     """The spans of a Zipkin v2 document (a list of spans, or of traces); None where it is none."""
-    whole = load(text)
+    whole = load_json(text)
     if not isinstance(whole, list):
         return None
-    flat = [one for entry in whole for one in (entry if isinstance(entry, list) else [entry])]
-    return _bounded(_of_zipkin(one) for one in items(flat) if "traceId" in one)
+    flat = [item for entry in whole for item in (entry if isinstance(entry, list) else [entry])]
+    return _limit_spans(_parse_zipkin_span(item) for item in as_items(flat) if "traceId" in item)
 
 
-def _of_zipkin(one: Json) -> Span:
-    start = number(one.get("timestamp")) * 1e3
-    tags = mapping(one.get("tags"))
-    service = words(mapping(one.get("localEndpoint")).get("serviceName"))
-    if not service or service.startswith("unknown_service"):  # what an SDK says that puts the name into a tag
-        service = words(tags.get("service.name")) or service
-    parent, shared = words(one.get("parentId")), one.get("shared") is True
+def _parse_zipkin_span(item: Json) -> TraceSpan:
+    start = as_number(item.get("timestamp")) * 1e3
+    tags = as_mapping(item.get("tags"))
+    service = as_text(as_mapping(item.get("localEndpoint")).get("serviceName"))
+    if not service or service.startswith(
+        "unknown_service"
+    ):  # default of an SDK that puts the name into a tag
+        service = as_text(tags.get("service.name")) or service
+    parent, shared = as_text(item.get("parentId")), item.get("shared") is True
     # Both sides of a call may share an id; the server's side is then a child of the client's.
-    return Span(
-        words(one.get("traceId")),
-        words(one.get("id")) + (":server" if shared else ""),
-        words(one.get("id")) if shared else parent,
+    return TraceSpan(
+        as_text(item.get("traceId")),
+        as_text(item.get("id")) + (":server" if shared else ""),
+        as_text(item.get("id")) if shared else parent,
         service,
-        words(one.get("name")),
+        as_text(item.get("name")),
         start,
-        start + number(one.get("duration")) * 1e3,
+        start + as_number(item.get("duration")) * 1e3,
         "error" in tags,
     )
 
 
-def otlp(text: str) -> list[Span] | None:
+def parse_otlp(text: str) -> list[TraceSpan] | None:
     """The spans of OTLP/JSON, one document or one to a line; None where it is none."""
-    whole = load(text)
-    documents = [whole] if whole is not None else [load(line) for line in text.splitlines() if line.strip()]
-    groups = [group for one in documents for group in items(mapping(one).get("resourceSpans"))]
-    return _bounded(span for group in groups for span in _of_otlp(group)) if groups else None
+    whole = load_json(text)
+    documents = (
+        [whole] if whole is not None else [load_json(line) for line in text.splitlines() if line.strip()]
+    )
+    groups = [
+        group for document in documents for group in as_items(as_mapping(document).get("resourceSpans"))
+    ]
+    return _limit_spans(span for group in groups for span in _parse_otlp_span(group)) if groups else None
 
 
-def _of_otlp(group: Json) -> Iterator[Span]:
-    attributes = items(mapping(group.get("resource")).get("attributes"))
-    named = {words(one.get("key")): mapping(one.get("value")).get("stringValue") for one in attributes}
-    service = words(named.get("service.name"))
-    for scope in items(group.get("scopeSpans")) or items(group.get("instrumentationLibrarySpans")):
-        for one in items(scope.get("spans")):
-            yield Span(
-                words(one.get("traceId")),
-                words(one.get("spanId")),
-                words(one.get("parentSpanId")),
+def _parse_otlp_span(group: Json) -> Iterator[TraceSpan]:
+    attributes = as_items(as_mapping(group.get("resource")).get("attributes"))
+    named = {
+        as_text(attribute.get("key")): as_mapping(attribute.get("value")).get("stringValue")
+        for attribute in attributes
+    }
+    service = as_text(named.get("service.name"))
+    for scope in as_items(group.get("scopeSpans")) or as_items(group.get("instrumentationLibrarySpans")):
+        for item in as_items(scope.get("spans")):
+            yield TraceSpan(
+                as_text(item.get("traceId")),
+                as_text(item.get("spanId")),
+                as_text(item.get("parentSpanId")),
                 service,
-                words(one.get("name")),
-                number(one.get("startTimeUnixNano")),
-                number(one.get("endTimeUnixNano")),
-                mapping(one.get("status")).get("code") in OTLP_ERROR,
+                as_text(item.get("name")),
+                as_number(item.get("startTimeUnixNano")),
+                as_number(item.get("endTimeUnixNano")),
+                as_mapping(item.get("status")).get("code") in OTLP_ERROR,
             )
 
 
-def _bounded(spans: Iterable[Span]) -> list[Span]:
+def _limit_spans(spans: Iterable[TraceSpan]) -> list[TraceSpan]:
     """The first MAX_SPANS with a name and times that can be right."""
-    kept = []
+    stored = []
     for span in spans:
         if span.operation and math.isfinite(span.end_ns - span.start_ns) and span.end_ns >= span.start_ns:
-            kept.append(span)
-            if len(kept) == MAX_SPANS:
+            stored.append(span)
+            if len(stored) == MAX_SPANS:
                 break
-    return kept
+    return stored

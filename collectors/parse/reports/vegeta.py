@@ -11,8 +11,23 @@ import re
 from datetime import datetime
 
 from collectors.contract import Parsed, Part
-from collectors.parse.load_test import MAX_REQUESTS, Request, Stage, of_requests, refused, table
-from collectors.parse.report_json import Json, Lines, load, mapping, number, text_of, words
+from collectors.parse.reports.load_test import (
+    MAX_REQUESTS,
+    LoadRequest,
+    LoadStage,
+    build_load_table,
+    refuse_report,
+    summarize_requests,
+)
+from collectors.parse.reports.report_json import (
+    Json,
+    LineIndex,
+    as_mapping,
+    as_number,
+    as_text,
+    decode_text,
+    load_json,
+)
 
 _PERCENTILES = {"50th": "p50_ms", "90th": "p90_ms", "99th": "p99_ms", "99.9th": "p999_ms"}
 _TIMEOUT = re.compile(r"timeout|deadline exceeded", re.IGNORECASE)
@@ -21,77 +36,77 @@ _PATH = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*([^?#]*)", re.IGNORECASE)
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
-def read(part: Part, name: str) -> Parsed:
+def parse_vegeta(part: Part, name: str) -> Parsed:
     """A report as one stage, results as one stage for each attack and series over time."""
-    text = text_of(part)
+    text = decode_text(part)
     if text is None:
-        return refused("reports.too_long")
-    whole = mapping(load(text))
+        return refuse_report("reports.too_long")
+    whole = as_mapping(load_json(text))
     if "latencies" in whole:
-        return Parsed(tables=(table([_stage(whole, Lines(text))], name),))
+        return Parsed(tables=(build_load_table([_build_stage(whole, LineIndex(text))], name),))
     requests = []
     for line, row in enumerate(text.split("\n"), start=1):
-        one = _request(mapping(load(row)), line) if row.strip() else None
-        if one is not None:
-            requests.append(one)
+        request = _parse_request(as_mapping(load_json(row)), line) if row.strip() else None
+        if request is not None:
+            requests.append(request)
         if len(requests) >= MAX_REQUESTS:
             break
-    return of_requests(requests, name) if requests else refused("reports.not_vegeta")
+    return summarize_requests(requests, name) if requests else refuse_report("reports.not_vegeta")
 
 
-def _stage(whole: Json, lines: Lines) -> Stage:
-    latencies = mapping(whole.get("latencies"))
-    requests, share = number(whole.get("requests")), number(whole.get("success"))
-    codes = {words(code): number(count) for code, count in mapping(whole.get("status_codes")).items()}
+def _build_stage(whole: Json, lines: LineIndex) -> LoadStage:
+    latencies = as_mapping(whole.get("latencies"))
+    requests, share = as_number(whole.get("requests")), as_number(whole.get("success"))
+    codes = {as_text(code): as_number(count) for code, count in as_mapping(whole.get("status_codes")).items()}
     failed = codes.get("0", 0.0)
     answered = requests - failed
     good = sum(count for code, count in codes.items() if code.startswith("2"))
     errors = whole.get("errors")
-    stage = Stage(
+    stage = LoadStage(
         "attack",
         lines.naming("latencies"),
-        number(whole.get("duration")) / 1e9,
+        as_number(whole.get("duration")) / 1e9,
         requests,
-        number(whole.get("rate")),
-        number(whole.get("throughput")),
+        as_number(whole.get("rate")),
+        as_number(whole.get("throughput")),
         100.0 * (answered - good) / answered if codes and answered > 0 else 100.0 * (1.0 - share),
         errors=failed if codes else math.nan,
     )
     # The report lists each kind of error once: how many waited too long is not in it, only that none did.
-    kinds = [one for one in errors if isinstance(one, str)] if isinstance(errors, list) else []
-    stage.timeouts = math.nan if any(_TIMEOUT.search(one) for one in kinds) else 0
-    for said, column in _PERCENTILES.items():
-        setattr(stage, column, number(latencies.get(said)) / 1e6)
+    kinds = [error for error in errors if isinstance(error, str)] if isinstance(errors, list) else []
+    stage.timeouts = math.nan if any(_TIMEOUT.search(kind) for kind in kinds) else 0
+    for message, column in _PERCENTILES.items():
+        setattr(stage, column, as_number(latencies.get(message)) / 1e6)
     return stage
 
 
-def _request(one: Json, line: int) -> Request | None:
+def _parse_request(item: Json, line: int) -> LoadRequest | None:
     start_ns, latency, code = (
-        utc_ns(words(one.get("timestamp"))),
-        number(one.get("latency")),
-        number(one.get("code")),
+        parse_utc_ns(as_text(item.get("timestamp"))),
+        as_number(item.get("latency")),
+        as_number(item.get("code")),
     )
     if start_ns is None or not math.isfinite(latency) or not 0 <= code < 1000:
         return None
-    return Request(
-        words(one.get("attack")) or "attack",
-        route_of(words(one.get("method"), 20), words(one.get("url"), 2000)),
+    return LoadRequest(
+        as_text(item.get("attack")) or "attack",
+        extract_route(as_text(item.get("method"), 20), as_text(item.get("url"), 2000)),
         start_ns,
         latency / 1e6,
         int(code),
-        bool(_TIMEOUT.search(words(one.get("error"), 500))),
+        bool(_TIMEOUT.search(as_text(item.get("error"), 500))),
         line,
     )
 
 
-def route_of(method: str, url: str) -> str:
-    """Method and path of a request, without what may hold somebody's data: query and fragment."""
-    found = _PATH.match(url)
-    path = found[1] if found else ""
+def extract_route(method: str, url: str) -> str:
+    """Return method and path of a request. Query and fragment may hold personal data and are left out."""
+    match = _PATH.match(url)
+    path = match[1] if match else ""
     return f"{method} {path or '/'}".strip()[:200]
 
 
-def utc_ns(text: str) -> int | None:
+def parse_utc_ns(text: str) -> int | None:
     """Nanoseconds of a time as Go writes it in JSON (RFC 3339, up to nine digits); None where it is none."""
     fraction = _FRACTION.search(text)
     try:

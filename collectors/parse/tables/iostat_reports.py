@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collectors.contract import Sentence
-from collectors.parse import stamps
-from collectors.parse.columns import row
-from collectors.parse.tokens import amount, words
+from collectors.parse.tables import report_times
+from collectors.parse.tables.text_columns import parse_row
+from collectors.parse.tables.tokens import parse_amount, to_text
 
 _MAX_LINES = 500_000
 _MAX_LINE = 4_096
@@ -64,19 +64,19 @@ class DeviceRow:
 
 
 @dataclass(slots=True)
-class Report:
+class IostatReport:
     """One interval: the wall clock at its end where it is known, and every device."""
 
     stamp_ns: int | None
     devices: dict[str, DeviceRow] = field(default_factory=dict)
 
 
-def devices(reports: Sequence[Report]) -> list[str]:
+def list_devices(reports: Sequence[IostatReport]) -> list[str]:
     """Every device of any report, in the order of their appearance."""
     return list(dict.fromkeys(dev for report in reports for dev in report.devices))[:_MAX_DEVICES]
 
 
-def read(data: bytes) -> tuple[list[Report], list[Sentence]]:
+def parse_iostat_reports(data: bytes) -> tuple[list[IostatReport], list[Sentence]]:
     """All reports, and warnings about a cut end or lines that are not as they should be."""
     warnings: list[Sentence] = []
     lines = data.split(b"\n", _MAX_LINES)[:_MAX_LINES]
@@ -89,53 +89,56 @@ def read(data: bytes) -> tuple[list[Report], list[Sentence]]:
     return reports, warnings
 
 
-def _read_json(lines: Sequence[bytes]) -> tuple[list[Report], int]:
-    reports: list[Report] = []
+def _read_json(lines: Sequence[bytes]) -> tuple[list[IostatReport], int]:
+    reports: list[IostatReport] = []
     bad = 0
     for number, line in enumerate(lines, 1):
         if len(line) > _MAX_LINE:
             bad += 1
         elif stamp := _JSON_STAMP.search(line):
-            reports.append(Report(stamps.epoch_ns(words(stamp[1]))))
+            reports.append(IostatReport(report_times.parse_epoch_ns(to_text(stamp[1]))))
         elif b'"disk_device"' in line:
-            found = _JSON_DEVICE.search(line)
-            if found is None or not reports:
+            match = _JSON_DEVICE.search(line)
+            if match is None or not reports:
                 bad += 1
                 continue
             pairs = {
-                key.decode("ascii", "replace"): amount(value) for key, value in _JSON_PAIR.findall(found[2])
+                key.decode("ascii", "replace"): parse_amount(value)
+                for key, value in _JSON_PAIR.findall(match[2])
             }
-            reports[-1].devices.setdefault(words(found[1], 64), DeviceRow(number, _metrics(pairs)))
+            reports[-1].devices.setdefault(to_text(match[1], 64), DeviceRow(number, _read_metrics(pairs)))
     return reports, bad
 
 
-def _read_text(lines: Sequence[bytes]) -> tuple[list[Report], int]:
-    reports: list[Report] = []
+def _read_text(lines: Sequence[bytes]) -> tuple[list[IostatReport], int]:
+    reports: list[IostatReport] = []
     header: list[bytes] = []
     bad = 0
     for number, line in enumerate(lines, 1):
         tokens = line[:_MAX_LINE].split(None, 64)
         if _TEXT_STAMP.match(line):
-            reports.append(Report(stamps.epoch_ns(words(line.strip()))))
+            reports.append(IostatReport(report_times.parse_epoch_ns(to_text(line.strip()))))
             header = []
         elif tokens and tokens[0].rstrip(b":") == b"Device":
             header = tokens
             if not reports or reports[-1].devices:
-                reports.append(Report(None))
+                reports.append(IostatReport(None))
         elif header and tokens:
-            values = row(header[1:], tokens[1:])
+            values = parse_row(header[1:], tokens[1:])
             if values is None:
                 bad += 1
             else:
-                reports[-1].devices.setdefault(words(tokens[0], 64), DeviceRow(number, _metrics(values)))
+                reports[-1].devices.setdefault(
+                    to_text(tokens[0], 64), DeviceRow(number, _read_metrics(values))
+                )
     return reports, bad
 
 
-def _metrics(values: Mapping[str, float]) -> dict[str, float]:
-    """iostat's columns under the names of the catalogue."""
-    found: dict[str, float] = {}
+def _read_metrics(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the columns of iostat by the names of the catalog."""
+    results: dict[str, float] = {}
     for key, value in values.items():
         if key in _KEYS:
             metric, scale = _KEYS[key]
-            found.setdefault(metric, value * scale)
-    return found
+            results.setdefault(metric, value * scale)
+    return results

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from collectors.parse.limits import printable
-from collectors.parse.sampled import Snapshot
-from collectors.parse.tokens import NAN
+from collectors.parse.proc.sampled import Snapshot
+from collectors.parse.tables.tokens import NAN
+from collectors.profiles.limits import to_printable
 
 Object = Mapping[str, object]
 
@@ -19,7 +19,7 @@ _MAX_CHARACTERS = 16 << 20
 _MAX_NUMBER = float(1 << 62)
 
 
-def objects(snapshot: Snapshot, limit: int) -> Iterator[tuple[Object, int]]:
+def iterate_objects(snapshot: Snapshot, limit: int) -> Iterator[tuple[Object, int]]:
     """At most `limit` objects of the array, with their 1-based lines in the part."""
     text = snapshot.body[:_MAX_CHARACTERS].decode("utf-8", "replace")
     decoder = json.JSONDecoder()
@@ -32,29 +32,29 @@ def objects(snapshot: Snapshot, limit: int) -> Iterator[tuple[Object, int]]:
         line += text.count("\n", counted_to, at)
         counted_to = at
         try:
-            found, at = decoder.raw_decode(text, at)
+            result, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return
-        yield found, line
+        yield result, line
 
 
-def inner(one: Object, *path: str) -> Object:
-    """The object that stands at `path`; an empty one where there is none."""
-    found: object = one
+def get_object(item: Object, *path: str) -> Object:
+    """Return the object at `path`, or an empty one."""
+    matching_object: object = item
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        matching_object = matching_object.get(name) if isinstance(matching_object, Mapping) else None
+    return matching_object if isinstance(matching_object, Mapping) else {}
 
 
-def number(one: Object, name: str) -> float:
+def get_number(item: Object, name: str) -> float:
     """A number that is not absurd; NaN for anything else."""
-    value = one.get(name)
+    value = item.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return NAN
     return float(value) if -_MAX_NUMBER < value < _MAX_NUMBER else NAN
 
 
-def text(one: Object, name: str, limit: int = 64) -> str:
+def get_text(item: Object, name: str, limit: int = 64) -> str:
     """A text as it may be shown; "" for anything else."""
-    value = one.get(name)
-    return printable(value)[:limit] if isinstance(value, str) else ""
+    value = item.get(name)
+    return to_printable(value)[:limit] if isinstance(value, str) else ""

@@ -2,7 +2,7 @@
 
 iostat and vmstat print the wall clock without a fraction. The collector notes the uptime just before it
 starts them (part `started`), and they report once a second from then on; so the k-th report is expected at
-start + k seconds, and its stamp says in which second it truly was. The expectation is kept inside it.
+start + k seconds, and its stamp is the second in which it was printed. The expectation is kept inside it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from datetime import UTC, datetime
 import numpy as np
 
 from collectors.contract import Context, Part, Times
-from collectors.parse.tokens import seconds_to_ns
+from collectors.parse.tables.tokens import parse_seconds_ns
 
 PART = "started"
 SECOND_NS = 1_000_000_000
 
 
-def started_boot_ns(parts: Mapping[str, Part]) -> int | None:
+def read_start_ns(parts: Mapping[str, Part]) -> int | None:
     """The host's uptime in nanoseconds when the tool was started; None where it was not noted."""
     part = parts.get(PART)
     if part is None:
         return None
     tokens = part.read(64).split()
-    return seconds_to_ns(tokens[0]) if tokens else None
+    return parse_seconds_ns(tokens[0]) if tokens else None
 
 
-def epoch_ns(text: str) -> int | None:
+def parse_epoch_ns(text: str) -> int | None:
     """An ISO date and time, with its offset or else in UTC, as nanoseconds; None for anything else."""
     try:
         parsed = datetime.fromisoformat(text)
@@ -43,10 +43,10 @@ def epoch_ns(text: str) -> int | None:
     return seconds * SECOND_NS if 0 <= seconds < 1 << 32 else None
 
 
-def times(
+def compute_report_times(
     context: Context, stamps: Sequence[int | None], start_boot_ns: int | None, interval_s: float = 1.0
 ) -> Times | None:
-    """UTC nanoseconds of reports that bear these stamps, never decreasing; None where nothing says when.
+    """UTC nanoseconds of reports that bear these stamps, never decreasing; None if the time is unknown.
 
     The first report is expected one interval after the start.
     """
@@ -62,6 +62,6 @@ def times(
     boot_ns = start_boot_ns + step * np.arange(1, n + 1, dtype=np.int64)
     expected = context.clock.to_utc("boottime", boot_ns)
     if getattr(context.clock, "steps", ()):
-        return expected  # a stamp of a clock that was set in the meantime says nothing
-    kept = np.where(known, np.clip(expected, lower, lower + SECOND_NS - 1), expected)
-    return np.maximum.accumulate(kept) if n else kept
+        return expected  # a stamp of a clock that was set in the meantime cannot be used
+    stored = np.where(known, np.clip(expected, lower, lower + SECOND_NS - 1), expected)
+    return np.maximum.accumulate(stored) if n else stored

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from collectors.contract import Parsed, Sentence, Series
 
 
-def of_series(
+def build_series_result(
     series: Sequence[Series], warnings: Sequence[Sentence], facts: Mapping[str, object] | None = None
 ) -> Parsed:
     """What was read; without a single series there were too few samples, and it counts as unreadable."""

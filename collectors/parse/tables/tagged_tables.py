@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collectors.contract import Part, Sentence
-from collectors.parse.tokens import decimal, whole, words
+from collectors.parse.tables.tokens import parse_decimal, parse_whole, to_text
 
 _MAX_LINES = 50_000
 _MAX_TABLES = 20
@@ -18,7 +18,7 @@ _MAX_TAG = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TaggedRow:
     """One line of values by name; absent names are empty."""
 
     line: int
@@ -30,49 +30,49 @@ class Row:
 
     def text(self, name: str, limit: int = 200) -> str:
         """As it may be shown."""
-        return words(self.raw(name), limit)
+        return to_text(self.raw(name), limit)
 
     def whole(self, name: str) -> int | None:
         """A number made of digits."""
-        return whole(self.raw(name))
+        return parse_whole(self.raw(name))
 
     def number(self, name: str) -> float | None:
         """A number that is not negative; None for anything else: what counts up and fell was reset."""
-        value = decimal(self.raw(name))
+        value = parse_decimal(self.raw(name))
         return value if value >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedTables:
     """All tables of one artifact."""
 
-    tables: Mapping[str, Sequence[Row]]
+    tables: Mapping[str, Sequence[TaggedRow]]
     warnings: tuple[Sentence, ...]
 
-    def of(self, name: str) -> Sequence[Row]:
+    def of(self, name: str) -> Sequence[TaggedRow]:
         """The rows of one table; none where it is not there."""
         return self.tables.get(name, ())
 
 
-def read(parts: Mapping[str, Part], limit: int) -> Tagged:
+def read_tagged_tables(parts: Mapping[str, Part], limit: int) -> TaggedTables:
     """The tables of the part `stdout`. Lines with another number of values than names are left out and counted."""
     part = parts.get("stdout")
     if part is None:
-        return Tagged({}, (Sentence("warning.part_missing", {"part": "stdout"}),))
-    tables: dict[str, list[Row]] = {}
+        return TaggedTables({}, (Sentence("warning.part_missing", {"part": "stdout"}),))
+    tables: dict[str, list[TaggedRow]] = {}
     names: list[str] = []
-    rows: list[Row] | None = None
+    rows: list[TaggedRow] | None = None
     unreadable = 0
     for number, line in enumerate(part.read(limit).split(b"\n")[:_MAX_LINES], 1):
         head, *cells = line.split(b"\t")
         if not line:
             continue
         if len(head) > _MAX_TAG and cells and len(tables) < _MAX_TABLES:
-            names = [words(cell, 60) for cell in cells[:100]]
-            rows = tables.setdefault(words(head, 60), [])
+            names = [to_text(cell, 60) for cell in cells[:100]]
+            rows = tables.setdefault(to_text(head, 60), [])
         elif rows is not None and len(head) <= _MAX_TAG and len(cells) == len(names):
-            rows.append(Row(number, dict(zip(names, cells, strict=True))))
+            rows.append(TaggedRow(number, dict(zip(names, cells, strict=True))))
         else:
             unreadable += 1
     warnings = (Sentence("warning.lines_unreadable", {"count": unreadable}),) if unreadable else ()
-    return Tagged(tables, warnings)
+    return TaggedTables(tables, warnings)

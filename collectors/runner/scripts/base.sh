@@ -1,6 +1,6 @@
-# Clocks, tools and frames. Everything here is shared by all roles of the program.
-# Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the turn of the writers,
-# 7 what the main shell tells the guard, 8 the text of the program, 9 the lease.
+# Clocks, tools and frames, shared by all roles of the program.
+# Descriptors: 3 heartbeats in, 4 frames out, 5 whether the run is stopping, 6 the lock of the output,
+# 7 messages of the main shell to the guard, 8 the text of the program, 9 the lease.
 umask 077
 LC_ALL=C
 export LC_ALL PATH
@@ -14,24 +14,24 @@ NAPF=${NAPF:-1}
 TCK=${TCK:-100}
 SRC=${SRC:-date_s}
 
-# Boottime, in hundredths of a second, into CS.
-up() {
+# Read boottime, in hundredths of a second, into CS.
+read_uptime() {
   read -r U_ R_ </proc/uptime
   CS=${U_%.*}${U_#*.}
 }
 
-# How tool $1 is run here, into variable $2; empty where it is not.
-tool() {
+# Write how to run tool $1 on this host into variable $2; empty if the tool is missing.
+find_tool() {
   if command -v "$1" >/dev/null 2>&1; then
     eval "$2=\$1"
-  elif applet "$1"; then
+  elif is_applet "$1"; then
     eval "$2=\"busybox \$1\""
   else
     eval "$2="
   fi
 }
 
-applet() {
+is_applet() {
   if [ -z "${BBL-}" ]; then
     BBL=-
     ! command -v busybox >/dev/null 2>&1 || BBL=$NL$(busybox --list 2>/dev/null)$NL
@@ -40,20 +40,20 @@ applet() {
   return 1
 }
 
-tools() {
+find_tools() {
   for t_ in awk cat date df du find flock grep gzip ionice ls mkdir mv nice readlink rm rmdir sleep tail tr wc zstd; do
-    tool "$t_" "T_$t_"
+    find_tool "$t_" "T_$t_"
   done
-  tool sha256sum SHA
+  find_tool sha256sum SHA
   if [ -z "$SHA" ]; then
-    tool openssl SHA
+    find_tool openssl SHA
     [ -z "$SHA" ] || SHA="$SHA dgst -sha256 -r"
   fi
-  tool cksum T_cksum
+  find_tool cksum T_cksum
 }
 
-# SUM for the text $1, or for the file $2.
-sum() {
+# Write the checksum of the text $1, or of the file $2, into SUM.
+compute_sum() {
   S_=
   if [ -n "$SHA" ]; then
     if [ -n "${2-}" ]; then S_=$($SHA <"$2"); else S_=$(printf %s "$1" | $SHA); fi
@@ -66,28 +66,28 @@ sum() {
   fi
 }
 
-# The turn to write is one empty line in a pipe that all writers share. One byte, because a shell reads a pipe byte
-# by byte: two that wait for a longer line would each get a piece of it, and wait for the rest for ever. Whoever has
-# the turn looks whether the run is stopping: `t` for no, `s<why>` for yes.
-take() {
+# The output lock is one empty line in a pipe that all writers share. It is one byte because a shell reads a pipe byte
+# by byte: two readers of a longer line would each get a part of it and wait indefinitely for the rest. The holder of
+# the lock checks whether the run is stopping: `t` for no, `s<why>` for yes.
+acquire_output() {
   STOP=
-  [ -n "${TURNS-}" ] || return 0
-  turn
+  [ -n "${OUTPUT_LOCK-}" ] || return 0
+  wait_for_output
   until read -r L_ <&5; do :; done
   echo "$L_" >&5
   STOP=${L_#?}
 }
 
-turn() {
+wait_for_output() {
   until read -r L_ <&6; do :; done
 }
 
-give() {
-  [ -z "${TURNS-}" ] || echo >&6
+release_output() {
+  [ -z "${OUTPUT_LOCK-}" ] || echo >&6
 }
 
-# Pipes without a file system: what a here-document or a process substitution leaves open, opened again for both.
-turns() {
+# Open pipes without a file system: reopen a here-document or a process substitution for reading and writing.
+open_output_lock() {
   if [ -n "${BASH_VERSION-}" ]; then
     set +o posix
     eval 'exec 5< <(:) 6< <(:) 7< <(:)'
@@ -99,20 +99,20 @@ Y
 Z
   fi
   exec 5<>/proc/self/fd/5 6<>/proc/self/fd/6 7<>/proc/self/fd/7
-  TURNS=1
+  OUTPUT_LOCK=1
 }
 
-# A frame with a text: frame KIND ID PART TEXT [MORE].
-frame() {
-  sum "$4"
-  take
+# Send a frame with a text: send_frame KIND ID PART TEXT [MORE].
+send_frame() {
+  compute_sum "$4"
+  acquire_output
   printf 'CULPRIT1 kind=%s id=%s part=%s len=%s %s enc=identity raw=%s %s\n%s\n' \
     "$1" "$2" "$3" ${#4} "$SUM" ${#4} "${5-}" "$4" >&4
-  give
+  release_output
 }
 
-# CLOCK_MONOTONIC in nanoseconds into MONO, where root may read it.
-mono() {
+# Read CLOCK_MONOTONIC in nanoseconds into MONO, if root can read it.
+read_monotonic() {
   MONO=-
   [ -r /proc/timer_list ] || return 0
   {
@@ -123,8 +123,8 @@ mono() {
   case $L_ in "now at "*) L_=${L_#now at }; MONO=${L_%% *} ;; esac
 }
 
-# CLOCK_REALTIME in nanoseconds into REAL, its grain into RES, what gave it into SRC.
-real() {
+# Read CLOCK_REALTIME in nanoseconds into REAL, its resolution into RES, its source into SRC.
+read_realtime() {
   case $SRC in
     bash) REAL=${EPOCHREALTIME%[.,]*}${EPOCHREALTIME#*[.,]}000; RES=1000 ;;
     date) REAL=$($T_date +%s%N); RES=1 ;;
@@ -134,42 +134,42 @@ real() {
   esac
 }
 
-clock_source() {
+choose_clock() {
   case ${EPOCHREALTIME-} in *[0-9][.,]??????) SRC=bash; return ;; esac
   S_=$($T_date +%s%N)
   case $S_ in
     *[!0-9]* | '') ;;
     ??????????????????*) SRC=date; return ;;
   esac
-  tool adjtimex T_adj
+  find_tool adjtimex T_adj
   SRC=date_s
   [ -z "$T_adj" ] || [ -z "$T_awk" ] || SRC=adjtimex
 }
 
-# One clock reading: clock AT SEQ. At the start and end it waits for /proc/uptime to tick, which takes up to 10 ms.
-clock() {
-  up
+# Send one clock reading: send_clock AT SEQ. At start and end it waits for /proc/uptime to tick, at most 10 ms.
+send_clock() {
+  read_uptime
   edge=0
   if [ "$1" != tick ]; then
     edge=1
     was=$CS
     n_=0
-    while [ "$CS" = "$was" ] && [ $n_ -lt 5000 ]; do up; n_=$((n_ + 1)); done
+    while [ "$CS" = "$was" ] && [ $n_ -lt 5000 ]; do read_uptime; n_=$((n_ + 1)); done
   fi
   b0=$CS
-  mono
+  read_monotonic
   m0=$MONO
-  real
-  mono
-  up
-  take
+  read_realtime
+  read_monotonic
+  read_uptime
+  acquire_output
   printf 'CULPRIT1 kind=clock id=- part=- len=0 sha256=- enc=identity raw=0 seq=%s at=%s bt0=%s0000000 bt1=%s0000000 m0=%s m1=%s real=%s res=%s src=%s edge=%s\n\n' \
     "$2" "$1" "$b0" "$((CS + 1))" "$m0" "$MONO" "$REAL" "$RES" "$SRC" "$edge" >&4
-  give
+  release_output
 }
 
-# State, group and start of process $1, from /proc, into PSTATE, PGRP, START; CPU (ticks, children included).
-proc() {
+# Read state, group and start of process $1 from /proc into PSTATE, PGRP, START; CPU is in ticks with its children.
+read_stat() {
   PSTATE=
   START=0
   PGRP=0
@@ -186,20 +186,20 @@ proc() {
   CPU=$((${12} + ${13} + ${14} + ${15}))
 }
 
-# Whether process $1 is still the one that started at tick $2. One that ended is dead even while nobody has asked for
-# its status: where no init does that, it stays so for ever.
-alive() {
-  proc "$1" && [ "$START" = "$2" ] && case $PSTATE in Z | X | x) false ;; esac
+# Return whether process $1 is still the one that started at tick $2. A zombie counts as ended: without an init that
+# reaps it, it stays a zombie indefinitely.
+is_alive() {
+  read_stat "$1" && [ "$START" = "$2" ] && case $PSTATE in Z | X | x) false ;; esac
 }
 
-# Waits $1 seconds; a signal that sets EV ends it early.
-nap() {
+# Wait $1 seconds. A signal that sets EV ends the wait early.
+wait_s() {
   $T_sleep "$1" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&- &
   N_=$!
   wait $N_
   [ -n "${EV-}" ] || wait $N_
 }
 
-say() {
+log() {
   printf '%.200s\n' "$*" >&2
 }

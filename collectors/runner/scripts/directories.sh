@@ -1,9 +1,9 @@
-# Directories on a host that other users can reach too: which ones are safe, and how to enter and remove our own.
-# sh cannot open a file without following symbolic links. So nothing is opened by a path that another user can change:
+# Directories that other users of the host can reach: find safe ones, enter them, and remove directories of this run.
+# sh cannot open a file without following symbolic links. So no path that another user can change is opened:
 # the shell changes into a verified directory, which pins it, and uses relative names there.
 
 # Check that only root and this user can replace an entry of directory $1 or of its parents. Sets P_ to its real path.
-# A directory that anybody can write to counts if it is sticky: nobody else can rename or remove our entries there.
+# A world-writable directory is accepted if it is sticky: no other user can rename or remove entries of this run there.
 is_secure_parent() {
   P_=$(cd -P "$1" 2>/dev/null && pwd -P) || return 1
   case $P_ in *[!A-Za-z0-9._/+:@,-]* | '') return 1 ;; esac
@@ -25,7 +25,7 @@ is_secure_parent() {
   done
 }
 
-# Change into directory $1, a real path below a secure parent, if it is a directory of this user that nobody else can
+# Change into directory $1, a real path below a secure parent, if it is a directory that only this user can
 # write to. PWD shows that no symbolic link was followed. A file system in user space can claim any owner, so a mount
 # point is refused.
 enter_own_directory() {
@@ -38,7 +38,7 @@ enter_own_directory() {
   return 1
 }
 
-# Remove the directory $1 with all that is in it, if it is our own.
+# Remove directory $1 and its content if this user owns it.
 remove_own_directory() {
   [ -n "$1" ] && enter_own_directory "$1" || return 0
   for r_ in 1 2 3; do
@@ -48,27 +48,26 @@ remove_own_directory() {
   cd /
 }
 
-# Create a directory of our own below the secure parent $1. Sets DIR. A name that another user took is passed over for one
-# that nobody can guess.
+# Create a directory of this run below the secure parent $1. Sets DIR. If another user took the name, use a random name.
 create_directory() {
   for x_ in '' random; do
     [ -z "$x_" ] || read -r x_ </proc/sys/kernel/random/uuid
     DIR=$1/culprit-$RUN${x_:+.$x_}
-    tell_guard try "$DIR"
+    notify_guard try "$DIR"
     if $T_mkdir -m 700 "$DIR" 2>/dev/null && enter_own_directory "$DIR"; then
       cd /
       return 0
     fi
     [ -e "$DIR" ] || [ -L "$DIR" ] || break
-    pass_over "$DIR" taken
+    skip_directory "$DIR" taken
   done
   DIR=
   return 1
 }
 
 # Record that path $1 is not used for reason $2: `insecure` (others can replace its entries) or `taken` (another user's).
-pass_over() {
-  case " $PASSED " in *" $1:$2 "*) return 0 ;; esac
-  PASSED="$PASSED${PASSED:+ }$1:$2"
-  say "note passed over $1: $2"
+skip_directory() {
+  case " $SKIPPED " in *" $1:$2 "*) return 0 ;; esac
+  SKIPPED="$SKIPPED${SKIPPED:+ }$1:$2"
+  log "note skipped directory $1: $2"
 }

@@ -96,17 +96,17 @@ class Target:
     def open_regular(self, path: str, flags: int = 0, folder: "int | None" = None) -> int:
         """Open a regular file once `enter` was called. Raises RefusedError for anything else and what is no log."""
         # O_PATH opens nothing: no FIFO is waited for, no device is touched.
-        found = os.open(path, os.O_PATH | os.O_CLOEXEC | flags, dir_fd=folder)
+        result = os.open(path, os.O_PATH | os.O_CLOEXEC | flags, dir_fd=folder)
         try:
-            if not stat.S_ISREG(os.fstat(found).st_mode):
+            if not stat.S_ISREG(os.fstat(result).st_mode):
                 raise RefusedError(f"{path} is not a regular file")
-            resolved = os.readlink(str(found), dir_fd=self.own_files)
+            resolved = os.readlink(str(result), dir_fd=self.own_files)
             if resolved.startswith(NOT_LOGS) or set(resolved.split("/")) & set(NOT_LOG_FOLDERS):
                 raise RefusedError(f"{path} leads to a file that is not a log")
             reading = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.open(str(found), reading, dir_fd=self.own_files)
+            return os.open(str(result), reading, dir_fd=self.own_files)
         finally:
-            os.close(found)
+            os.close(result)
 
     def read_status(self) -> "dict[str, str]":
         lines = self.read("status").decode("ascii", "replace").split("\n")
@@ -190,10 +190,10 @@ class Jvm:
     def has_socket(self) -> bool:
         """Whether the listener's socket exists and belongs to the JVM alone, as the JDK checks it."""
         try:
-            found = os.lstat(self.socket_name)
+            result = os.lstat(self.socket_name)
         except FileNotFoundError:
             return False
-        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != self.target.uid or found.st_mode & 0o077:
+        if not stat.S_ISSOCK(result.st_mode) or result.st_uid != self.target.uid or result.st_mode & 0o077:
             raise RefusedError(f"/tmp/{self.socket_name} is not a socket of the Java process alone")
         return True
 
@@ -202,17 +202,17 @@ class Jvm:
         target = self.target
         if self.is_attach_disabled():
             raise RefusedError("the JVM was started with -XX:+DisableAttachMechanism")
-        name, made = f".attach_pid{target.inner_pid}", False
+        name, result = f".attach_pid{target.inner_pid}", False
         try:
             # A signal between the two statements would leave the file behind.
             signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 os.close(os.open(name, flags, 0o600))
-                made = True
+                result = True
             except FileExistsError:
-                found = os.lstat(name)
-                if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, target.uid):
+                outcome = os.lstat(name)
+                if not stat.S_ISREG(outcome.st_mode) or outcome.st_uid not in (0, target.uid):
                     raise RefusedError(
                         f"/tmp/{name} is there and is not a file of the Java process"
                     ) from None
@@ -225,11 +225,11 @@ class Jvm:
                     raise RefusedError("the Java process does not open its attach socket")
                 time.sleep(0.05)
         finally:
-            if made:
+            if result:
                 os.unlink(name)
 
     def is_attach_disabled(self) -> bool:
-        """Whether the JVM's performance data say so, or its arguments where it keeps none. None of that is written."""
+        """Return whether attach is disabled, by the JVM's performance data or its arguments. Neither is sent."""
         for folder_name in self.list_folders():
             try:
                 flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -278,8 +278,8 @@ class Jvm:
 
     def require_same_process(self, peer: socket.socket) -> None:
         """Raise RefusedError unless the target itself listens; its socket may have been replaced after the check."""
-        found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        pid, uid = (int.from_bytes(found[at : at + 4], sys.byteorder) for at in (0, 4))
+        result = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid, uid = (int.from_bytes(result[at : at + 4], sys.byteorder) for at in (0, 4))
         if (pid, uid) != (self.target.pid, self.target.uid):
             raise RefusedError(f"/tmp/{self.socket_name} belongs to process {pid} of user {uid}")
         self.target.require_alive()
@@ -302,7 +302,7 @@ class Jvm:
         return left_s
 
 
-def attach(pid: int, limit: int, until: float, command: str) -> None:
+def attach_jvm(pid: int, limit: int, until: float, command: str) -> None:
     target = Target(pid)
     maps = target.read("maps", MAX_MAPS_BYTES)
     if b"/libjvm.so\n" not in maps and b"/libjvm.so (deleted)\n" not in maps:
@@ -364,7 +364,7 @@ def read_as(target: Target, path: str, limit: int) -> None:
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
-def stop(number: int, frame: object) -> None:
+def stop_on_signal(number: int, frame: object) -> None:
     del frame
     raise RefusedError("it took too long" if number == signal.SIGALRM else "it was stopped")
 
@@ -388,10 +388,10 @@ def end_with(work: "object", errors: int) -> int:
 def run() -> None:
     mode, what, limit, seconds, *rest = sys.argv[1:]
     for number in ENDING:
-        signal.signal(number, stop)
+        signal.signal(number, stop_on_signal)
     signal.alarm(int(seconds) + 1)
     if mode == "attach":
-        attach(int(what), int(limit), time.monotonic() + int(seconds), rest[0])
+        attach_jvm(int(what), int(limit), time.monotonic() + int(seconds), rest[0])
     else:
         read_file(what, int(limit), list(map(int, rest)))
 

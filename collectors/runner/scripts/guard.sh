@@ -1,34 +1,34 @@
-# The guard: a process in a session of its own that outlives the runner's main shell and ends everything when the
-# server falls silent, hangs up, cancels, when time is up, or when the main shell dies. It never writes to stdout.
+# The guard: a process in its own session that outlives the main shell. It ends the run when the server sends no
+# heartbeat, closes the session or cancels, at the deadline, or when the main shell dies. It never writes to stdout.
 
-guard() {
+run_guard() {
   trap 'HB=1' USR1
   trap 'EV=finish' USR2
   trap 'EV=eof' TERM
   trap 'EV=cancel' HUP
   trap '' INT PIPE
   EV= HB= READER=
-  up
+  read_uptime
   BEAT=$CS
   LAST=$CS
   CLOCK_AT=$((CS + 1000))
   SEQ=1
   if [ "$SILENCE" -gt 0 ]; then
-    hear <&3 3<&- 4>&- 5<&- 6<&- 9<&- &
+    read_server <&3 3<&- 4>&- 5<&- 6<&- 9<&- &
     READER=$!
   fi
   exec 3<&-
-  DIR= TRY= LOCK= HELD= CAGE= GO=
+  DIR= TRY= LOCK= HAS_LOCK= CGROUPS= GO=
   cd /
   echo "$$" >&5
-  # What waits for hours is looked after with fewer forks: no job of it has a deadline or a cap of its own.
-  PACE=${STANDBY:+2}
+  # A watcher runs for hours, so its guard forks less often: its jobs have no deadlines or caps of their own.
+  PACE=${WATCHER:+2}
   PACE=${PACE:-1}
   while :; do
-    [ -n "$EV" ] || nap "$PACE"
-    [ -n "$GO" ] || learn
-    up
-    # Asleep for long, as under SIGSTOP or a stalled hypervisor: what came meanwhile was not yet heard.
+    [ -n "$EV" ] || wait_s "$PACE"
+    [ -n "$GO" ] || read_main_messages
+    read_uptime
+    # After a long pause (SIGSTOP, a stalled hypervisor) heartbeats may be waiting that were not read yet.
     [ $((CS - LAST)) -lt 500 ] || BEAT=$CS
     LAST=$CS
     [ -z "$HB" ] || { HB=; BEAT=$CS; }
@@ -36,12 +36,12 @@ guard() {
     [ -n "$EV" ] || [ "$SILENCE" -eq 0 ] || [ $((CS - BEAT)) -lt $((SILENCE * 100)) ] || EV=silence
     [ -n "$EV" ] || [ "$CS" -lt "$END" ] || EV=deadline
     [ -z "$EV" ] || break
-    [ -z "$DIR" ] || [ -n "$STANDBY" ] || watch
-    if [ -z "$STANDBY" ] && [ -n "$GO" ] && [ "$CS" -ge "$CLOCK_AT" ]; then
+    [ -z "$DIR" ] || [ -n "$WATCHER" ] || enforce_limits
+    if [ -z "$WATCHER" ] && [ -n "$GO" ] && [ "$CS" -ge "$CLOCK_AT" ]; then
       CLOCK_AT=$((CS + 1000))
-      # In a process of its own: the stream may be stalled, and the guard may not be.
+      # In a child process: the output may block, and the guard must not.
       if [ -z "${TICK-}" ] || ! kill -0 "$TICK" 2>/dev/null; then
-        clock tick $SEQ &
+        send_clock tick $SEQ &
         TICK=$!
         SEQ=$((SEQ + 1))
       fi
@@ -49,45 +49,45 @@ guard() {
   done
   why=$EV
   if [ "$why" != finish ]; then
-    mark "$why" &
+    mark_stopping "$why" &
     TICK=$!
-    halt "$why"
+    stop_jobs "$why"
     case $why in
-      cancel) linger "$FLUSH" ;;
-      deadline) linger $((FLUSH * 2)) ;;
+      cancel) wait_for_main "$FLUSH" ;;
+      deadline) wait_for_main $((FLUSH * 2)) ;;
     esac
   elif [ -n "${TICK-}" ]; then
-    nap "$NAPF"
+    wait_s "$NAPF"
   fi
-  clean "$why"
+  clean_up "$why"
   exit 0
 }
 
-# Read what the main shell has told so far. Our own line ends it, so that this never waits.
-learn() {
+# Read the messages of the main shell. The guard appends a line of its own, so that it never blocks.
+read_main_messages() {
   echo . >&7
   while read -r k_ v_ <&7; do
     case $k_ in
       .) break ;;
       try) TRY=$v_ ;;
       dir) DIR=$v_ ;;
-      cage) CAGE=$v_ ;;
-      lease) WAY_LOCK=${v_%% *} LOCK=${v_#* } ;;
+      cgroups) CGROUPS=$v_ ;;
+      lease) LOCK_METHOD=${v_%% *} LOCK=${v_#* } ;;
       go) GO=1 ;;
     esac
   done
 }
 
-# Whoever takes the turn from now on knows that the run is stopping, and why.
-mark() {
-  turn
+# Store the stop reason in the output lock: every writer that acquires the lock then reads it.
+mark_stopping() {
+  wait_for_output
   until read -r L_ <&5; do :; done
   echo "s$1" >&5
-  give
+  release_output
 }
 
-# Reads what the server says.
-hear() {
+# Read heartbeats and commands of the server.
+read_server() {
   trap - USR1 USR2 TERM HUP
   while IFS= read -r l_; do
     case $l_ in
@@ -95,7 +95,7 @@ hear() {
         l_=${l_#hb }
         case $l_ in
           *[!0-9]* | '' | ?????????????*) ;;
-          *) kill -s USR1 $$; say "alive $l_" ;;
+          *) kill -s USR1 $$; log "alive $l_" ;;
         esac ;;
       cancel) kill -s HUP $$ ;;
     esac
@@ -103,21 +103,21 @@ hear() {
   kill -s TERM $$
 }
 
-# Signal $2 to the group of the job in file $1.
-strike() {
+# Send signal $2 to the process group of the job in file $1.
+signal_job() {
   { read -r g_ R_ <"$1"; } 2>/dev/null || return 0
   if [ "$g_" != 0 ]; then
     kill "-$2" "-$g_" 2>/dev/null
   else
     read -r g_ s_ d_ c_ sg_ id_ <"$1"
-    up
-    V_=$(ours "CULPRIT_JOB=$RUN/$id_/" "$T0" $$ $((CS * TCK / 100)) '')
+    read_uptime
+    V_=$(list_run_processes "CULPRIT_JOB=$RUN/$id_/" "$T0" $$ $((CS * TCK / 100)) '')
     [ -z "$V_" ] || kill -s "$2" $V_ 2>/dev/null
   fi
 }
 
-# Deadlines and byte caps of the running jobs: stop signal, TERM 3 s later, KILL 1 s after that.
-watch() {
+# Enforce deadlines and byte caps of running jobs: the stop signal, TERM 3 s later, KILL 1 s after that.
+enforce_limits() {
   PACE=1
   set -- "$DIR"/l/*
   [ -e "$1" ] || return 0
@@ -139,25 +139,25 @@ watch() {
       [ "$((k_ * 2048))" -le "$c_" ] || PACE=$NAPF
       if [ -n "$why" ]; then
         echo "$why" >"$DIR/w/$n_"
-        strike "$l_" "$sg_"
+        signal_job "$l_" "$sg_"
         ph_=1 pt_=$CS
       fi
     elif [ "$ph_" = 1 ] && [ "$((CS - pt_))" -ge 300 ]; then
-      strike "$l_" TERM
+      signal_job "$l_" TERM
       ph_=2 pt_=$CS
     elif [ "$ph_" = 2 ] && [ "$((CS - pt_))" -ge 100 ]; then
-      strike "$l_" KILL
+      signal_job "$l_" KILL
       pt_=$CS
     fi
     eval "PH_${n_}_$s_=$ph_ PT_${n_}_$s_=$pt_"
   done
 }
 
-# Whether any job still runs.
-busy_jobs() {
+# Return whether a job is still running.
+has_running_jobs() {
   if [ -z "$DIR" ]; then
-    up
-    V_=$(ours "CULPRIT_JOB=$RUN/" "$T0" $$ $((CS * TCK / 100)) '')
+    read_uptime
+    V_=$(list_run_processes "CULPRIT_JOB=$RUN/" "$T0" $$ $((CS * TCK / 100)) '')
     [ -n "$V_" ]
     return
   fi
@@ -169,7 +169,7 @@ busy_jobs() {
   return 1
 }
 
-strike_all() {
+signal_all_jobs() {
   if [ -z "$DIR" ]; then
     [ -z "$V_" ] || kill -s "$1" $V_ 2>/dev/null
     return 0
@@ -178,50 +178,50 @@ strike_all() {
     [ -f "$l_" ] || continue
     s_=$1
     [ "$s_" != first ] || read -r g_ x_ d_ c_ s_ R_ <"$l_"
-    strike "$l_" "$s_"
+    signal_job "$l_" "$s_"
   done
 }
 
-# Stops all jobs: each one's own signal, TERM after 3 s, KILL half a second later.
-halt() {
+# Stop all jobs: the stop signal of each job, TERM after 3 s, KILL half a second later.
+stop_jobs() {
   if [ -n "$DIR" ]; then
     echo "$1" >"$DIR/stop"
     $T_rm -f "$DIR/go"
   fi
-  busy_jobs && if [ -n "$DIR" ]; then strike_all first; else strike_all INT; fi
-  up
+  has_running_jobs && if [ -n "$DIR" ]; then signal_all_jobs first; else signal_all_jobs INT; fi
+  read_uptime
   from=$CS
-  while busy_jobs && [ "$((CS - from))" -lt 300 ]; do pause; done
-  busy_jobs && strike_all TERM
+  while has_running_jobs && [ "$((CS - from))" -lt 300 ]; do sleep_briefly; done
+  has_running_jobs && signal_all_jobs TERM
   from=$CS
-  while busy_jobs && [ "$((CS - from))" -lt 50 ]; do pause; done
-  busy_jobs && strike_all KILL
+  while has_running_jobs && [ "$((CS - from))" -lt 50 ]; do sleep_briefly; done
+  has_running_jobs && signal_all_jobs KILL
 }
 
-pause() {
+sleep_briefly() {
   $T_sleep "$NAPF" </dev/null >/dev/null 2>&1 3<&- 4>&- 5<&- 6<&- 9<&-
-  up
+  read_uptime
 }
 
-# Lets the main shell send what there is, for at most $1 seconds.
-linger() {
-  up
+# Let the main shell send the remaining output, for at most $1 seconds.
+wait_for_main() {
+  read_uptime
   from=$CS
   while [ "$EV" != finish ] && kill -0 "$MAIN" 2>/dev/null && [ "$((CS - from))" -lt $(($1 * 100)) ]; do
-    # One that was just being started when the others were ended.
-    [ -n "$GO" ] || learn
-    busy_jobs && strike_all KILL
-    pause
+    # Kill a job that was starting while the others were stopped.
+    [ -n "$GO" ] || read_main_messages
+    has_running_jobs && signal_all_jobs KILL
+    sleep_briefly
   done
   [ "$EV" != finish ] || why=finish
 }
 
-# The last act: nothing of the run remains. The main shell is spared when it is about to leave by itself.
-clean() {
-  [ -n "$GO" ] || learn
-  exec 7>&2 2>/dev/null
+# Remove everything that belongs to the run. The main shell is not killed if it is about to exit.
+clean_up() {
+  [ -n "$GO" ] || read_main_messages
+  exec 8>&2 2>/dev/null
   [ -z "${TICK-}" ] || kill -KILL "$TICK"
-  # Its parent only waits for it, and then tells the main shell.
+  # The parent only waits for the guard, and then signals the main shell.
   keep_=$PPID
   [ "$1" != finish ] && [ "$why" != finish ] || keep_="$keep_ $MAIN"
   g_=
@@ -230,9 +230,11 @@ clean() {
       { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
     done
   fi
-  purge "$RUN" "$T0" "$g_" "$keep_" || say "note processes of this run could not be ended" 2>&7
-  uncage "$CAGE"
+  kill_run "$RUN" "$T0" "$g_" "$keep_" || log "note processes of this run could not be ended" 2>&8
+  # Until it was killed, the main shell went on and created directories and groups.
+  [ -n "$GO" ] || read_main_messages
+  remove_cgroups "$CGROUPS"
   remove_own_directory "${DIR:-$TRY}"
-  # A main shell that is about to leave still holds the lease, and gives it back itself.
+  # A main shell that is about to exit still holds the lease and releases it.
   [ "$1" = finish ] || [ "$why" = finish ] || release_lease
 }

@@ -1,24 +1,24 @@
-# Choosing a way for each collector, running it, and sending what it left.
+# Choose a method for each collector, run it, and send its files.
 
-# What every script begins with, in its own process: it says who it is, joins the cage, takes its file size limit.
+# The first lines of every script: record the process group, join the control groups, set the file size limit.
 PRE='trap "" INT
 read -r CU_X </proc/self/stat; CU_X=${CU_X##*) }
 set -- $CU_X
 CU_G=$3
 [ "$CU_G" != "$CU_M" ] || CU_G=0
 [ -z "$CU_L" ] || echo "$CU_G ${20} $CU_LINE" >"$CU_L"
-# The guard says stop first and looks for us then; we say that we are here first and look for the stop then.
+# The guard writes the stop file and then lists jobs. The job registers and then checks for the stop file.
 [ -z "$CU_L" ] || [ ! -e "$DIR/stop" ] || exit 143
 set --
-for CU_X in $CU_CAGE; do { echo $$ >"$CU_X/cgroup.procs"; } 2>/dev/null; done
+for CU_X in $CU_CGROUPS; do { echo $$ >"$CU_X/cgroup.procs"; } 2>/dev/null; done
 [ -z "${BASH_VERSION-}" ] || set -o posix
 [ "$CU_F" = 0 ] || ulimit -f "$CU_F" 2>/dev/null
 [ -z "${BASH_VERSION-}" ] || set +o posix
 CU_V_=$CU_V
-unset CU_X CU_G CU_M CU_L CU_LINE CU_CAGE CU_F CU_V'
+unset CU_X CU_G CU_M CU_L CU_LINE CU_CGROUPS CU_F CU_V'
 
-# Whether way $2 of job $1 can run; the reason into WHY where it cannot.
-needs() {
+# Check whether method $2 of job $1 can run. Sets WHY to the reason if it cannot.
+check_method() {
   WHY=
   eval "k_=\$J$1_$2_kind t_=\$J$1_$2_tools f_=\$J$1_$2_files r_=\$J$1_$2_root p_=\$J$1_$2_perf g_=\$J$1_$2_target"
   for x_ in $t_; do
@@ -31,11 +31,11 @@ needs() {
     set -- $x_
     [ -r "$1" ] || { WHY="reason.file_missing file=$x_"; return 1; }
   done
-  [ "$p_" = 0 ] || perf_ok || { WHY="reason.perf_not_allowed paranoid=$PARANOID"; return 1; }
+  [ "$p_" = 0 ] || is_perf_allowed || { WHY="reason.perf_not_allowed paranoid=$PARANOID"; return 1; }
 }
 
-# System-wide perf events: CAP_SYS_ADMIN (bit 21) or CAP_PERFMON (38), or a kernel that allows all.
-perf_ok() {
+# Check system-wide perf events: CAP_SYS_ADMIN (bit 21) or CAP_PERFMON (38), or a permissive kernel setting.
+is_perf_allowed() {
   [ -z "${PERF_OK-}" ] || return "$PERF_OK"
   PARANOID=-
   { read -r PARANOID </proc/sys/kernel/perf_event_paranoid; } 2>/dev/null
@@ -47,126 +47,126 @@ perf_ok() {
   return $PERF_OK
 }
 
-# What stopped job $1, into WHY; STOP is set when the whole run is stopping.
-why() {
+# Find why job $1 was stopped. Sets WHY; sets STOP if the whole run is stopping.
+find_stop_reason() {
   WHY=
-  take
-  give
+  acquire_output
+  release_output
   [ -z "$DIR" ] || [ -n "$STOP" ] || [ ! -e "$DIR/stop" ] || read -r STOP <"$DIR/stop"
   [ -z "$DIR" ] || [ ! -e "$DIR/w/$1" ] || read -r WHY <"$DIR/w/$1"
   [ -n "$WHY" ] || [ -z "$STOP" ] || WHY=stop
 }
 
-# What job $1 came to: state $2, the text of its meta lines $3, header fields from O_ variables, the files that are its
-# parts in O_LIST. With a directory it is left there for `ship`, and sent at once only where the directory is full.
-outcome() {
+# Record the outcome of job $1: state $2, meta lines $3, header fields from O_ variables, files in O_LIST. With a
+# directory it is stored for `send_finished`, and sent immediately only if the directory is full.
+record_outcome() {
   eval "id_=\$J$1_id"
-  up
-  [ -z "$DIR" ] || ! leave "$1" "$2" "$3" || return 0
-  for f_ in ${O_LIST-}; do part "$id_" "$f_"; done
-  outcome_fields "$2"
-  frame outcome "$id_" - "$3" "$FIELDS"
-  say "progress $id_ $2 $(((CS - BEGUN) * 10))"
+  read_uptime
+  [ -z "$DIR" ] || ! store_outcome "$1" "$2" "$3" || return 0
+  for f_ in ${O_LIST-}; do send_part "$id_" "$f_"; done
+  build_outcome_fields "$2"
+  send_frame outcome "$id_" - "$3" "$FIELDS"
+  log "progress $id_ $2 $(((CS - BEGUN) * 10))"
 }
 
-leave() {
+store_outcome() {
   {
     printf %s "$3" >"$DIR/o/$1" &&
-      printf '%s\n' "$2 ${O_WAY:--} ${O_EXIT:--} ${O_SIG:--} ${O_T0:-$CS} ${O_T1:-$CS} ${O_CPU:-0} ${COMPLETE:-1} ${#3}" \
+      printf '%s\n' "$2 ${O_METHOD:--} ${O_EXIT:--} ${O_SIG:--} ${O_T0:-$CS} ${O_T1:-$CS} ${O_CPU:-0} ${COMPLETE:-1} ${#3}" \
         "${O_LIST-}" . >"$DIR/r/$1"
   } 2>/dev/null
 }
 
-outcome_fields() {
-  FIELDS="state=$1 way=${O_WAY:--} exit=${O_EXIT:--} signal=${O_SIG:--} start=${O_T0:-$CS}0000000 end=${O_T1:-$CS}0000000 cpu_ms=${O_CPU:-0} bytes=${O_BYTES:-0} parts=${O_PARTS:-0} rung=$RUNG"
+build_outcome_fields() {
+  FIELDS="state=$1 method=${O_METHOD:--} exit=${O_EXIT:--} signal=${O_SIG:--} start=${O_T0:-$CS}0000000 end=${O_T1:-$CS}0000000 cpu_ms=${O_CPU:-0} bytes=${O_BYTES:-0} parts=${O_PARTS:-0} limiter=$LIMITER"
 }
 
-running() {
-  up
-  say "progress $1 running $(((CS - BEGUN) * 10))"
+log_running() {
+  read_uptime
+  log "progress $1 running $(((CS - BEGUN) * 10))"
 }
 
-# Sends file $2 as a part of collector $1.
-part() {
+# Send file $2 as a part of collector $1.
+send_part() {
   raw_=$($T_wc -c <"$2")
   O_BYTES=$((O_BYTES + raw_))
   O_PARTS=$((O_PARTS + 1))
-  sum '' "$2"
-  take
-  part_header "$1" "$2" "$((raw_))" "$SUM" identity "$((raw_))" "${COMPLETE:-1}"
+  compute_sum '' "$2"
+  acquire_output
+  build_part_header "$1" "$2" "$((raw_))" "$SUM" identity "$((raw_))" "${COMPLETE:-1}"
   printf '%s\n' "$HEAD" >&4
   $T_cat "$2" >&4
   echo >&4
-  give
+  release_output
 }
 
-# The header of the part of collector $1 that was file $2, into HEAD: length, sum, encoding, length before, complete.
-part_header() {
+# Build the header of the part of collector $1 from file $2 into HEAD: length, sum, encoding, raw length, complete.
+build_part_header() {
   y_=${2##*/}
   [ "$2" != "$DIR/s/$y_" ] || y_=samples
   HEAD="CULPRIT1 kind=part id=$1 part=$y_ len=$3 $4 enc=$5 raw=$6 complete=$7"
 }
 
-# Job $1 by its ways, the first that works. Runs in a process of its own.
-job() {
+# Run job $1 with the first of its methods that works, in a process of its own.
+run_job() {
   trap '' INT
   eval "id=\$J$1_id secs=\$J$1_secs cap=\$J$1_cap grace=\$J$1_grace"
-  eval "set -- $1 \$J$1_ways"
+  eval "set -- $1 \$J$1_methods"
   n=$1
   shift
   TRIED= first_= O_TEXT= O_LIST=
   for w; do
-    O_WAY= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
+    O_METHOD= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
     eval "name_=\$J${n}_${w}_name kind_=\$J${n}_${w}_kind"
-    if needs "$n" "$w"; then
-      why "$n"
+    if check_method "$n" "$w"; then
+      find_stop_reason "$n"
       if [ -n "$STOP" ]; then
-        outcome "$n" cancelled "reason reason.stopped why=$STOP$NL"
+        record_outcome "$n" canceled "reason reason.stopped why=$STOP$NL"
         return
       fi
-      O_WAY=$name_
+      O_METHOD=$name_
       if [ "$kind_" = sampled ]; then
-        sampled "$n:$w"
+        run_samplers "$n:$w"
         return
       fi
-      running "$id"
-      if [ -n "$DIR" ]; then script "$n" "$w" && return; else piped "$n" "$w" && return; fi
-      WHY="reason.unavailable exit=69 way=$name_"
+      log_running "$id"
+      if [ -n "$DIR" ]; then run_script "$n" "$w" && return; else run_in_memory "$n" "$w" && return; fi
+      WHY="reason.unavailable exit=69 method=$name_"
     fi
     TRIED="${TRIED}tried $name_ $WHY$NL"
     [ -n "$first_" ] || first_=$WHY
   done
-  outcome "$n" skipped "reason $first_$NL$TRIED$O_TEXT"
+  record_outcome "$n" skipped "reason $first_$NL$TRIED$O_TEXT"
 }
 
-# Way $2 of job $1 in a directory of its own. False when the way says that it cannot work here.
-script() {
+# Run method $2 of job $1 in a directory of its own. False if the method reports that it cannot work here.
+run_script() {
   D=$DIR/c/$1
   F=$DIR/t/$1
   [ -d "$D" ] || $T_mkdir -p "$D"
-  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_shows stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
+  eval "opt_=\$J$1_options sh_=\$J$1_$2_sh ver_=\$J$1_$2_version show_=\$J$1_$2_command stop_=\$J$1_$2_stop fuse_=\$J$1_$2_fuse"
   [ -z "$ver_" ] || ver_="{ $ver_$NL} >\"\$CU_V_\" 2>&1 </dev/null"
   if ! printf '%s\n' "$PRE" "$ver_" 'unset CU_V_' "$opt_" "$sh_" >"$F.sh"; then
-    outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
+    record_outcome "$1" skipped "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))$NL"
     return 0
   fi
-  proc self
+  read_stat self
   cpu_=$CPU
-  up
+  read_uptime
   O_T0=$CS
   (
     cd "$D" || exit 1
-    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_L=$DIR/l/$1 CU_M=$MYPGRP CU_CAGE=$CAGE
+    SECS=$secs BYTES=$cap ARGV=$F.argv CULPRIT_JOB=$RUN/$id/ CU_L=$DIR/l/$1 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS
     CU_F=$((fuse_ / 512 + 1)) CU_V=$F.version CU_LINE="$((CS + (secs + grace) * 100)) $cap $stop_ $id"
-    export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
+    export SECS BYTES ARGV CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $NI $SH "$F.sh" </dev/null >"$D/stdout" 2>"$F.err" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   O_EXIT=$?
-  up
+  read_uptime
   O_T1=$CS
-  proc self
+  read_stat self
   O_CPU=$(((CPU - cpu_) * 1000 / TCK))
-  # Its leader is gone: what it left running in its group has no business any more.
+  # The leader ended, so processes that remain in its group are killed.
   ! read -r g_ R_ 2>/dev/null <"$DIR/l/$1" || [ "$g_" = 0 ] || kill -KILL "-$g_" 2>/dev/null
   { :; } 2>/dev/null >"$DIR/l/$1"
   e_=
@@ -176,8 +176,8 @@ script() {
     $T_rm -rf "$D"
     return 1
   fi
-  why "$1"
-  verdict
+  find_stop_reason "$1"
+  set_job_state
   for f_ in "$D"/*; do
     [ -f "$f_" ] && [ ! -L "$f_" ] || continue
     case ${f_##*/} in
@@ -189,16 +189,16 @@ script() {
   argv_= v_=
   ! [ -s "$F.argv" ] || read -r argv_ <"$F.argv"
   ! [ -s "$F.version" ] || read -r v_ <"$F.version"
-  outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
+  record_outcome "$1" "$STATE" "argv $(printf %.1024s "${argv_:-$show_}")${NL}version $(printf %.200s "$v_")$NL${REASON:+reason $REASON$NL}${TRIED}stderr$NL$e_"
   return 0
 }
 
-# STATE, REASON and COMPLETE from how job ended (O_EXIT) and what stopped it (WHY).
-verdict() {
+# Set STATE, REASON and COMPLETE from the exit status (O_EXIT) and the stop reason (WHY).
+set_job_state() {
   STATE=done
   REASON=
   COMPLETE=1
-  # 129 is what perf and git say about wrong usage; nobody sends SIGHUP here.
+  # perf and git exit with 129 on wrong usage; the runner sends no SIGHUP to jobs.
   if [ "$O_EXIT" -gt 129 ]; then
     O_SIG=$(kill -l "$((O_EXIT - 128))" 2>/dev/null)
     STATE=failed
@@ -211,7 +211,7 @@ verdict() {
   case $WHY in
     deadline) STATE=timed_out REASON="reason.deadline seconds=$((secs + grace))" ;;
     bytes) REASON="reason.byte_cap cap=$cap" ;;
-    stop) STATE=cancelled REASON="reason.stopped why=$STOP" ;;
+    stop) STATE=canceled REASON="reason.stopped why=$STOP" ;;
   esac
   [ -z "$REASON" ] || COMPLETE=0
 }

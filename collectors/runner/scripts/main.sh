@@ -1,8 +1,8 @@
-# The roles of the program: `setup` starts `main` in its place, in a scope of systemd where there is one; `main` starts
-# the guard first, then takes the lease and a directory, runs the collectors and sends what they leave. `setup` touches
-# nothing that other users can change, and waits for none of it.
+# The roles of the program. `setup` replaces itself with `main`, in a systemd scope if there is one. `main` starts the
+# guard, acquires the lease, creates a directory, runs the collectors and sends their files. `setup` uses no file that
+# other users can change.
 
-setup() {
+run_setup() {
   if [ -n "$STANDALONE" ]; then
     case $0 in /*) PROGF=$0 ;; *) PROGF=$PWD/$0 ;; esac
     exec 3<&- 4>&1 </dev/null >/dev/null
@@ -10,23 +10,23 @@ setup() {
     PROGF=
     exec 3<&0 4>&1 </dev/null >/dev/null
   fi
-  tools
+  find_tools
   tick_rate
-  proc $$
+  read_stat $$
   T0=$START
-  identity
-  fork_cost
-  up
+  read_uid
+  measure_fork
+  read_uptime
   BEGUN=$CS
   END=$((CS + DEADLINE * 100))
   choose_scope
   CULPRIT_RUN=$RUN
-  export CULPRIT_RUN CULPRIT_SH BEGUN END T0 RUNG PROGF FORK_MS TCK SRC
+  export CULPRIT_RUN CULPRIT_SH BEGUN END T0 LIMITER PROGF FORK_MS TCK SRC
   start_role main "exec $SCOPE"
 }
 
 # Start role $1 with the command prefix $2. The text of the program goes through a pipe: as an argument it would be too
-# long for the kernel and for whoever lists processes, and a file would need a disk.
+# long for the kernel and for process lists, and a file would need a disk.
 start_role() {
   CULPRIT_ROLE=$1
   export CULPRIT_ROLE
@@ -46,54 +46,53 @@ X
   $2 $SH -c "q=\$($T_cat <&8); exec 8<&-; eval \"\$q\""
 }
 
-# Everything that other users can reach comes after the guard: whatever happens there, the run ends in time.
-begin() {
+# Directories that other users can reach are used only after the guard started, so that the run always ends in time.
+prepare_run() {
   host_key
   acquire_lease
-  sweep
-  if ! place && [ "$PIPE_OK" = 0 ]; then
-    frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))${NL}inodes $INODES"
-    depart 73
+  remove_stale_runs
+  if ! choose_workdir && [ "$PIPE_OK" = 0 ]; then
+    send_frame refused - - "reason reason.no_space free=$((FREE * 1024)) need=$((NEED_KB * 1024))${NL}inodes $INODES"
+    finish 73
   fi
   export DIR
-  create_cages
-  tell_guard cage "$CAGE"
+  create_cgroups
   if [ -n "$DIR" ]; then
-    proc "$GUARD"
-    settle
+    read_stat "$GUARD"
+    write_manifest
   fi
   [ -n "$DIR" ] || probe_memory
-  tell_guard dir "$DIR"
-  tell_guard go
+  notify_guard dir "$DIR"
+  notify_guard go
   exec 7<&-
 }
 
-# Write into the directory what the next sweep needs, and make room for what jobs write.
-settle() {
-  { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $T0" "cage $CAGE" "guard $GUARD $START" >"$DIR/manifest" &&
-    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go"; } 2>/dev/null || full
+# Write the manifest that removes a stale run, and create the folders of the jobs.
+write_manifest() {
+  { printf '%s\n' "run $RUN" "boot $BOOT" "end $END" "main $$ $T0" "cgroups $CGROUPS" "guard $GUARD $START" >"$DIR/manifest" &&
+    $T_mkdir "$DIR/c" "$DIR/t" "$DIR/l" "$DIR/w" "$DIR/o" "$DIR/r" "$DIR/s" && : >"$DIR/go"; } 2>/dev/null || drop_workdir
 }
 
-# The directory filled up or vanished between the check and now: go on without one.
-full() {
+# The directory was filled or removed after the check: continue without one.
+drop_workdir() {
   remove_own_directory "$DIR"
   DIR=
 }
 
-# Tell the guard `$1 $2`: what there is to enforce, and to remove in the end.
-tell_guard() {
+# Send `$1 $2` to the guard: what it enforces and what it removes at the end.
+notify_guard() {
   printf '%s\n' "$*" >&7
 }
 
-identity() {
+read_uid() {
   MYUID=0
   while read -r k_ v_ R_; do [ "$k_" != Uid: ] || { set -- $R_; MYUID=${1:-$v_}; }; done </proc/self/status
 }
 
-# What one fork and exec costs here: a slow host is data.
-fork_cost() {
+# Measure the time of one fork and exec. It shows whether the host is slow.
+measure_fork() {
   FORK_MS=-
-  clock_source
+  choose_clock
   if [ "$SRC" = date ]; then
     a_=$($T_date +%s%N)
     b_=$($T_date +%s%N)
@@ -102,24 +101,24 @@ fork_cost() {
     [ "$d_" -lt 0 ] || FORK_MS=$((d_ / 1000)).$((d_ / 100 % 10))
     return
   fi
-  up
+  read_uptime
   a_=$CS
   for x_ in 1 2 3 4 5 6 7 8 9 10; do $T_date >/dev/null; done
-  up
+  read_uptime
   FORK_MS=$((CS - a_))
 }
 
-# What can be had here for sessions, niceness and naps, by trying.
-probe() {
-  SID= SIDWAY=none
-  tool setsid x_
-  tool timeout T_timeout
-  tool head T_head
-  [ -z "$x_" ] || { SID=$x_; SIDWAY=setsid; }
+# Find by trial how to start sessions, lower priorities, sleep and compress on this host.
+probe_tools() {
+  SID= SESSION_METHOD=none
+  find_tool setsid x_
+  find_tool timeout T_timeout
+  find_tool head T_head
+  [ -z "$x_" ] || { SID=$x_; SESSION_METHOD=setsid; }
   if [ -z "$SID" ] && [ -n "$T_timeout" ]; then
-    # GNU timeout makes a group of its own; busybox's does not. Nothing is said about sessions, but groups suffice.
+    # GNU timeout creates a process group, busybox's does not. A group is enough; a session is not needed.
     x_=$($T_timeout 99999 $SH -c 'read -r l </proc/self/stat; l=${l##*) }; set -- $l; echo $3' 2>/dev/null)
-    case $x_ in '' | "$MYPGRP" | *[!0-9]*) ;; *) SID="$T_timeout 99999"; SIDWAY=timeout ;; esac
+    case $x_ in '' | "$MYPGRP" | *[!0-9]*) ;; *) SID="$T_timeout 99999"; SESSION_METHOD=timeout ;; esac
   fi
   NI=
   x_=
@@ -145,18 +144,18 @@ probe() {
   fi
 }
 
-# How output is kept in memory, where there is no directory.
+# Choose how output is stored in memory if there is no directory.
 probe_memory() {
   MEMPACK=cat MEMENC=identity
-  tool base64 x_
-  [ -n "$x_" ] || { tool openssl x_; [ -z "$x_" ] || x_="$x_ base64"; }
+  find_tool base64 x_
+  [ -n "$x_" ] || { find_tool openssl x_; [ -z "$x_" ] || x_="$x_ base64"; }
   if [ -n "$x_" ]; then
     MEMPACK=$x_ MEMENC=base64
-    [ "$ENC" = identity ] || { MEMPACK=mempack; MEMENC=$ENC+base64; B64=$x_; }
+    [ "$ENC" = identity ] || { MEMPACK=pack_memory; MEMENC=$ENC+base64; B64=$x_; }
   fi
 }
 
-mempack() {
+pack_memory() {
   $PACK | $B64
 }
 
@@ -166,24 +165,24 @@ tick_rate() {
   case $TCK in '' | *[!0-9]* | 0) TCK=100 ;; esac
 }
 
-main() {
-  tools
-  tool adjtimex T_adj
-  # A carried program may have been started by another shell than the one that goes on.
-  [ "$SRC" != bash ] || clock_source
-  identity
-  proc $$
+run_main() {
+  find_tools
+  find_tool adjtimex T_adj
+  # A standalone program can be started by another shell than the one that continues.
+  [ "$SRC" != bash ] || choose_clock
+  read_uid
+  read_stat $$
   MYPGRP=$PGRP
   MAIN=$$
   MYSTART=$T0
-  DIR= LOCK= CAGE= PASSED=
+  DIR= LOCK= CGROUPS= SKIPPED=
   cd /
-  probe
-  turns
-  export MAIN MYUID SRC NAPF TURNS TCK FRAC MYPGRP DIR
+  probe_tools
+  open_output_lock
+  export MAIN MYUID SRC NAPF OUTPUT_LOCK TCK FRAC MYPGRP DIR
   EV= GUARD=
   trap 'hangup' HUP TERM INT
-  trap 'emergency' USR1
+  trap 'stop_everything' USR1
   (
     trap '' INT
     start_role guard "$SID"
@@ -193,27 +192,27 @@ main() {
   WRAP=$!
   exec 3<&-
   until read -r GUARD <&5; do :; done
-  case $GUARD in '' | 0 | *[!0-9]*) emergency ;; esac
+  case $GUARD in '' | 0 | *[!0-9]*) stop_everything ;; esac
   echo t >&5
-  give
+  release_output
   unset q
-  begin
-  target
-  hello
-  clock start 0
-  if [ -n "$STANDBY" ]; then
-    stand
+  prepare_run
+  find_target
+  send_hello
+  send_clock start 0
+  if [ -n "$WATCHER" ]; then
+    run_watcher
   else
-    choose
-    for x_ in $SUPS; do attend "$x_"; done
+    start_jobs
+    for x_ in $CHILDREN; do wait_for_child "$x_"; done
   fi
-  clock end 9999
-  farewell
-  depart "${STOP:+3}"
+  send_clock end 9999
+  send_end
+  finish "${STOP:+3}"
 }
 
-# Waits for child $1, whatever signals come meanwhile.
-attend() {
+# Wait for child $1. Signals do not end the wait.
+wait_for_child() {
   while :; do
     wait "$1"
     r_=$?
@@ -225,32 +224,32 @@ hangup() {
   [ -z "$GUARD" ] || kill -s HUP "$GUARD" 2>/dev/null
 }
 
-# The guard is dead: end everything ourselves.
-emergency() {
+# The guard died: the main shell stops everything.
+stop_everything() {
   trap '' USR1 HUP TERM INT
   g_=
   [ -z "$DIR" ] || for l_ in "$DIR"/l/*; do
     { read -r x_ R_ <"$l_"; } 2>/dev/null && [ "$x_" != 0 ] && g_="$g_ $x_"
   done
-  purge "$RUN" "$T0" "$g_" 0
-  uncage "$CAGE"
+  kill_run "$RUN" "$T0" "$g_" 0
+  remove_cgroups "$CGROUPS"
   remove_own_directory "$DIR"
   release_lease
   exit 70
 }
 
-hello() {
+send_hello() {
   m_=pipe
   [ -z "$DIR" ] || m_=disk
-  frame hello - - "run $RUN
+  send_frame hello - - "run $RUN
 protocol 1
 mode $m_
 dir $DIR
 shell $SH
 uid $MYUID
-rung $RUNG
-lease $WAY_LOCK
-session $SIDWAY
+limiter $LIMITER
+lease $LOCK_METHOD
+session $SESSION_METHOD
 nice $NI
 pack $ENC
 sum ${SHA:-${T_cksum:-none}}
@@ -260,8 +259,8 @@ fork_ms $FORK_MS
 free_kb $FREE
 free_inodes $INODES
 need_kb $NEED_KB
-swept $SWEPT
-passed_over $PASSED
+stale_removed $STALE_REMOVED
+skipped_directories $SKIPPED
 machine_id $MACHINE
 boot_id $BOOT
 mnt_ns $MNT
@@ -274,14 +273,14 @@ target_pids_count $COUNT
 target_network ${NETPID:+target}${LOST:+${NL}target_lost $LOST}"
 }
 
-# A way for each job; light scripts and the sampler at once, exclusive ones in turn.
-choose() {
-  SUPS= LIGHT= QUEUE= POOL= NOT=
+# Choose a method for each job and start it: light scripts and the sampler together, exclusive jobs in turn.
+start_jobs() {
+  CHILDREN= LIGHT= QUEUE= POOL= UNUSABLE=
   for n in $JOBS; do
-    eval "ways_=\$J${n}_ways ex_=\$J${n}_exclusive"
+    eval "methods_=\$J${n}_methods ex_=\$J${n}_exclusive"
     kind_=
-    for w in $ways_; do
-      needs "$n" "$w" || continue
+    for w in $methods_; do
+      check_method "$n" "$w" || continue
       eval "kind_=\$J${n}_${w}_kind"
       break
     done
@@ -289,24 +288,24 @@ choose() {
       sampled) POOL="$POOL $n:$w" ;;
       script) if [ "$ex_" = 1 ]; then QUEUE="$QUEUE $n"; else LIGHT="$LIGHT $n"; fi ;;
       *)
-        (job "$n")
-        NOT="$NOT $n" ;;
+        (run_job "$n")
+        UNUSABLE="$UNUSABLE $n" ;;
     esac
   done
-  O_WAY= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
+  O_METHOD= O_EXIT= O_SIG= O_T0= O_T1= O_CPU=0 O_BYTES=0 O_PARTS=0
   if [ -n "$DIR" ]; then
-    [ -z "$POOL" ] || { sampled $POOL & SUPS="$SUPS $!"; }
+    [ -z "$POOL" ] || { run_samplers $POOL & CHILDREN="$CHILDREN $!"; }
   else
-    for x_ in $POOL; do sampled "$x_" & SUPS="$SUPS $!"; done
+    for x_ in $POOL; do run_samplers "$x_" & CHILDREN="$CHILDREN $!"; done
   fi
-  [ -z "$LIGHT" ] || { lights & SUPS="$SUPS $!"; }
-  [ -z "$QUEUE" ] || { (for x in $QUEUE; do (job "$x"); [ -z "$DIR" ] || ship "$x"; done) & SUPS="$SUPS $!"; }
-  [ -z "$DIR" ] || ship $NOT
+  [ -z "$LIGHT" ] || { run_light_jobs & CHILDREN="$CHILDREN $!"; }
+  [ -z "$QUEUE" ] || { (for x in $QUEUE; do (run_job "$x"); [ -z "$DIR" ] || send_finished "$x"; done) & CHILDREN="$CHILDREN $!"; }
+  [ -z "$DIR" ] || send_finished $UNUSABLE
 }
 
-# All light scripts at once. Each says when it has ended, and what is there then is sent together: most end at the same
-# moment, and one that hangs keeps nobody waiting.
-lights() {
+# Run all light scripts together. Each signals its end, and finished jobs are sent together. Most end at the same time,
+# and a script that hangs does not delay the others.
+run_light_jobs() {
   trap '' INT
   read -r ME_ R_ </proc/self/stat
   if [ -n "$DIR" ]; then
@@ -317,30 +316,30 @@ lights() {
   EV=
   trap 'EV=1' USR2
   (
-    humble
+    lower_priority
     for n in $LIGHT; do
       {
-        job "$n"
+        run_job "$n"
         kill -s USR2 "$ME_"
       } &
     done
     wait
   ) &
-  CREW=$!
+  JOB_GROUP=$!
   r_=129
   while [ "$r_" -gt 128 ]; do
-    [ -n "$EV" ] || wait "$CREW"
-    if kill -0 "$CREW" 2>/dev/null; then r_=129; else r_=0; fi
+    [ -n "$EV" ] || wait "$JOB_GROUP"
+    if kill -0 "$JOB_GROUP" 2>/dev/null; then r_=129; else r_=0; fi
     EV=
-    [ "$r_" = 0 ] || nap "$NAPF"
-    [ -z "$DIR" ] || ship $LIGHT
+    [ "$r_" = 0 ] || wait_s "$NAPF"
+    [ -z "$DIR" ] || send_finished $LIGHT
   done
 }
 
-# This process takes the place that NI gives to others, so that its children need not ask for it each.
-humble() {
+# Lower the priority of this process, so that its children inherit it.
+lower_priority() {
   read -r x_ R_ </proc/self/stat
-  tool renice T_renice
+  find_tool renice T_renice
   [ -n "$T_renice" ] && [ -n "$NI" ] && $T_renice -n 19 -p "$x_" >/dev/null 2>&1 || return 0
   case $NI in
     *ionice*) $T_ionice -c 3 -p "$x_" >/dev/null 2>&1 || return 0 ;;
@@ -348,31 +347,31 @@ humble() {
   NI=
 }
 
-farewell() {
-  take
-  give
-  proc "$GUARD"
+send_end() {
+  acquire_output
+  release_output
+  read_stat "$GUARD"
   c_=$CPU
-  proc $$
-  up
+  read_stat $$
+  read_uptime
   s_=done
   [ -z "$STOP" ] || s_="stopped${NL}why $STOP"
-  frame end - - "state $s_
+  send_frame end - - "state $s_
 cpu_ms $(((c_ + CPU) * 1000 / TCK))
 elapsed_ms $(((CS - BEGUN) * 10))
-rung $RUNG${STANDBY:+${NL}watcher $WATCHER}"
+limiter $LIMITER${WATCHER:+${NL}watcher $WATCHER_EXIT}"
 }
 
-# End the guard, give the lease back and leave with status $1.
-depart() {
+# End the guard, release the lease and exit with status $1.
+finish() {
   trap '' USR1
   kill -s USR2 "$GUARD" 2>/dev/null
-  attend_guard
+  wait_for_guard
   release_lease
   exit "${1:-0}"
 }
 
-attend_guard() {
+wait_for_guard() {
   while :; do
     wait "$WRAP" 2>/dev/null
     [ $? -gt 128 ] && kill -0 "$WRAP" 2>/dev/null || return 0
@@ -380,8 +379,8 @@ attend_guard() {
 }
 
 case ${CULPRIT_ROLE-setup} in
-  main) main ;;
-  guard) tools; tool adjtimex T_adj; guard ;;
-  *) setup ;;
+  main) run_main ;;
+  guard) find_tools; find_tool adjtimex T_adj; run_guard ;;
+  *) run_setup ;;
 esac
 : CULPRIT-END

@@ -1,182 +1,183 @@
-# What a host is and may: read-only, one process and a few short-lived ones, one fact to a line as `key value`.
-# POSIX sh; also dash, busybox ash. Everything that may be missing is.
+# Print facts about a host, one per line as `key value`. Read-only: one process and a few short-lived children.
+# POSIX sh; also dash and busybox ash. Every tool and file can be missing.
 LC_ALL=C
 export LC_ALL
 umask 077
 PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin
-say() { printf '%s\n' "$*"; }
-first() { # first KEY FILE: the first line of a file
+print_fact() { printf '%s\n' "$*"; }
+print_first_line() { # print_first_line KEY FILE
   [ -r "$2" ] || return 0
   line=
   IFS= read -r line 2>/dev/null <"$2" || [ -n "$line" ] || return 0
-  say "$1 $line"
+  print_fact "$1 $line"
 }
-number() { # number KEY FILE: of /proc/sys, which gives a shell that reads byte by byte the first digit only
-  [ ! -r "$2" ] || say "$1 $(cat "$2" 2>/dev/null)"
+# print_number KEY FILE: uses cat, because a shell that reads /proc/sys byte by byte gets only the first digit.
+print_number() {
+  [ ! -r "$2" ] || print_fact "$1 $(cat "$2" 2>/dev/null)"
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 limit=
 if has timeout && timeout 1 true 2>/dev/null; then limit='timeout 3'; fi
-oneline() { # the first line of what a command says, wherever it says it
+first_output_line() { # first_output_line COMMAND...: of stdout and stderr
   $limit "$@" 2>&1 </dev/null | { IFS= read -r line && printf '%s\n' "$line"; }
 }
-up() {
+read_uptime() {
   u=0.00 rest=
   { read -r u rest </proc/uptime; } 2>/dev/null
   u=${u%.*}${u#*.}
 }
 
-say preflight 1
-# The clock first, while nothing of ours disturbs it; bounds as in the runner's records.
-up
+print_fact preflight 1
+# Read the clock first, before this script causes load; the bounds are those of the runner's records.
+read_uptime
 low=$u
 real=$(date +%s%N 2>/dev/null)
 case $real in
   *[!0-9]* | '' | ?????????????) real=$(date +%s)000000000 res=1000000000 ;;
   *) res=1 ;;
 esac
-up
-say "clock bt0=${low}0000000 bt1=$((u + 1))0000000 m0=- m1=- real=$real res=$res"
+read_uptime
+print_fact "clock bt0=${low}0000000 bt1=$((u + 1))0000000 m0=- m1=- real=$real res=$res"
 
-first kernel /proc/sys/kernel/osrelease
-say "arch $(uname -m)"
-first hostname /proc/sys/kernel/hostname
-first boot_id /proc/sys/kernel/random/boot_id
-if [ -r /etc/machine-id ]; then first machine_id /etc/machine-id; else first machine_id /var/lib/dbus/machine-id; fi
-say "mount_ns $(readlink /proc/self/ns/mnt 2>/dev/null)"
-say "pid_ns $(readlink /proc/self/ns/pid 2>/dev/null)"
-first init /proc/1/comm
+print_first_line kernel /proc/sys/kernel/osrelease
+print_fact "arch $(uname -m)"
+print_first_line hostname /proc/sys/kernel/hostname
+print_first_line boot_id /proc/sys/kernel/random/boot_id
+if [ -r /etc/machine-id ]; then print_first_line machine_id /etc/machine-id; else print_first_line machine_id /var/lib/dbus/machine-id; fi
+print_fact "mount_ns $(readlink /proc/self/ns/mnt 2>/dev/null)"
+print_fact "pid_ns $(readlink /proc/self/ns/pid 2>/dev/null)"
+print_first_line init /proc/1/comm
 if [ -r /etc/os-release ]; then
   while IFS='=' read -r key value; do
     case $key in
       ID | ID_LIKE | VERSION_ID | PRETTY_NAME)
         value=${value#[\"\']}
-        say "os_$key ${value%[\"\']}"
+        print_fact "os_$key ${value%[\"\']}"
         ;;
     esac
   done </etc/os-release
 fi
-# Where it can be reached: what others call it by.
+# The addresses of the host.
 if has ip; then
   $limit ip -o addr show 2>/dev/null | {
     n=0
     while read -r index dev family address rest && [ $n -lt 300 ]; do
       n=$((n + 1))
-      say "address $address"
+      print_fact "address $address"
     done
   }
 fi
-for one in apt-get dnf yum zypper apk pacman; do
-  if has $one; then
-    say "packages $one"
+for manager in apt-get dnf yum zypper apk pacman; do
+  if has $manager; then
+    print_fact "packages $manager"
     break
   fi
 done
 
-first cpus_online /sys/devices/system/cpu/online
-first cpus_possible /sys/devices/system/cpu/possible
-first nodes_online /sys/devices/system/node/online
+print_first_line cpus_online /sys/devices/system/cpu/online
+print_first_line cpus_possible /sys/devices/system/cpu/possible
+print_first_line nodes_online /sys/devices/system/node/online
 n=0
 while read -r key value rest && [ $n -lt 60 ]; do
   n=$((n + 1))
-  case $key in MemTotal: | MemAvailable: | SwapTotal:) say "mem_${key%:} $value" ;; esac
+  case $key in MemTotal: | MemAvailable: | SwapTotal:) print_fact "mem_${key%:} $value" ;; esac
 done </proc/meminfo 2>/dev/null
-say "page_size $(getconf PAGESIZE 2>/dev/null)"
-say "clk_tck $(getconf CLK_TCK 2>/dev/null)"
+print_fact "page_size $(getconf PAGESIZE 2>/dev/null)"
+print_fact "clk_tck $(getconf CLK_TCK 2>/dev/null)"
 
-# cgroups: which hierarchies are mounted where.
+# cgroups: the mounted hierarchies and their paths.
 n=0
 while read -r dev where kind rest && [ $n -lt 4000 ]; do
   n=$((n + 1))
   case $kind in
-    cgroup) say "cgroup_mount v1 $where" ;;
-    cgroup2) say "cgroup_mount v2 $where" ;;
-    tracefs | debugfs) say "fs_mount $kind $where" ;;
+    cgroup) print_fact "cgroup_mount v1 $where" ;;
+    cgroup2) print_fact "cgroup_mount v2 $where" ;;
+    tracefs | debugfs) print_fact "fs_mount $kind $where" ;;
   esac
 done </proc/self/mounts 2>/dev/null
 
-# Who we are here, and what that allows.
-say "uid $(id -u)"
-say "user $(id -un 2>/dev/null)"
-say "groups $(id -Gn 2>/dev/null)"
+# The user and its permissions.
+print_fact "uid $(id -u)"
+print_fact "user $(id -un 2>/dev/null)"
+print_fact "groups $(id -Gn 2>/dev/null)"
 while read -r key value rest; do
-  case $key in CapEff: | CapBnd: | TracerPid: | Seccomp: | NoNewPrivs:) say "self_${key%:} $value" ;; esac
+  case $key in CapEff: | CapBnd: | TracerPid: | Seccomp: | NoNewPrivs:) print_fact "self_${key%:} $value" ;; esac
 done </proc/self/status 2>/dev/null
-for one in perf_event_paranoid kptr_restrict dmesg_restrict perf_event_max_sample_rate perf_event_mlock_kb \
+for setting in perf_event_paranoid kptr_restrict dmesg_restrict perf_event_max_sample_rate perf_event_mlock_kb \
   perf_cpu_time_max_percent; do
-  number "kernel_$one" /proc/sys/kernel/$one
+  print_number "kernel_$setting" /proc/sys/kernel/$setting
 done
-number kernel_ptrace_scope /proc/sys/kernel/yama/ptrace_scope
-first lockdown /sys/kernel/security/lockdown
+print_number kernel_ptrace_scope /proc/sys/kernel/yama/ptrace_scope
+print_first_line lockdown /sys/kernel/security/lockdown
 if [ "$(id -u)" != 0 ] && has sudo; then
-  if $limit sudo -n true >/dev/null 2>&1 </dev/null; then say 'sudo nopasswd'; else say 'sudo password'; fi
+  if $limit sudo -n true >/dev/null 2>&1 </dev/null; then print_fact 'sudo nopasswd'; else print_fact 'sudo password'; fi
 fi
 
-# What it runs on.
+# The machine: virtualization, container, PMU.
 if has systemd-detect-virt; then
-  say "virt $(systemd-detect-virt 2>/dev/null)"
+  print_fact "virt $(systemd-detect-virt 2>/dev/null)"
 else
-  first product /sys/class/dmi/id/product_name
+  print_first_line product /sys/class/dmi/id/product_name
   n=0
   while read -r key rest && [ $n -lt 40 ]; do
     n=$((n + 1))
-    case $key,$rest, in flags,*' hypervisor '*) say 'virt vm-other' ;; esac
+    case $key,$rest, in flags,*' hypervisor '*) print_fact 'virt vm-other' ;; esac
   done </proc/cpuinfo 2>/dev/null
 fi
-[ ! -e /.dockerenv ] || say 'container docker'
-[ ! -e /run/.containerenv ] || say 'container podman'
-for one in /sys/bus/event_source/devices/cpu /sys/bus/event_source/devices/cpu_core \
+[ ! -e /.dockerenv ] || print_fact 'container docker'
+[ ! -e /run/.containerenv ] || print_fact 'container podman'
+for pmu in /sys/bus/event_source/devices/cpu /sys/bus/event_source/devices/cpu_core \
   /sys/bus/event_source/devices/armv8*; do
-  [ ! -d "$one" ] || say "pmu ${one##*/}"
+  [ ! -d "$pmu" ] || print_fact "pmu ${pmu##*/}"
 done
 
-# Room for what is written meanwhile.
-for one in /var/tmp /tmp /dev/shm; do
-  [ -d $one ] || continue
+# Free space for the files of a capture.
+for directory in /var/tmp /tmp /dev/shm; do
+  [ -d $directory ] || continue
   writable=0
-  [ ! -w $one ] || writable=1
+  [ ! -w $directory ] || writable=1
   free=- inodes=-
-  set -- $($limit df -Pk $one 2>/dev/null | { read -r line && read -r line && printf '%s' "$line"; })
+  set -- $($limit df -Pk $directory 2>/dev/null | { read -r line && read -r line && printf '%s' "$line"; })
   [ $# -lt 4 ] || free=$4
   kind=$1
-  set -- $($limit df -Pi $one 2>/dev/null | { read -r line && read -r line && printf '%s' "$line"; })
+  set -- $($limit df -Pi $directory 2>/dev/null | { read -r line && read -r line && printf '%s' "$line"; })
   [ $# -lt 4 ] || inodes=$4
-  say "space $one $writable $free $inodes ${kind:--}"
+  print_fact "space $directory $writable $free $inodes ${kind:--}"
 done
 
-# Tools, with the version of those whose output is read.
-for one in awk gawk mawk busybox nice ionice timeout setsid flock zstd gzip sha256sum base64 od tail head \
+# Tools, with a version if their output is parsed.
+for tool in awk gawk mawk busybox nice ionice timeout setsid flock zstd gzip sha256sum base64 od tail head \
   systemd-run dmesg journalctl ip ss df sed cut ls bpftrace tc nft iptables-save ethtool nsenter tcpdump curl \
   python3 strace psql redis-cli sadf atop mkfifo find stat grep sort xargs docker podman crictl; do
-  ! has $one || say "tool $one"
+  ! has $tool || print_fact "tool $tool"
 done
-for one in vmstat iostat numastat; do
-  ! has $one || say "tool $one $(oneline $one -V)"
+for tool in vmstat iostat numastat; do
+  ! has $tool || print_fact "tool $tool $(first_output_line $tool -V)"
 done
 if has perf; then
   if version=$($limit perf version 2>/dev/null </dev/null) && [ -n "$version" ]; then
-    say "tool perf $version"
+    print_fact "tool perf $version"
   else
-    say 'broken perf'
-    for one in /usr/lib/linux-tools/*/perf /usr/lib/linux-tools-*/perf; do
-      [ ! -x "$one" ] || say "other_perf $one"
+    print_fact 'broken perf'
+    for perf in /usr/lib/linux-tools/*/perf /usr/lib/linux-tools-*/perf; do
+      [ ! -x "$perf" ] || print_fact "other_perf $perf"
     done
   fi
 fi
 
 # Files that collectors read.
-for one in /proc/stat /proc/vmstat /proc/meminfo /proc/diskstats /proc/softirqs /proc/interrupts /proc/loadavg \
+for file in /proc/stat /proc/vmstat /proc/meminfo /proc/diskstats /proc/softirqs /proc/interrupts /proc/loadavg \
   /proc/version /proc/net/dev /proc/net/snmp /proc/net/netstat /proc/pressure/cpu /proc/self/stat \
   /proc/self/schedstat /proc/self/io /proc/self/status /proc/self/mountinfo /proc/self/fdinfo /proc/self/wchan \
   /proc/self/syscall /proc/self/stack /sys/block /proc/self/numa_maps /proc/sys/fs/file-nr /proc/timer_list \
   /sys/devices/system/node/node0/numastat /proc/net/softnet_stat /proc/net/tcp \
   /proc/sys/net/netfilter/nf_conntrack_count /sys/class/net/lo/mtu; do
-  [ ! -r $one ] || say "file $one"
+  [ ! -r $file ] || print_fact "file $file"
 done
-# Existing is not enough: PSI can be switched off while its files stay.
+# PSI can be switched off while its files remain, so the file is read.
 if [ -e /proc/pressure/cpu ]; then
-  { read -r line </proc/pressure/cpu; } 2>/dev/null || say 'unreadable /proc/pressure/cpu'
+  { read -r line </proc/pressure/cpu; } 2>/dev/null || print_fact 'unreadable /proc/pressure/cpu'
 fi
-up
-say "took_ms $(((u - low) * 10))"
-say 'end 1'
+read_uptime
+print_fact "took_ms $(((u - low) * 10))"
+print_fact 'end 1'

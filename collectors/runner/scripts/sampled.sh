@@ -1,8 +1,8 @@
-# The collectors that cost no process of their own: one awk reads for all of them.
+# Collectors without a process of their own: one awk reads the files of all of them.
 
-# What the sampler is to read for way $2 of job $1, to file $4, at most $3 bytes. Files in /sys may exist and not be
-# readable; mawk dies of that, so each is tried. The network of a target is read through it, under the usual names.
-spec() {
+# List the files that the sampler reads for method $2 of job $1, with output file $4 and at most $3 bytes. A file in
+# /sys may exist and be unreadable, and mawk exits then, so each file is tried. The network files of a target are read through it.
+list_sampler_input() {
   eval "e_=\$J$1_$2_every o_=\$J$1_$2_once f_=\$J$1_$2_paths"
   printf 'J %s %s %s %s %s %s\n' "$1" "$e_" "$o_" "$secs" "$3" "$4"
   set -f
@@ -25,8 +25,8 @@ spec() {
   set +f
 }
 
-# The sampler for the jobs `n:w ...`. Without a directory, for one job, its output kept in memory.
-sampled() {
+# Run the sampler for the jobs `n:w ...`. Without a directory, for one job, its output is kept in memory.
+run_samplers() {
   trap '' INT
   max=0
   AWKV="-v main=/proc/$MAIN/stat -v frac=$FRAC"
@@ -34,25 +34,25 @@ sampled() {
     n=${x%:*}
     w=${x#*:}
     eval "id=\$J${n}_id secs=\$J${n}_secs cap=\$J${n}_cap"
-    running "$id"
+    log_running "$id"
     [ "$secs" -le "$max" ] || max=$secs
     if [ -n "$DIR" ]; then
-      spec "$n" "$w" "$cap" "$DIR/s/$n" >>"$DIR/t/spec.$1"
+      list_sampler_input "$n" "$w" "$cap" "$DIR/s/$n" >>"$DIR/t/spec.$1"
       continue
     fi
     [ "$cap" -le "$PIPE_BYTES" ] || cap=$PIPE_BYTES
-    IN=$(spec "$n" "$w" "$cap" /dev/stdout)
+    IN=$(list_sampler_input "$n" "$w" "$cap" /dev/stdout)
   done
-  proc self
+  read_stat self
   cpu_=$CPU
-  up
+  read_uptime
   O_T0=$CS
   grace=15
   if [ -z "$DIR" ]; then
     CU_AWK=$SAMPLER
     export CU_AWK
-    capture "$max" "$PRE${NL}exec $T_awk $AWKV -v nap='$T_sleep' \"\$CU_AWK\""
-    sampled_end "$n" "$w"
+    capture_output "$max" "$PRE${NL}exec $T_awk $AWKV -v nap='$T_sleep' \"\$CU_AWK\""
+    finish_memory_sampler "$n" "$w"
     return
   fi
   printf '%s\n' "$SAMPLER" >"$DIR/t/sampler.awk"
@@ -60,9 +60,9 @@ sampled() {
   again=
   sn=$n
   while :; do
-    sampler "$1" "$again"
+    run_sampler_process "$1" "$again"
     [ "$O_EXIT" = 2 ] && [ "$n_" -lt 20 ] && [ -e "$DIR/go" ] || break
-    # A file could be opened and not read. Those that cannot now are left out from here on.
+    # A file opened but could not be read. Files that cannot be read now are left out from here on.
     n_=$((n_ + 1))
     again="-v begun=$O_T0"
     while read -r k_ v_ f_; do
@@ -74,9 +74,9 @@ sampled() {
     done <"$DIR/t/spec.$1" >"$DIR/t/spec.new.$1"
     $T_mv -f "$DIR/t/spec.new.$1" "$DIR/t/spec.$1"
   done
-  up
+  read_uptime
   O_T1=$CS
-  proc self
+  read_stat self
   all_cpu=$(((CPU - cpu_) * 1000 / TCK))
   all_exit=$O_EXIT
   total_=0 ALL= DONE=
@@ -85,25 +85,25 @@ sampled() {
     eval "bytes_$n=0"
     [ ! -s "$DIR/s/$n" ] || ALL="$ALL $DIR/s/$n" DONE="$DONE $n"
   done
-  told raw "$T_wc -c" "$ALL"
+  count_files raw "$T_wc -c" "$ALL"
   i_=0
   for n in $DONE; do
     i_=$((i_ + 1))
     eval "bytes_$n=\${raw_$i_:-0} total_=\$((total_ + \${raw_$i_:-0}))"
   done
   DONE=
-  for x in "$@"; do sampled_one "${x%:*}" "${x#*:}" "$1"; done
-  ship $DONE
+  for x in "$@"; do record_sampled_job "${x%:*}" "${x#*:}" "$1"; done
+  send_finished $DONE
 }
 
-# One life of the sampler whose files are named by $1; $2 is told to awk.
-sampler() {
+# Run the sampler process once with the file list $1; $2 are extra options of awk.
+run_sampler_process() {
   (
     cd "$DIR/s" || exit 1
-    up
-    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CAGE=$CAGE CU_F=0 CU_V=
+    read_uptime
+    CULPRIT_JOB=$RUN/sampler/ CU_L=$DIR/l/s$sn CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$((O_T0 + max * 100 + 1500)) 9000000000000 INT sampler"
-    export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     exec $SID $NI $SH -c "$PRE${NL}exec $T_awk $AWKV $2 -v stats=1 -v go='$DIR/go' -v nap='$T_sleep' -f '$DIR/t/sampler.awk'" \
       <"$DIR/t/spec.$1" >"$DIR/t/stats.$1" 2>"$DIR/t/s.err.$1" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
@@ -111,19 +111,19 @@ sampler() {
   $T_rm -f "$DIR/l/s$sn"
 }
 
-# Decides on sampled job $1, way $2, of the sampler named by $3.
-sampled_one() {
+# Record the outcome of sampled job $1, method $2, of the sampler with the file list $3.
+record_sampled_job() {
   n=$1
-  eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_WAY=\$J$1_$2_name show_=\$J$1_$2_shows O_BYTES=\$bytes_$1"
+  eval "id=\$J$1_id cap=\$J$1_cap secs=\$J$1_secs O_METHOD=\$J$1_$2_name show_=\$J$1_$2_command O_BYTES=\$bytes_$1"
   O_EXIT=$all_exit O_LIST= O_SIG=
-  why "s$sn"
+  find_stop_reason "s$sn"
   gone_=0
   while read -r j_ x_ x_ v_ x_; do
     [ "$j_" = "$n" ] || continue
     [ "$v_" = 0 ] || WHY=bytes
     gone_=$x_
   done <"$DIR/t/stats.$3"
-  verdict
+  set_job_state
   [ "$gone_" = 0 ] || [ -n "$REASON" ] || REASON="reason.target_gone pid=$NETPID"
   if [ "$O_BYTES" -gt 0 ]; then O_LIST=$DIR/s/$1; elif [ "$STATE" = done ]; then STATE=failed REASON=reason.no_data; fi
   e_=
@@ -131,6 +131,6 @@ sampled_one() {
   O_CPU=0
   [ "$total_" = 0 ] || O_CPU=$((all_cpu * O_BYTES / total_))
   O_BYTES=0 O_PARTS=0
-  outcome "$1" "$STATE" "argv $show_${NL}version $T_awk$NL${REASON:+reason $REASON$NL}stderr$NL$e_"
+  record_outcome "$1" "$STATE" "argv $show_${NL}version $T_awk$NL${REASON:+reason $REASON$NL}stderr$NL$e_"
   DONE="$DONE $1"
 }

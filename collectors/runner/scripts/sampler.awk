@@ -1,8 +1,8 @@
-# The one process behind all sampled collectors. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
-# collector and `F <n> <path>` for each of its files, or `N <n> <path> <name>` for one that is of the target and
-# written down under another name. Reads without forking; one sleep a tick.
-# v: go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep takes fractions;
-# begun = when it began (hundredths of a second of boottime) where it is started again, for mawk dies of a read error.
+# Read the files of all sampled collectors in one process. stdin: `J <n> <every_s> <once> <secs> <cap> <out>` for each
+# collector and `F <n> <path>` for each of its files, or `N <n> <path> <name>` for a file of the target that is
+# reported under another name. Reads without forking; one sleep per tick.
+# v: go = a file whose absence means "stop"; main = /proc/PID/stat of the runner; frac = sleep accepts fractions;
+# begun = start time (hundredths of a second of boottime) after a restart, because mawk exits on a read error.
 function now(  u) {
   u = "0"
   getline u < "/proc/uptime"
@@ -11,7 +11,7 @@ function now(  u) {
   sub(/\./, "", u)
   return u
 }
-# Whole lines, as many as there is room for.
+# Write complete lines, as many as fit below the cap.
 function emit(j, s) {
   if (size[j] + length(s) > cap[j]) {
     over[j] = 1
@@ -21,7 +21,7 @@ function emit(j, s) {
   size[j] += length(s)
   printf "%s", s >> out[j]
 }
-# Whole files at once, the record separator being a byte that none of them has. Eight in a row are read at one time.
+# Read complete files: the record separator is a byte that none of them contains. Eight files share one time.
 function sample(j,  i, f, k, l, t) {
   for (i = 1; i <= files[j] && !over[j]; i++) {
     f = file[j, i]

@@ -1,5 +1,5 @@
-# stdin: paths of /proc/PID/stat. Prints `gPID` for members of the groups and sessions in g, PID for every other
-# process that started at tick a or later; without x and without what x has started after tick b.
+# stdin: paths of /proc/PID/stat. Prints `gPID` for members of the groups and sessions in g, and PID for every other
+# process that started at tick a or later. Leaves out x and processes that x started after tick b.
 {
   f = $0
   if ((getline l < f) > 0) {

@@ -1,7 +1,7 @@
-# Sends what jobs have left in the directory: a handful of processes for many jobs at once.
+# Send finished jobs from the directory, with few processes for many jobs.
 
-# What command $2 says first about each of the files $3, into $1_<number of the file>.
-told() {
+# Run command $2 on the files $3 and write its number for each file into $1_<number of the file>.
+count_files() {
   y_=$1
   i_=1
   c_=$2
@@ -24,19 +24,19 @@ $([ $# = 0 ] || $c_ "$@" 2>/dev/null)
 X
 }
 
-# Of the jobs given, those that have left a whole outcome. Files of more than 256 bytes are packed first: the original
-# of one that was packed is gone.
-ship() {
-  GO= ALL= TEXTS= BIG= SENT=
+# Send those of the jobs in $@ that have a complete outcome. Files of more than 256 bytes are compressed first, which
+# replaces the original.
+send_finished() {
+  READY= ALL= TEXTS= BIG= SENT=
   for n; do
     { read -r m_ && read -r l_ && read -r x_; } 2>/dev/null <"$DIR/r/$n" && [ "$x_" = . ] || continue
     eval "M_$n=\$m_ L_$n=\$l_"
-    GO="$GO $n" ALL="$ALL $l_" TEXTS="$TEXTS $DIR/o/$n"
+    READY="$READY $n" ALL="$ALL $l_" TEXTS="$TEXTS $DIR/o/$n"
   done
-  [ -n "$GO" ] || return 0
-  FIRST=${GO# }
+  [ -n "$READY" ] || return 0
+  FIRST=${READY# }
   FIRST=${FIRST%% *}
-  told raw "$T_wc -c" "$ALL"
+  count_files raw "$T_wc -c" "$ALL"
   i=0
   for f_ in $ALL; do
     i=$((i + 1))
@@ -48,33 +48,33 @@ ship() {
     [ -f "$f_" ] || f_=$f_$PACKX
     SENT="$SENT $f_"
   done
-  told len "$T_wc -c" "$SENT"
+  count_files len "$T_wc -c" "$SENT"
   SUMMER=${SHA:-$T_cksum} SUMMED="sha256="
   [ -n "$SHA" ] || SUMMED="sha256=- cksum="
-  [ -z "$SUMMER" ] || told sum "$SUMMER" "$SENT$TEXTS"
+  [ -z "$SUMMER" ] || count_files sum "$SUMMER" "$SENT$TEXTS"
   set -- $SENT
-  headers "$@"
-  take
-  if [ -n "$WHOLE" ]; then $T_cat $OUT >&4; else slowly; fi
-  give
-  up
+  write_headers "$@"
+  acquire_output
+  if [ -n "$WHOLE" ]; then $T_cat $OUT >&4; else send_from_memory; fi
+  release_output
+  read_uptime
   OUT=
-  for n in $GO; do
+  for n in $READY; do
     eval "id=\$J${n}_id m_=\$M_$n"
-    say "progress $id ${m_%% *} $(((CS - BEGUN) * 10))"
+    log "progress $id ${m_%% *} $(((CS - BEGUN) * 10))"
     OUT="$OUT $DIR/c/$n $DIR/s/$n $DIR/s/$n$PACKX $DIR/o/$n $DIR/r/$n"
     for f_ in "$DIR/t/$n".*; do OUT="$OUT $f_"; done
   done
   $T_rm -rf $OUT
 }
 
-# The headers of all frames, each into a file: H_<number> keeps it for the case that it could not be written. What is
-# to be sent goes to OUT; the arguments are the files of the parts as they will be sent.
-headers() {
+# Write the headers of all frames to files, with a copy in H_<number> in case the write fails. OUT lists what is sent;
+# the arguments are the files of the parts as they are sent.
+write_headers() {
   OUT= WHOLE=1 i=0
   k=$#
   { echo >"$DIR/t/$FIRST.nl"; } 2>/dev/null || WHOLE=
-  for n in $GO; do
+  for n in $READY; do
     eval "id=\$J${n}_id m_=\$M_$n l_=\$L_$n"
     O_BYTES=0 O_PARTS=0
     for f_ in $l_; do
@@ -84,33 +84,33 @@ headers() {
       [ -n "$len_" ] || len_=$(($($T_wc -c <"$1")))
       [ "$1" = "$f_" ] || enc_=$ENC
       x_=${m_% *}
-      part_header "$id" "$f_" "$len_" "${SUM:+$SUMMED}${SUM:-sha256=-}" "$enc_" "$raw_" "${x_##* }"
-      head_ "$i" "$1"
+      build_part_header "$id" "$f_" "$len_" "${SUM:+$SUMMED}${SUM:-sha256=-}" "$enc_" "$raw_" "${x_##* }"
+      write_header "$i" "$1"
       O_BYTES=$((O_BYTES + raw_))
       O_PARTS=$((O_PARTS + 1))
       shift
     done
     k=$((k + 1))
     eval "SUM=\${sum_$k-}"
-    outcome_of "$id" $m_
-    head_ "$k" "$DIR/o/$n"
+    build_outcome_header "$id" $m_
+    write_header "$k" "$DIR/o/$n"
   done
 }
 
-outcome_of() {
-  O_WAY=$3 O_EXIT=$4 O_SIG=$5 O_T0=$6 O_T1=$7 O_CPU=$8
-  outcome_fields "$2"
+build_outcome_header() {
+  O_METHOD=$3 O_EXIT=$4 O_SIG=$5 O_T0=$6 O_T1=$7 O_CPU=$8
+  build_outcome_fields "$2"
   HEAD="CULPRIT1 kind=outcome id=$1 part=- len=${10} ${SUM:+$SUMMED}${SUM:-sha256=-} enc=identity raw=${10} $FIELDS"
 }
 
-head_() {
+write_header() {
   eval "H_$1=\$HEAD"
   { printf '%s\n' "$HEAD" >"$DIR/t/$FIRST.head.$1"; } 2>/dev/null || WHOLE=
   OUT="$OUT $DIR/t/$FIRST.head.$1 $2 $DIR/t/$FIRST.nl"
 }
 
-# The directory is full: headers come from memory.
-slowly() {
+# The directory is full: send the headers from memory.
+send_from_memory() {
   set -- $OUT
   while [ $# -gt 2 ]; do
     eval "printf '%s\n' \"\$H_${1##*.}\"" >&4

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Culprit, carried by hand. Looks at this host for a short while and writes what it saw:
+# Culprit capture script. It captures on this host for a short time and writes the result:
 #
-#     sh culprit-bundle.sh > culprit-out.bundle        (or: sh culprit-bundle.sh -o culprit-out.bundle)
+#     sh culprit-capture.sh > culprit-out.bundle        (or: sh culprit-capture.sh -o culprit-out.bundle)
 #
-# Then import culprit-out.bundle. Nothing is installed, no setting is changed; what it needs meanwhile is kept in one
-# directory, culprit-*, which it removes. Ctrl-C ends it early and keeps what there is.
+# Then import culprit-out.bundle. Nothing is installed and no setting is changed. Temporary files are in one directory,
+# culprit-*, which is removed at the end. Ctrl-C ends the capture early and keeps the data collected so far.
 if [ "${CULPRIT_ROLE-}" = "" ]; then
   if [ "${1-}" = -o ] && [ -n "${2-}" ]; then
-    # Only a new file: where others can write, a symbolic link of theirs may have that name.
+    # Only a new file: in a shared directory, another user can have created a symbolic link with this name.
     set -C
     exec >"$2" || exit 73
     set +C
@@ -16,7 +16,7 @@ if [ "${CULPRIT_ROLE-}" = "" ]; then
     exit 64
   fi
   if [ ! -r "$0" ]; then
-    echo "run it from a file: sh culprit-bundle.sh" >&2
+    echo "run it from a file: sh culprit-capture.sh" >&2
     exit 64
   fi
 fi

@@ -1,46 +1,46 @@
-# What waits on a host instead of measuring: one awk, for as long as the lease of its own kind allows.
+# A watcher runs one awk instead of collectors, for as long as its lease is valid.
 
-# In the place of collectors. WATCHER is how it ended.
-stand() {
-  WATCHER=
-  if [ -z "$T_awk" ] || ! $T_mkdir "$DIR/ring" || ! printf '%s\n' "$STANDBY_AWK" >"$DIR/t/standby.awk"; then
-    WATCHER=unable
+# Run the watcher in place of the collectors. WATCHER_EXIT is its exit status.
+run_watcher() {
+  WATCHER_EXIT=
+  if [ -z "$T_awk" ] || ! $T_mkdir "$DIR/lookback" || ! printf '%s\n' "$WATCHER_AWK" >"$DIR/t/watcher.awk"; then
+    WATCHER_EXIT=unable
     return
   fi 2>/dev/null
-  conditions
-  [ "$STACKS" = 0 ] || stacks
+  resolve_conditions
+  [ "$STACKS" = 0 ] || record_stacks
   n_=0
   while :; do
-    spell >"$DIR/t/standby"
-    watcher &
-    attend $!
+    list_watcher_input >"$DIR/t/watcher"
+    run_watcher_process &
+    wait_for_child $!
     r_=
     { read -r r_ <"$DIR/t/ended"; } 2>/dev/null
-    # A file could be opened and not read, which mawk dies of. What cannot be read now is left out from here on.
+    # A file opened but could not be read, and mawk exits then. Files that cannot be read now are left out from here on.
     n_=$((n_ + 1))
     [ "$r_" = 2 ] && [ $n_ -lt 20 ] && [ -e "$DIR/go" ] || break
   done
-  WATCHER=${r_:-lost}
+  WATCHER_EXIT=${r_:-lost}
 }
 
-# One life of it. What it says goes home on stderr, line by line.
-watcher() {
+# Run the watcher process once. Its lines are sent on stderr.
+run_watcher_process() {
   (
-    cd "$DIR/ring" || exit 1
-    CULPRIT_JOB=$RUN/standby/ CU_L=$DIR/l/s1 CU_M=$MYPGRP CU_CAGE=$CAGE CU_F=0 CU_V=
-    CU_LINE="$END 9000000000000 TERM standby"
-    export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE CU_GLOBS CU_NAMES
-    exec $SID $NI $SH -c "$PRE${NL}exec $T_awk -v go='$DIR/go' -v main=$MAIN -v guard=$GUARD -v tck=$TCK -v nap='$T_sleep' -v rm='$T_rm -f' -v globs=\"\$CU_GLOBS\" -v names=\"\$CU_NAMES\" -f '$DIR/t/standby.awk'" \
-      <"$DIR/t/standby" >&2 2>"$DIR/t/standby.err" 3<&- 4>&- 5>&- 6>&- 9<&-
+    cd "$DIR/lookback" || exit 1
+    CULPRIT_JOB=$RUN/watcher/ CU_L=$DIR/l/s1 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
+    CU_LINE="$END 9000000000000 TERM watcher"
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE CU_GLOBS CU_NAMES
+    exec $SID $NI $SH -c "$PRE${NL}exec $T_awk -v go='$DIR/go' -v main=$MAIN -v guard=$GUARD -v tck=$TCK -v nap='$T_sleep' -v rm='$T_rm -f' -v globs=\"\$CU_GLOBS\" -v names=\"\$CU_NAMES\" -f '$DIR/t/watcher.awk'" \
+      <"$DIR/t/watcher" >&2 2>"$DIR/t/watcher.err" 3<&- 4>&- 5>&- 6>&- 9<&-
   )
   echo $? >"$DIR/t/ended"
 }
 
-# Stacks of all CPUs, in memory of the kernel that is overwritten again and again; a signal has them written. Killed at
-# the end, for what it holds is of no use by then. At most 16 MiB in all, 2 MiB a CPU.
-stacks() {
-  if ! command -v perf >/dev/null 2>&1 || ! perf_ok; then
-    say "note no stacks: perf is missing or not allowed"
+# Record stacks of all CPUs into kernel memory that is overwritten; a signal writes them to a file. The process is killed
+# at the end, because its content is not needed then. At most 16 MiB in all, 2 MiB per CPU.
+record_stacks() {
+  if ! command -v perf >/dev/null 2>&1 || ! is_perf_allowed; then
+    log "note no stacks: perf is missing or not allowed"
     return
   fi
   k_=0
@@ -49,20 +49,20 @@ stacks() {
   while [ $((g_ * k_)) -gt 4096 ] && [ $g_ -gt 16 ]; do g_=$((g_ / 2)); done
   STAT='read -r x </proc/self/stat; set -- ${x##*) }'
   (
-    cd "$DIR/ring" || exit 1
-    CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CAGE=$CAGE CU_F=0 CU_V=
+    cd "$DIR/lookback" || exit 1
+    CULPRIT_JOB=$RUN/stacks/ CU_L=$DIR/l/s2 CU_M=$MYPGRP CU_CGROUPS=$CGROUPS CU_F=0 CU_V=
     CU_LINE="$END 9000000000000 KILL stacks"
-    export CULPRIT_JOB CU_L CU_M CU_CAGE CU_F CU_V CU_LINE
+    export CULPRIT_JOB CU_L CU_M CU_CGROUPS CU_F CU_V CU_LINE
     PERF_CONFIG=/dev/null DEBUGINFOD_URLS= exec $SID $NI $SH -c "$PRE${NL}$STAT${NL}echo \$\$ \${20} >perf.pid${NL}set --${NL}exec perf record --overwrite --switch-output=signal -N --no-bpf-event -k CLOCK_MONOTONIC -F $STACKS -a -g -m $g_ -o perf.data" \
       </dev/null >"$DIR/t/perf.err" 2>&1 3<&- 4>&- 5>&- 6>&- 9<&-
   ) &
 }
 
-# What the awk is told. Files that cannot be read here are left out.
-spell() {
-  [ "$RING_SECS" = 0 ] || echo "R $RING_SECS $RING_BYTES"
+# List the input of the awk. Files that cannot be read here are left out.
+list_watcher_input() {
+  [ "$LOOKBACK_SECS" = 0 ] || echo "R $LOOKBACK_SECS $LOOKBACK_BYTES"
   set -f
-  for y_ in $RING_FILES; do
+  for y_ in $LOOKBACK_FILES; do
     set +f
     for p_ in $y_; do
       x_=
@@ -71,19 +71,19 @@ spell() {
     done
   done
   set +f
-  for p_ in "$DIR"/ring/r.*; do
+  for p_ in "$DIR"/lookback/r.*; do
     [ ! -e "$p_" ] || echo "O ${p_##*/}"
   done
-  [ -z "$SPELLED" ] || printf '%s' "$SPELLED"
+  [ -z "$CONDITION_LINES" ] || printf '%s' "$CONDITION_LINES"
 }
 
-# The conditions, with the control group of a unit in the place of its name, into SPELLED.
-conditions() {
-  SPELLED=
+# Resolve the conditions into CONDITION_LINES, with control groups in place of unit names.
+resolve_conditions() {
+  CONDITION_LINES=
   while read -r k_ o_ l_ h_ m_ y_; do
     [ -n "$k_" ] || continue
-    [ "$k_" != unit_start ] || place_of_unit "$y_"
-    SPELLED="${SPELLED}C $k_ $o_ $l_ $h_ $m_ $y_$NL"
+    [ "$k_" != unit_start ] || find_unit_cgroup "$y_"
+    CONDITION_LINES="${CONDITION_LINES}C $k_ $o_ $l_ $h_ $m_ $y_$NL"
   done <<X
 $CONDITIONS
 X
@@ -94,17 +94,17 @@ X
       case $p_ in *-) CU_GLOBS="$CU_GLOBS*" ;; *) CU_GLOBS="$CU_GLOBS/*" ;; esac
     done
   done
-  tool timeout T_timeout
+  find_tool timeout T_timeout
   t_=
   [ -z "$T_timeout" ] || t_="$T_timeout 2"
   CU_NAMES="n() { for e in docker podman; do command -v \$e >/dev/null && $t_ \$e inspect -f {{.Name}} \$1 2>/dev/null && return; done; }; n"
 }
 
-# A unit that does not run yet has no control group; its slice says where that will be.
-place_of_unit() {
+# Find the control group of a unit. A unit that is not running has none yet; its slice shows where it will be.
+find_unit_cgroup() {
   u_=$1
   case $u_ in *.*) ;; *) u_=$u_.service ;; esac
-  s_=$(ask systemctl show -p Slice -- "$u_")
+  s_=$(query_daemon systemctl show -p Slice -- "$u_")
   s_=${s_#Slice=}
   s_=${s_%.slice}
   y_=

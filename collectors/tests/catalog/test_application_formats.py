@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
-from collectors.catalog import clock_sync, disks_health, hardware, jstack, perf_trace, redis_info
+from collectors.catalog.application import jstack, perf_trace, redis_info
+from collectors.catalog.disk import disks_health
+from collectors.catalog.platform import clock_sync, hardware
 from collectors.contract import Script
 from collectors.tests.support import context, part, samples
 
@@ -17,7 +19,7 @@ CPU = "/sys/devices/system/cpu"
 
 def test_heat_and_memory_errors_are_counted() -> None:
     """A bare-metal host: cpufreq in kHz, throttle counts by core, EDAC."""
-    read = hardware.parse(
+    read = hardware.parse_hardware(
         samples(
             (10, f"{CPU}/cpu0/cpufreq/scaling_cur_freq", "3400000"),
             (10, f"{CPU}/cpu1/cpufreq/scaling_cur_freq", "800000"),
@@ -41,8 +43,8 @@ def test_heat_and_memory_errors_are_counted() -> None:
             "@ 1 20000000000 /sys/devices/system/edac/mc/mc0/ce_count\n4\n"
         )
     }
-    read = hardware.parse(later, context())
-    series = {one.metric: one for one in read.series}
+    read = hardware.parse_hardware(later, context())
+    series = {series.metric: series for series in read.series}
     assert series["platform.cpu_freq_mhz"].values.tolist() == [[3400.0, 800.0], [3400.0, 1200.0]]
     assert series["platform.cpu_freq_mhz"].axis_values == ("0", "1")
     assert series["platform.thermal_throttles_per_s"].values.tolist() == [[2.0]]
@@ -65,7 +67,7 @@ OLD_SUMMARY = """seconds 2
 
 def test_perf_trace_before_it_counted_errors() -> None:
     """perf 4.x has no column of errors: that is unknown, not zero."""
-    [table] = perf_trace.parse({"stdout": part(OLD_SUMMARY)}, context()).tables
+    [table] = perf_trace.parse_perf_trace({"stdout": part(OLD_SUMMARY)}, context()).tables
     assert table.rows == (
         (None, 77, "redis server", "epoll_wait", 100, None, 1980.0, 0.001, 19.8, 99.0, 50.0),
     )
@@ -82,15 +84,15 @@ md1 : active raid1 sdb2[1] sda2[0]
 
 
 @pytest.mark.parametrize(
-    "awk", [one for one in ("mawk", "gawk", "busybox awk") if shutil.which(one.split()[0])]
+    "awk", [item for item in ("mawk", "gawk", "busybox awk") if shutil.which(item.split()[0])]
 )
 def test_an_array_that_lacks_a_member(awk: str) -> None:
-    way = disks_health.COLLECTOR.ways[0]
-    assert isinstance(way, Script)
-    found = re.search(r"^awk '(/\^md.*?)' /proc/mdstat", way.sh, re.MULTILINE | re.DOTALL)
-    assert found
-    out = subprocess.run([*awk.split(), found[1]], input=MDSTAT, capture_output=True, text=True, check=True)
-    read = disks_health.parse({"stdout": part(out.stdout)}, context())
+    method = disks_health.COLLECTOR.methods[0]
+    assert isinstance(method, Script)
+    match = re.search(r"^awk '(/\^md.*?)' /proc/mdstat", method.sh, re.MULTILINE | re.DOTALL)
+    assert match
+    out = subprocess.run([*awk.split(), match[1]], input=MDSTAT, capture_output=True, text=True, check=True)
+    read = disks_health.parse_disks_health({"stdout": part(out.stdout)}, context())
     assert [row[:4] for row in read.tables[0].rows] == [
         ("md0", "mdstat", "degraded", 1),
         ("md1", "mdstat", "ok", 0),
@@ -118,7 +120,7 @@ Found one Java-level deadlock:
 
 def test_threads_of_jdk_8() -> None:
     """Hexadecimal nid, no cpu= field."""
-    read = jstack.parse({"stdout": part(DUMP_8)}, context())
+    read = jstack.parse_jstack({"stdout": part(DUMP_8)}, context())
     threads, locks = read.tables
     rows = {row[1]: row for row in threads.rows}
     assert rows["a"][0] == 31 and rows["a"][6:9] == ("0x00000000e1", "java.lang.Object", "b")
@@ -127,7 +129,13 @@ def test_threads_of_jdk_8() -> None:
     assert read.facts["java_deadlocks"] == 1
 
 
-def test_what_says_nothing_is_unreadable() -> None:
-    for parse in (clock_sync.parse, disks_health.parse, redis_info.parse, perf_trace.parse, jstack.parse):
+def test_empty_output_is_unreadable() -> None:
+    for parse in (
+        clock_sync.parse_clock_sync,
+        disks_health.parse_disks_health,
+        redis_info.parse_redis_info,
+        perf_trace.parse_perf_trace,
+        jstack.parse_jstack,
+    ):
         assert not parse({"stdout": part("hello\n")}, context()).readable
         assert not parse({}, context()).readable

@@ -12,7 +12,7 @@ V2 = "mount /sys/fs/cgroup cgroup2\n"
 TOP = "/sys/fs/cgroup"
 
 
-def looks(*moments: tuple[float, dict[str, str]], mounts: str = V2, rest: str = "") -> str:
+def build_samples(*moments: tuple[float, dict[str, str]], mounts: str = V2, rest: str = "") -> str:
     """Files by path at moments, as the script prints them."""
     out = [mounts.rstrip("\n")]
     for tick, (seconds, files) in enumerate(moments):
@@ -48,7 +48,7 @@ def test_cpu_of_v2_takes_the_smallest_quota_up_the_tree() -> None:
     }
     after = {**before, f"{TOP}/kube/cpu.stat": cpu(30, 15, 1_000_000), f"{TOP}/kube/cgroup.threads": "4"}
     after[f"{TOP}/kube/pod:a b/cgroup.threads"] = "3"
-    top, pod = tables("cgroup_cpu", looks((10.0, before), (12.0, after)))["cgroup_cpu"]
+    top, pod = tables("cgroup_cpu", build_samples((10.0, before), (12.0, after)))["cgroup_cpu"]
     assert (top["quota_cores"], top["own_quota_cores"], top["periods"], top["throttled_periods"]) == (
         0.5,
         0.5,
@@ -64,7 +64,7 @@ def test_cpu_of_v2_takes_the_smallest_quota_up_the_tree() -> None:
 def test_a_cpu_counter_that_fell_is_no_data() -> None:
     before = {f"{TOP}/a/cpu.max": "1000 1000", f"{TOP}/a/cpu.stat": cpu(10, 5, 100)}
     after = {f"{TOP}/a/cpu.max": "1000 1000", f"{TOP}/a/cpu.stat": cpu(3, 1, 50)}
-    [row] = tables("cgroup_cpu", looks((1.0, before), (2.0, after)))["cgroup_cpu"]
+    [row] = tables("cgroup_cpu", build_samples((1.0, before), (2.0, after)))["cgroup_cpu"]
     assert (row["periods"], row["throttled_pct"], row["usage_cores"]) == (None, None, None)
 
 
@@ -79,7 +79,9 @@ def memory(refaults: int, hits: int, kills: int) -> dict[str, str]:
 
 
 def test_memory_of_v2() -> None:
-    [row] = tables("cgroup_mem", looks((1.0, memory(100, 1, 0)), (5.0, memory(900, 4, 1))))["cgroup_mem"]
+    [row] = tables("cgroup_mem", build_samples((1.0, memory(100, 1, 0)), (5.0, memory(900, 4, 1))))[
+        "cgroup_mem"
+    ]
     assert (row["limit_kb"], row["usage_kb"], row["usage_pct"], row["anon_pct"]) == (
         102_400,
         92_160,
@@ -95,7 +97,7 @@ def test_memory_of_v2() -> None:
 def test_memory_of_v1_without_a_limit(unlimited: str) -> None:
     top = "/sys/fs/cgroup/memory"
     files = {f"{top}/a/memory.limit_in_bytes": unlimited, f"{top}/a/memory.usage_in_bytes": "4096"}
-    text = looks((1.0, files), (2.0, files), mounts=f"mount {top} cgroup\n")
+    text = build_samples((1.0, files), (2.0, files), mounts=f"mount {top} cgroup\n")
     [row] = tables("cgroup_mem", text)["cgroup_mem"]
     assert (row["path"], row["limit_kb"], row["usage_kb"], row["usage_pct"]) == ("/a", None, 4.0, None)
 
@@ -107,8 +109,8 @@ def test_sets_that_do_not_fit(cpus: str, mems: str, mismatch: str) -> None:
     files = {f"{TOP}/a/cpuset.cpus.effective": cpus, f"{TOP}/a/cpuset.mems.effective": mems}
     nodes = "".join(f"/sys/devices/system/node/node{n}/cpulist:{2 * n}-{2 * n + 1}\n" for n in (0, 1))
     status = f"/proc/7/status:Name:\tapp\n/proc/7/status:Cpus_allowed_list:\t{cpus}\n/proc/7/status:Mems_allowed_list:\t{mems}\n"
-    found = tables("cgroup_cpuset", looks((1.0, files), (2.0, files), rest=nodes + status))
-    for row in (*found["cgroup_cpuset"], *found["process_cpuset"]):
+    result = tables("cgroup_cpuset", build_samples((1.0, files), (2.0, files), rest=nodes + status))
+    for row in (*result["cgroup_cpuset"], *result["process_cpuset"]):
         assert (row["cpus"], row["mems"], row["mismatch"]) == (cpus, mems, mismatch)
 
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collectors.catalog import (
-    cpu_stat,
-    interrupts,
-    perf_record,
-    proc_top,
-    softirqs,
-    vmstat,
-)
+from collectors.catalog.cpu import cpu_stat, interrupts, perf_record, softirqs, vmstat
+from collectors.catalog.platform import proc_top
 from collectors.tests.support import NAN, SIMPLE, axis, context, part, same, samples, values
 
 BOOTED = 1_767_225_600 * 10**9
@@ -21,7 +15,7 @@ S = 10**9
 
 class TestSoftirqs:
     def test_a_counter_wraps_at_32_bits(self) -> None:
-        parsed = softirqs.parse(
+        parsed = softirqs.parse_softirqs(
             samples(
                 (1, "/proc/softirqs", "      CPU0\n NET_RX: 4294967290"),
                 (2, "/proc/softirqs", "      CPU0\n NET_RX: 10"),
@@ -31,7 +25,7 @@ class TestSoftirqs:
         same(values(parsed, "softirq.rate_per_s", vector="NET_RX"), [16])
 
     def test_a_counter_that_falls_from_below_the_middle_was_reset(self) -> None:
-        parsed = softirqs.parse(
+        parsed = softirqs.parse_softirqs(
             samples(
                 (1, "/proc/softirqs", "  CPU0 CPU1\n NET_RX: 1000 5"),
                 (2, "/proc/softirqs", "  CPU0 CPU1\n NET_RX: 10 7"),
@@ -40,8 +34,8 @@ class TestSoftirqs:
         )
         same(values(parsed, "softirq.rate_per_s", vector="NET_RX"), [NAN, 2])
 
-    def test_the_header_numbers_the_cpus_and_one_goes_away(self) -> None:
-        parsed = softirqs.parse(
+    def test_header_numbers_cpus_and_a_cpu_goes_offline(self) -> None:
+        parsed = softirqs.parse_softirqs(
             samples(
                 (1, "/proc/softirqs", "  CPU0 CPU2 CPU10\n TIMER: 1 2 3\n RCU: 0 0 0"),
                 (2, "/proc/softirqs", "  CPU0 CPU10\n TIMER: 2 13\n RCU: 0 0"),
@@ -55,7 +49,7 @@ class TestSoftirqs:
         same(values(parsed, "softirq.vector_share_pct", vector="TIMER"), [100, 100])
 
     def test_a_row_that_was_cut_is_no_data(self) -> None:
-        parsed = softirqs.parse(
+        parsed = softirqs.parse_softirqs(
             samples(
                 (1, "/proc/softirqs", "  CPU0 CPU1\n TIMER: 1 2"),
                 (2, "/proc/softirqs", "  CPU0 CPU1\n TIMER: 2"),
@@ -65,7 +59,7 @@ class TestSoftirqs:
         same(values(parsed, "softirq.rate_per_s", vector="TIMER"), [1, NAN])
 
     def test_rates_are_by_the_time_that_passed(self) -> None:
-        parsed = softirqs.parse(
+        parsed = softirqs.parse_softirqs(
             samples((1, "/proc/softirqs", "CPU0\nHI: 0"), (3.5, "/proc/softirqs", "CPU0\nHI: 10")), context()
         )
         same(values(parsed, "softirq.rate_per_s", vector="HI"), [4])
@@ -74,7 +68,7 @@ class TestSoftirqs:
 
 class TestCpuStat:
     def test_guests_are_taken_out_of_user(self) -> None:
-        parsed = cpu_stat.parse(
+        parsed = cpu_stat.parse_cpu_stat(
             samples(
                 (1, "/proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0"),
                 (2, "/proc/stat", "cpu 60 0 20 10 0 0 10 0 40 0\ncpu0 60 0 20 10 0 0 10 0 40 0"),
@@ -87,7 +81,7 @@ class TestCpuStat:
         same(values(parsed, "cpu.sys_share_of_busy_pct"), [100 * 30 / 90])
 
     def test_idle_may_slip_back_and_a_cpu_may_go_away(self) -> None:
-        parsed = cpu_stat.parse(
+        parsed = cpu_stat.parse_cpu_stat(
             samples(
                 (1, "/proc/stat", "cpu 0 0 0 100000\ncpu0 0 0 0 50000\ncpu3 0 0 0 50000"),
                 (2, "/proc/stat", "cpu 10 0 0 99998\ncpu0 10 0 0 49999\ncpu3 0 0 0 50100"),
@@ -101,8 +95,8 @@ class TestCpuStat:
 
     def test_a_cpu_without_ticks_gives_no_data(self) -> None:
         text = "cpu 1 0 1 5 0 0 0 0 0 0\ncpu0 1 0 1 5 0 0 0 0 0 0\nctxt 5\nprocesses 7\nprocs_running 3"
-        parsed = cpu_stat.parse(samples((1, "/proc/stat", text), (2, "/proc/stat", text)), context())
-        assert {one.metric for one in parsed.series} == {"sched.forks_per_s", "sched.runq_per_cpu"}
+        parsed = cpu_stat.parse_cpu_stat(samples((1, "/proc/stat", text), (2, "/proc/stat", text)), context())
+        assert {series.metric for series in parsed.series} == {"sched.forks_per_s", "sched.runq_per_cpu"}
         same(values(parsed, "sched.runq_per_cpu"), [3, 3])
 
 
@@ -118,10 +112,10 @@ class TestVmstat:
             " 9  9      0      9      9      9    9    9     9     9    9    9  9  9  9  9  9 2026-01-01 08:00:00",
             " 1  2      3      4      5      6    7    8     9    10   11   12 13 14 15 16 17 2026-01-01 08:00:01",
         )
-        parsed = vmstat.parse({"stdout": part(text), "started": part("100.50\n")}, context())
+        parsed = vmstat.parse_vmstat({"stdout": part(text), "started": part("100.50\n")}, context())
         same(values(parsed, "sched.runq"), [1])
         same(values(parsed, "cpu.total_steal_pct"), [17])
-        assert "cpu.total_guest_pct" not in {one.metric for one in parsed.series}
+        assert "cpu.total_guest_pct" not in {series.metric for series in parsed.series}
         assert parsed.series[0].t_ns.tolist() == [BOOTED + int(101.5 * S)]
         assert parsed.series[0].lines is not None and parsed.series[0].lines.tolist() == [4]
 
@@ -131,28 +125,30 @@ class TestVmstat:
             " 1  0      0    100      1      2    0    0     0     0    1    2  3  4 93  0",
             " 2  0      0    100      1      2    0    0     0     0    1    2  3  4 93  0",
         )
-        found = vmstat.parse({"stdout": part(text), "started": part("5.00 1.0\n")}, context())
-        same(values(found, "sched.runq"), [2])
-        unknown = vmstat.parse({"stdout": part(text)}, context())
-        assert [one.key for one in unknown.warnings] == ["warning.no_time"] and not unknown.readable
+        matching_vmstat = vmstat.parse_vmstat(
+            {"stdout": part(text), "started": part("5.00 1.0\n")}, context()
+        )
+        same(values(matching_vmstat, "sched.runq"), [2])
+        unknown = vmstat.parse_vmstat({"stdout": part(text)}, context())
+        assert [warning.key for warning in unknown.warnings] == ["warning.no_time"] and not unknown.readable
 
     def test_a_line_that_was_cut_is_left_out(self) -> None:
         titles = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC"
         text = self.reports(
             titles, *[f" {n}  0 0 1 1 1 0 0 0 0 1 1 1 1 98 0 0 2026-01-01 00:00:0{n}" for n in range(3)]
         )
-        parsed = vmstat.parse({"stdout": part(text + " 7  0 0 1")}, context())
+        parsed = vmstat.parse_vmstat({"stdout": part(text + " 7  0 0 1")}, context())
         same(values(parsed, "sched.runq"), [1, 2])
-        assert [one.key for one in parsed.warnings] == ["warning.lines_unreadable"]
+        assert [warning.key for warning in parsed.warnings] == ["warning.lines_unreadable"]
 
     def test_a_stall_is_kept_by_the_stamps(self) -> None:
         """Between the second and the third report the tool stood still for five seconds."""
         titles = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC"
         stamps = ["00:01:40", "00:01:41", "00:01:42", "00:01:48"]
         text = self.reports(
-            titles, *[f" 1  0 0 1 1 1 0 0 0 0 1 1 1 1 98 0 0 2026-01-01 {one}" for one in stamps]
+            titles, *[f" 1  0 0 1 1 1 0 0 0 0 1 1 1 1 98 0 0 2026-01-01 {stamp}" for stamp in stamps]
         )
-        parsed = vmstat.parse({"stdout": part(text), "started": part("100.20\n")}, context())
+        parsed = vmstat.parse_vmstat({"stdout": part(text), "started": part("100.20\n")}, context())
         seconds = (parsed.series[0].t_ns - BOOTED) / S
         np.testing.assert_allclose(seconds, [101.2, 102.2, 108.0])
 
@@ -166,7 +162,7 @@ class TestTasks:
 
     def test_a_name_with_spaces_and_parentheses(self) -> None:
         path = "/proc/42/stat"
-        parsed = proc_top.parse(
+        parsed = proc_top.parse_proc_top(
             samples((10, path, self.stat("a ) R 9 (b", 0)), (12, path, self.stat("a ) R 9 (b", 100, "D"))),
             context(),
         )
@@ -178,23 +174,23 @@ class TestTasks:
 
     def test_a_pid_that_was_used_again(self) -> None:
         path = "/proc/42/stat"
-        parsed = proc_top.parse(
+        parsed = proc_top.parse_proc_top(
             samples((10, path, self.stat("old", 9000)), (12, path, self.stat("new", 50, started=1100))),
             context(),
         )
         row = parsed.tables[0].rows[0]
         assert row[1] == "new" and row[4] == pytest.approx(60.0)
 
-    def test_kernel_threads_are_told_apart(self) -> None:
+    def test_kernel_threads_are_classified(self) -> None:
         path = "/proc/42/stat"
         text = [self.stat("ksoftirqd/0", n, flags=0x208040) for n in (0, 10)]
-        parsed = proc_top.parse(samples((1, path, text[0]), (2, path, text[1])), context())
+        parsed = proc_top.parse_proc_top(samples((1, path, text[0]), (2, path, text[1])), context())
         assert parsed.tables[0].rows[0][3] == 1
 
-    def test_interrupts_of_one_cpu(self) -> None:
+    def test_interrupts_of_a_cpu(self) -> None:
         first = "     CPU0 CPU1\n 24: 0 4294967290 PCI-MSI 1-edge eth0-rx-0\nERR: 5"
         second = "     CPU0 CPU1\n 24: 0 294 PCI-MSI 1-edge eth0-rx-0\nERR: 9"
-        parsed = interrupts.parse(
+        parsed = interrupts.parse_interrupts(
             samples((1, "/proc/interrupts", first), (4, "/proc/interrupts", second)), context()
         )
         assert parsed.tables[0].rows == (("24", "PCI-MSI 1-edge eth0-rx-0", 100.0, 1, 100.0),)
@@ -202,7 +198,7 @@ class TestTasks:
 
 class TestPerf:
     def test_what_perf_complains_of(self) -> None:
-        parsed = perf_record.parse(
+        parsed = perf_record.parse_perf_record(
             {
                 "script.txt": part("x"),
                 "perf.data": part("x"),
@@ -218,7 +214,7 @@ class TestPerf:
             },
             context(),
         )
-        assert {one.key for one in parsed.warnings} == {
+        assert {warning.key for warning in parsed.warnings} == {
             "warning.kernel_symbols_hidden",
             "warning.perf_size_limit",
             "warning.perf_lost",

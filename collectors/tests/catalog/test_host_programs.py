@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from collectors import log_file
-from collectors.bundle import options_of
-from collectors.catalog import app_log, app_metrics, clock_sync, strace
+from collectors.catalog.application import app_log, app_metrics, strace
+from collectors.catalog.platform import clock_sync
 from collectors.contract import Collector, Parsed, Script
 from collectors.registry import COLLECTORS
+from collectors.runner.program import resolve_options
+from collectors.shell import log_files
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.support import BytesPart, context
 
-AWKS = [one for one in ("mawk", "gawk", "busybox awk") if shutil.which(one.split()[0])]
+AWKS = [item for item in ("mawk", "gawk", "busybox awk") if shutil.which(item.split()[0])]
 EVERY_AWK = pytest.mark.parametrize("awk", AWKS)
 
 CALLS = r"""
@@ -56,10 +57,10 @@ def test_no_byte_of_a_payload_leaves(awk: str) -> None:
 
 
 @EVERY_AWK
-def test_halves_of_a_call_become_one(awk: str) -> None:
+def test_halves_of_a_call_are_joined(awk: str) -> None:
     """A call is dated by its beginning, and equal bytes on two descriptors are seen to be equal."""
     parsed = strace.COLLECTOR.parse({"stdout": BytesPart(redacted(awk, CALLS).encode())}, context())
-    tables = {one.kind: one for one in parsed.tables}
+    tables = {table.kind: table for table in parsed.tables}
     rows = {(row[0], row[2], row[3]): row for row in tables["strace_calls"].rows}
     assert rows[7, "sendto", "3"][4:8] == ("tcp", "TCP:[10.0.0.1:5->10.0.0.2:6379]", 1, 0)
     assert rows[8, "read", "4"][5] == "/tmp/a, b"
@@ -73,7 +74,7 @@ def test_halves_of_a_call_become_one(awk: str) -> None:
 
 
 def test_a_process_that_calls_too_often_is_left_alone(tmp_path: Path) -> None:
-    """The gate is on the host, before strace; the number is told."""
+    """The gate is on the host, before strace; the number is reported."""
     with subprocess.Popen(["sh", "-c", "while :; do read x < /etc/hostname; done"]) as busy:
         try:
             left = run_script(
@@ -86,11 +87,11 @@ def test_a_process_that_calls_too_often_is_left_alone(tmp_path: Path) -> None:
             busy.kill()
     assert left.exit_code == 0 and b"call\t" not in left.parts["stdout"]
     parsed = read(strace.COLLECTOR, left.parts["stdout"])
-    assert [one.key for one in parsed.warnings] == ["warning.strace_rate"]
+    assert [warning.key for warning in parsed.warnings] == ["warning.strace_rate"]
     assert int(parsed.warnings[0].params["per_s"]) > 1000
 
 
-def test_strace_looks_at_no_host_and_no_group() -> None:
+def test_strace_refuses_host_and_cgroup_scope() -> None:
     for kind in ("host", "cgroup"):
         left = run_script(
             strace.COLLECTOR, script(strace.COLLECTOR), 1, env={"TARGET_KIND": kind, "TARGET_PID": "1"}
@@ -112,7 +113,7 @@ def test_a_traced_process_goes_on_as_if_nothing_had_been() -> None:
         pytest.skip(left.stderr)
     assert re.search(r"^TracerPid:\t0$", status, re.MULTILINE)
     assert not re.search(r"^State:\t[tT]", status, re.MULTILINE)
-    calls = next(one for one in read(strace.COLLECTOR, left.parts["stdout"]).tables)
+    calls = next(table for table in read(strace.COLLECTOR, left.parts["stdout"]).tables)
     assert any(row[5] == "/etc/hostname" for row in calls.rows)
 
 
@@ -134,15 +135,15 @@ def test_a_process_that_the_gate_cannot_see_through_is_let_go_early() -> None:
         r"^State:\tR", status, re.MULTILINE
     )
     assert left.parts["stdout"].count(b"\ncall\t") <= 20_000
-    assert [one.key for one in read(strace.COLLECTOR, left.parts["stdout"]).warnings] == [
+    assert [warning.key for warning in read(strace.COLLECTOR, left.parts["stdout"]).warnings] == [
         "warning.strace_cut"
     ]
 
 
 def script(collector: Collector) -> Script:
-    way = collector.ways[0]
-    assert isinstance(way, Script)
-    return way
+    method = collector.methods[0]
+    assert isinstance(method, Script)
+    return method
 
 
 def read(collector: Collector, stdout: bytes) -> Parsed:
@@ -184,11 +185,11 @@ def test_every_format_of_access_log(awk: str, form: str) -> None:
         assert row[6] is None
     else:
         assert 495 <= float(row[6] or 0) <= 505
-    assert {one.metric for one in parsed.series} >= {"app.requests_per_s", "app.errors_pct"}
+    assert {series.metric for series in parsed.series} >= {"app.requests_per_s", "app.errors_pct"}
 
 
 @EVERY_AWK
-def test_templates_hold_no_value_and_nothing_that_was_said_once(awk: str, tmp_path: Path) -> None:
+def test_templates_hold_no_value_and_no_unique_line(awk: str, tmp_path: Path) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     log = tmp_path / "app.log"
     log.write_text(
@@ -208,17 +209,17 @@ def test_templates_hold_no_value_and_nothing_that_was_said_once(awk: str, tmp_pa
 
 
 @EVERY_AWK
-def test_servers_that_say_that_their_workers_are_taken(awk: str, tmp_path: Path) -> None:
+def test_full_worker_pools_are_detected(awk: str, tmp_path: Path) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     log = tmp_path / "app.log"
-    said = (
+    messages = (
         "WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
         "[alert] 33#33: 1024 worker_connections are not enough",
         "[mpm_event:error] AH00484: server reached MaxRequestWorkers setting, consider raising it",
         "All threads (200) are currently busy, waiting. Increase maxThreads (200) or check the servlet status",
         "[info] 8 worker processes are ready",
     )
-    log.write_text("".join(f"{stamp} {line}\n" for line in said))
+    log.write_text("".join(f"{stamp} {line}\n" for line in messages))
     program = [*awk.split(), "-v", "idle=0", "-v", "window=60", app_log._AWK, str(log), str(log)]
     out = subprocess.run(program, capture_output=True, text=True, check=True).stdout
     patterns = {row[0]: row for row in read(app_log.COLLECTOR, out.encode()).tables[0].rows}
@@ -241,11 +242,11 @@ def test_servers_that_say_that_their_workers_are_taken(awk: str, tmp_path: Path)
         ("var/log/a.log", False),
     ],
 )
-def test_only_what_looks_like_a_log_may_be_named(path: str, good: bool) -> None:
-    assert bool(re.fullmatch(log_file.PATTERN, path)) is good
+def test_only_log_paths_are_accepted(path: str, good: bool) -> None:
+    assert bool(re.fullmatch(log_files.PATTERN, path)) is good
     if not good:
         with pytest.raises(ValueError, match=r"app_log\.path"):
-            options_of(COLLECTORS["app_log"], {"path": path})
+            resolve_options(COLLECTORS["app_log"], {"path": path})
 
 
 def test_a_link_that_leads_to_a_secret_is_not_followed(tmp_path: Path) -> None:

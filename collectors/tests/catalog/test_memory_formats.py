@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.catalog import (
-    loadavg,
-    meminfo,
-    numastat,
-    psi,
-    vmstat_proc,
-)
+from collectors.catalog.cpu import loadavg, psi
+from collectors.catalog.memory import meminfo, numastat, vmstat_proc
 from collectors.tests.support import NAN, axis, context, same, samples, values
 
 BOOTED = 1_767_225_600 * 10**9
@@ -21,7 +16,7 @@ class TestNuma:
         return seconds, f"/sys/devices/system/node/node{node}/numastat", text
 
     def test_memory_from_the_wrong_node(self) -> None:
-        parsed = numastat.parse(
+        parsed = numastat.parse_numastat(
             samples(self.node(1, 0, 0), self.node(1, 0, 0, 1), self.node(2, 100, 0), self.node(2, 10, 30, 1)),
             context(),
         )
@@ -31,7 +26,7 @@ class TestNuma:
         assert parsed.facts["numa_nodes"] == 2 and parsed.facts["numa_applicable"] is True
 
     def test_a_node_that_was_read_once_less(self) -> None:
-        parsed = numastat.parse(
+        parsed = numastat.parse_numastat(
             samples(self.node(1, 0, 0), self.node(1, 0, 0, 1), self.node(2, 100, 0)), context()
         )
         same(values(parsed, "numa.local_node_per_s"), [100, NAN])
@@ -45,33 +40,35 @@ class TestMemory:
         second = (
             "pgscan_kswapd_normal 11\npgscan_kswapd_dma 4\nallocstall 9\nworkingset_refault 3\npgmajfault 830"
         )
-        parsed = vmstat_proc.parse(
+        parsed = vmstat_proc.parse_vmstat_proc(
             samples((1, "/proc/vmstat", first), (2, "/proc/vmstat", second)), context()
         )
         same(values(parsed, "mem.pgscan_kswapd_per_s"), [12])
         same(values(parsed, "mem.allocstall_per_s"), [4])
         same(values(parsed, "mem.pgmajfault_per_s"), [830])
-        assert "mem.oom_kill_delta" not in {one.metric for one in parsed.series}
+        assert "mem.oom_kill_delta" not in {series.metric for series in parsed.series}
 
-    def test_an_old_kernel_does_not_say_what_is_available(self) -> None:
-        parsed = meminfo.parse(samples((1, "/proc/meminfo", "MemTotal: 100 kB\nMemFree: 5 kB")), context())
-        assert {one.metric for one in parsed.series} == {"mem.total_kb"}
+    def test_old_kernel_without_available_memory(self) -> None:
+        parsed = meminfo.parse_meminfo(
+            samples((1, "/proc/meminfo", "MemTotal: 100 kB\nMemFree: 5 kB")), context()
+        )
+        assert {series.metric for series in parsed.series} == {"mem.total_kb"}
 
     def test_memory_that_failed_where_the_kernel_counts_it(self) -> None:
         text = "MemTotal: 100 kB\nHardwareCorrupted:     8 kB"
-        parsed = meminfo.parse(samples((1, "/proc/meminfo", text)), context())
+        parsed = meminfo.parse_meminfo(samples((1, "/proc/meminfo", text)), context())
         same(values(parsed, "mem.hardware_corrupted_kb"), [8])
 
     def test_psi_of_a_kernel_without_a_full_line_for_cpu(self) -> None:
         texts = [f"some avg10=1.50 avg60=0 avg300=0 total={total}" for total in (0, 250_000)]
-        parsed = psi.parse(
+        parsed = psi.parse_psi(
             samples(*[(1 + n, "/proc/pressure/cpu", t) for n, t in enumerate(texts)]), context()
         )
         same(values(parsed, "psi.some_pct", resource="cpu"), [25])
-        assert {one.metric for one in parsed.series} == {"psi.some_pct", "psi.some_avg10_pct"}
+        assert {series.metric for series in parsed.series} == {"psi.some_pct", "psi.some_avg10_pct"}
 
     def test_load_by_the_cpus_that_are_online(self) -> None:
-        parsed = loadavg.parse(
+        parsed = loadavg.parse_loadavg(
             samples(
                 (1, "/proc/loadavg", "8.00 4.00 2.00 3/700 123"),
                 (1, "/sys/devices/system/cpu/online", "0-2,7"),

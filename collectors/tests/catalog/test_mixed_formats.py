@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.catalog import (
-    iostat,
-    kmsg,
-    net_dev,
-    snmp,
-)
+from collectors.catalog.disk import iostat
+from collectors.catalog.network import net_dev, snmp
+from collectors.catalog.platform import kmsg
 from collectors.tests.support import NAN, context, part, same, samples, values
 
 BOOTED = 1_767_225_600 * 10**9
@@ -34,12 +31,15 @@ class TestIostat:
 						{"disk_device": "sda", "rrqm": 1.00, "wr"""
 
     def test_json_of_sysstat_11_that_was_cut(self) -> None:
-        parsed = iostat.parse({"stdout": part(self.OLD_JSON)}, context())
+        parsed = iostat.parse_iostat({"stdout": part(self.OLD_JSON)}, context())
         same(values(parsed, "disk.r_iops", dev="sda"), [3, NAN])
         same(values(parsed, "disk.read_mb_s", dev="sda"), [2, NAN])
         same(values(parsed, "disk.aqu", dev="sda"), [0.5, NAN])
-        assert "disk.w_await_ms" not in {one.metric for one in parsed.series}
-        assert {one.key for one in parsed.warnings} == {"warning.json_cut", "warning.lines_unreadable"}
+        assert "disk.w_await_ms" not in {series.metric for series in parsed.series}
+        assert {warning.key for warning in parsed.warnings} == {
+            "warning.json_cut",
+            "warning.lines_unreadable",
+        }
 
     def test_text_of_sysstat_10(self) -> None:
         text = """Linux 3.10.0-1160.el7.x86_64 (h)  2026-01-01  _x86_64_  (2 CPU)
@@ -53,7 +53,7 @@ dm-0              0.00     0.00    0.00    0.00     0.00     0.00     0.00     0
 Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util
 sda               0.00     1.00    4.00    4.00     8.00  1024.00    16.00     0.25    1.00    0.50    1.50   0.10   9.00
 """
-        parsed = iostat.parse({"stdout": part(text), "started": part("100.30\n")}, context())
+        parsed = iostat.parse_iostat({"stdout": part(text), "started": part("100.30\n")}, context())
         same(values(parsed, "disk.r_iops", dev="sda"), [2, 4])
         same(values(parsed, "disk.write_mb_s", dev="sda"), [1, 1])
         same(values(parsed, "disk.util_pct", dev="dm-0"), [0, NAN])
@@ -70,7 +70,7 @@ sda               0.00     1.00    4.00    4.00     8.00  1024.00    16.00     0
         second = first.replace(
             "100 0 800 50 200 0 1600 4294967290 0 1000 100", "110 0 4896 70 220 0 1600 34 0 1500 1100"
         )
-        parsed = iostat.parse(
+        parsed = iostat.parse_iostat(
             samples((10, "/proc/diskstats", first), (12, "/proc/diskstats", second)), context()
         )
         assert {s.labels["dev"] for s in parsed.series} == {"sda", "nvme0n1", "dm-1", "dm-10"}
@@ -89,23 +89,29 @@ class TestNetwork:
     def test_no_space_after_the_colon_and_a_drop_ratio(self) -> None:
         first = self.HEADER + "  eth0:1000 10 0 0 0 0 0 0 2000 20 0 0 0 0 0 0"
         second = self.HEADER + "  eth0:10485760 109 0 1 0 0 0 0 2000 20 0 0 0 0 0 0"
-        parsed = net_dev.parse(samples((1, "/proc/net/dev", first), (2, "/proc/net/dev", second)), context())
+        parsed = net_dev.parse_net_dev(
+            samples((1, "/proc/net/dev", first), (2, "/proc/net/dev", second)), context()
+        )
         same(values(parsed, "net.rx_pps", dev="eth0"), [99])
         same(values(parsed, "net.drop_ratio_pct", dev="eth0"), [1])
         same(values(parsed, "net.tx_pps", dev="eth0"), [0])
 
     def test_no_packets_is_no_ratio(self) -> None:
         text = self.HEADER + " eth0: 5 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
-        parsed = net_dev.parse(samples((1, "/proc/net/dev", text), (2, "/proc/net/dev", text)), context())
-        assert "net.drop_ratio_pct" not in {one.metric for one in parsed.series}
-        assert {one.labels["dev"] for one in parsed.series} == {"eth0"}
+        parsed = net_dev.parse_net_dev(
+            samples((1, "/proc/net/dev", text), (2, "/proc/net/dev", text)), context()
+        )
+        assert "net.drop_ratio_pct" not in {series.metric for series in parsed.series}
+        assert {series.labels["dev"] for series in parsed.series} == {"eth0"}
 
     def test_counters_are_taken_by_name(self) -> None:
         first = "Tcp: RtoMin MaxConn OutSegs RetransSegs New\nTcp: 200 -1 1000 10 7\nTcp: 1 2 3 4 5"
         second = (
             "Tcp: RtoMin MaxConn OutSegs RetransSegs New\nTcp: 200 -1 1090 20 7\nUdp: InDatagrams\nUdp: 5"
         )
-        parsed = snmp.parse(samples((1, "/proc/net/snmp", first), (2, "/proc/net/snmp", second)), context())
+        parsed = snmp.parse_snmp(
+            samples((1, "/proc/net/snmp", first), (2, "/proc/net/snmp", second)), context()
+        )
         same(values(parsed, "tcp.retrans_pct"), [10])
         same(values(parsed, "tcp.retrans_segs_per_s"), [10])
 
@@ -161,28 +167,28 @@ OLD_AND_NEW = [
 class TestKernelLog:
     @pytest.mark.parametrize(("text", "kind"), OLD_AND_NEW)
     def test_old_and_new_texts(self, text: str, kind: str) -> None:
-        parsed = kmsg.parse({"stdout": part(f"<4>[   12.500000] {text}\n")}, context())
+        parsed = kmsg.parse_kmsg({"stdout": part(f"<4>[   12.500000] {text}\n")}, context())
         [event] = parsed.events
         assert (event.kind, event.t_ns, event.line) == (kind, BOOTED + int(12.5 * S), 1)
 
     def test_lines_of_programs_do_not_count(self) -> None:
         text = "<30>[   12.5] systemd[1]: Out of memory: Killed process 1 (x) total-vm:1kB\n<6>[ 13.000000] eth0: hello\n"
-        assert kmsg.parse({"stdout": part(text)}, context()).events == ()
+        assert kmsg.parse_kmsg({"stdout": part(text)}, context()).events == ()
 
-    def test_like_lines_become_one_event_over_a_span(self) -> None:
+    def test_similar_lines_are_merged_into_an_event(self) -> None:
         lines = [f"<4>[ {n}.000000] nf_conntrack: table full, dropping packet" for n in (100, 101, 105, 300)]
-        events = kmsg.parse({"stdout": part("\n".join(lines))}, context()).events
+        events = kmsg.parse_kmsg({"stdout": part("\n".join(lines))}, context()).events
         assert [(e.t_ns - BOOTED) // S for e in events] == [100, 300]
         assert events[0].end_ns == BOOTED + 105 * S and events[0].title.params["count"] == 3
         assert events[1].end_ns is None
 
-    def test_one_kill_in_two_lines_and_its_cgroup(self) -> None:
+    def test_kill_in_two_lines_has_its_cgroup(self) -> None:
         text = (
             "<6>[ 10.000000] Task in /docker/abc killed as a result of limit of /docker/abc\n"
             "<3>[ 10.000001] Memory cgroup out of memory: Kill process 4242 (my (app)) score 9 or sacrifice child\n"
             "<3>[ 10.000002] Killed process 4242 (my (app)) total-vm:1kB, anon-rss:2kB\n"
         )
-        [event] = kmsg.parse({"stdout": part(text)}, context()).events
+        [event] = kmsg.parse_kmsg({"stdout": part(text)}, context()).events
         assert (event.kind, event.title.params["comm"], event.title.params["count"]) == (
             "oom_kill_cgroup",
             "my (app)",
@@ -192,5 +198,5 @@ class TestKernelLog:
 
     def test_the_journals_form(self) -> None:
         text = "[   12.345678] host kernel: Out of memory: Killed process 7 (x) total-vm:1kB\n[ 13.0] host sshd[7]: kernel: x\n"
-        [event] = kmsg.parse({"stdout": part(text)}, context()).events
+        [event] = kmsg.parse_kmsg({"stdout": part(text)}, context()).events
         assert event.kind == "oom_kill"

@@ -22,41 +22,46 @@ from collectors.tests.support import BytesPart, here
 pytestmark = pytest.mark.long(100)
 SIDE_BY_SIDE = 4
 SHELLS = [shell for shell in ("dash", "busybox ash") if shutil.which(shell.split()[0])]
-SCRIPTS = [(one, way) for one in COLLECTORS.values() for way in one.ways if isinstance(way, Script)]
-#: Read what the host had recorded before; a machine that recorded nothing may say so.
-LOOKS_BACK = {"sar_history", "atop_history", "journal"}
-#: Look for something that a healthy machine does not have.
+SCRIPTS = [
+    (collector, method)
+    for collector in COLLECTORS.values()
+    for method in collector.methods
+    if isinstance(method, Script)
+]
+#: Read what the host recorded earlier; a host without records may report that.
+READS_RECORDS = {"sar_history", "atop_history", "journal"}
+#: Search for something that a healthy host does not have.
 MAY_FIND_NOTHING = {"kmsg", "log_repeats"}
 ENGINES = ("docker", "podman", "crictl")  # installed does not mean that a daemon runs
-NAMES = [f"{one.id}-{way.name}" for one, way in SCRIPTS]
-#: This very process, for ways that look at one.
+NAMES = [f"{item.id}-{method.name}" for item, method in SCRIPTS]
+#: This very process, for methods that look at one.
 TARGET = {"TARGET_KIND": "process", "TARGET_PID": str(os.getpid()), "TARGET_PIDS": str(os.getpid())}
 
 
-def parsed(collector: Collector, way: Script, parts: dict[str, bytes]) -> Parsed:
-    return collector.parse({n: BytesPart(d) for n, d in parts.items()}, Context(here(), way.name, 2.0))
+def parsed(collector: Collector, method: Script, parts: dict[str, bytes]) -> Parsed:
+    return collector.parse({n: BytesPart(d) for n, d in parts.items()}, Context(here(), method.name, 2.0))
 
 
-def excuse(way: Script, shell: str | None) -> str:
-    """Why a way is not run here; '' where it is. Without a shell: as nobody."""
-    missing = [tool for tool in way.needs.tools if not shutil.which(tool)]
-    if shell is None and (way.needs.root or way.needs.target):
+def excuse(method: Script, shell: str | None) -> str:
+    """Why a method is not run here; '' where it is. Without a shell: as `nobody`."""
+    missing = [tool for tool in method.needs.tool_names if not shutil.which(tool)]
+    if shell is None and (method.needs.root or method.needs.target):
         return "the runner does not start it without root, or without a target"
-    if missing or (way.needs.perf and os.geteuid()):
+    if missing or (method.needs.perf and os.geteuid()):
         return f"needs {missing or 'root'}"
     return ""
 
 
-def run(collector: Collector, way: Script, shell: str | None = None) -> Left:
-    """Under a shell for two seconds; without one as nobody, for one."""
+def run(collector: Collector, method: Script, shell: str | None = None) -> Left:
+    """Under a shell for two seconds; without one as `nobody`, for one."""
     if shell is None:
-        return run_script(collector, way, 1, "dash", {"RUN_AS": "nobody"})
-    return run_script(collector, way, 2, shell, TARGET if way.needs.target else None)
+        return run_script(collector, method, 1, "dash", {"RUN_AS": "nobody"})
+    return run_script(collector, method, 2, shell, TARGET if method.needs.target else None)
 
 
 @pytest.fixture(scope="module")
-def beside(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Left]]]:
-    """What runs side by side, by the name of the test that looks at it."""
+def parallel_results(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Left]]]:
+    """Results of the scripts that run in parallel, by the name of the test that checks them."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         begun = {}
         for item in request.session.items:
@@ -65,53 +70,55 @@ def beside(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Future[Left]
                 and item.path == request.path
                 and "left" in item.fixturenames
             ):
-                asked = item.callspec.params
-                if not asked["collector"].exclusive and not excuse(asked["way"], asked.get("shell")):
-                    begun[item.name] = pool.submit(run, **asked)
+                params = item.callspec.params
+                if not params["collector"].exclusive and not excuse(params["method"], params.get("shell")):
+                    begun[item.name] = pool.submit(run, **params)
         yield begun
         pool.shutdown(cancel_futures=True)
 
 
 @pytest.fixture
-def left(request: pytest.FixtureRequest, beside: Mapping[str, Future[Left]]) -> Left:
+def left(request: pytest.FixtureRequest, parallel_results: Mapping[str, Future[Left]]) -> Left:
     """What the script of this test has left."""
-    asked = request.node.callspec.params
-    if why := excuse(asked["way"], asked.get("shell")):
+    params = request.node.callspec.params
+    if why := excuse(params["method"], params.get("shell")):
         pytest.skip(why)
-    begun = beside.get(request.node.name)
-    return begun.result() if begun else run(**asked)
+    begun = parallel_results.get(request.node.name)
+    return begun.result() if begun else run(**params)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(("collector", "way"), SCRIPTS, ids=NAMES)
+@pytest.mark.parametrize(("collector", "method"), SCRIPTS, ids=NAMES)
 def test_a_script_leaves_what_its_parser_reads(
-    collector: Collector, way: Script, shell: str, left: Left
+    collector: Collector, method: Script, shell: str, left: Left
 ) -> None:
     """Real tools, real kernel: no excuse but a tool that this machine lacks or may not use."""
-    may_be_absent = collector.on_demand or collector.id in LOOKS_BACK or way.name in ENGINES
+    may_be_absent = collector.on_demand or collector.id in READS_RECORDS or method.name in ENGINES
     if left.exit_code == 69 and (collector.options or may_be_absent):
         pytest.skip(f"asks for more than there is here: {left.stderr[-200:]}")
     assert left.exit_code == 0, left.stderr
-    found = parsed(collector, way, left.parts)
-    assert found.readable, found.warnings
-    yields = found.series or found.events or found.profiles or found.tables or found.facts
+    result = parsed(collector, method, left.parts)
+    assert result.readable, result.warnings
+    yields = result.series or result.events or result.profiles or result.tables or result.facts
     assert yields or collector.id in MAY_FIND_NOTHING or collector.on_demand
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(("collector", "way"), SCRIPTS, ids=NAMES)
-def test_a_script_parses_under_every_shell(collector: Collector, way: Script, shell: str) -> None:
+@pytest.mark.parametrize(("collector", "method"), SCRIPTS, ids=NAMES)
+def test_a_script_parses_under_every_shell(collector: Collector, method: Script, shell: str) -> None:
     """`-n` reads without running."""
-    done = subprocess.run([*shell.split(), "-n"], input=way.sh.encode(), capture_output=True, check=False)
+    done = subprocess.run([*shell.split(), "-n"], input=method.sh.encode(), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
-@pytest.mark.parametrize(("collector", "way"), SCRIPTS, ids=NAMES)
-def test_a_script_without_rights_falls_back_or_works(collector: Collector, way: Script, left: Left) -> None:
-    """As nobody, a way either yields or says by 69 that it cannot, so that the next one is tried."""
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to change the user")
+@pytest.mark.parametrize(("collector", "method"), SCRIPTS, ids=NAMES)
+def test_a_script_without_rights_falls_back_or_works(
+    collector: Collector, method: Script, left: Left
+) -> None:
+    """As `nobody`, a method either yields data or exits with 69, so that the next one is tried."""
     if left.exit_code == 0:
-        assert parsed(collector, way, left.parts).readable
+        assert parsed(collector, method, left.parts).readable
     else:
         assert left.exit_code == 69
         assert not {"perf.data", "sched.data"} & left.parts.keys()

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.catalog import strace
+from collectors.catalog.application import strace
 from collectors.tests.support import BytesPart, context
 
 SERVED = "TCP:[10.0.0.1:8080->10.0.0.9:51234]"
@@ -22,18 +22,18 @@ def call(t: float, tid: int, name: str, ms: float, fd: str = "", what: str = "",
 def requests(*lines: str) -> list[dict[str, Any]]:
     text = "task\ttid=7\tcomm=feed\n" + "".join(lines) + "end\tseconds=3\n"
     tables = strace.COLLECTOR.parse({"stdout": BytesPart(text.encode())}, context()).tables
-    found = [one for one in tables if one.kind == "strace_requests"]
-    if not found:
+    matching_tables = [table for table in tables if table.kind == "strace_requests"]
+    if not matching_tables:
         return []
-    names = [one.id for one in found[0].columns]
+    names = [column.id for column in matching_tables[0].columns]
     return [
         dict(zip(names, row, strict=True)) | {"line": line}
-        for row, line in zip(found[0].rows, found[0].lines, strict=True)
+        for row, line in zip(matching_tables[0].rows, matching_tables[0].lines, strict=True)
     ]
 
 
 def test_a_request_goes_from_its_arrival_to_the_last_write_of_its_answer() -> None:
-    [one] = requests(
+    [item] = requests(
         call(100.0, 7, "read", 40.0, "9", SERVED, 120),
         call(100.05, 7, "read", 0.1, "9", SERVED, 30),
         call(100.1, 7, "sendto", 0.2, "5", DEPENDENCY, 20),
@@ -42,29 +42,29 @@ def test_a_request_goes_from_its_arrival_to_the_last_write_of_its_answer() -> No
         call(100.6, 7, "writev", 2.0, "9", SERVED, 900),
         call(100.7, 7, "read", 300.0, "9", SERVED, 0),
     )
-    assert (one["tid"], one["comm"], one["fd"], one["what"], one["line"]) == (7, "feed", "9", SERVED, 2)
-    assert abs(one["t"] - 100.04) < 1e-9 and abs(one["took"] - 562.0) < 1e-6
-    assert (one["answered"], one["answered_by"], one["calls"]) == (1, 7, 4)
-    assert (one["in_bytes"], one["out_bytes"]) == (150, 1400)
+    assert (item["tid"], item["comm"], item["fd"], item["what"], item["line"]) == (7, "feed", "9", SERVED, 2)
+    assert abs(item["t"] - 100.04) < 1e-9 and abs(item["took"] - 562.0) < 1e-6
+    assert (item["answered"], item["answered_by"], item["calls"]) == (1, 7, 4)
+    assert (item["in_bytes"], item["out_bytes"]) == (150, 1400)
 
 
-def test_each_request_of_a_kept_connection_is_one_and_another_thread_may_answer() -> None:
-    found = requests(
+def test_keepalive_requests_are_separate_and_any_thread_may_answer() -> None:
+    result = requests(
         call(1.0, 7, "recvfrom", 0.0, "9", SERVED, 10),
         call(1.2, 8, "sendto", 0.0, "9", SERVED, 10),
         call(2.0, 7, "recvfrom", 0.0, "9", SERVED, 10),
         call(2.5, 7, "sendto", 0.0, "9", SERVED, 10),
     )
-    assert [round(one["took"]) for one in found] == [500, 200], "the longest first"
-    assert [one["answered_by"] for one in found] == [7, 8]
+    assert [round(item["took"]) for item in result] == [500, 200], "the longest first"
+    assert [item["answered_by"] for item in result] == [7, 8]
 
 
-def test_what_is_not_answered_by_the_end_says_so() -> None:
-    [one] = requests(
+def test_unanswered_request_is_marked() -> None:
+    [item] = requests(
         call(1.0, 7, "read", 0.0, "9", SERVED, 10),
         call(1.5, 7, "futex", 1000.0),
     )
-    assert (one["answered"], one["answered_by"], round(one["took"])) == (0, None, 1500)
+    assert (item["answered"], item["answered_by"], round(item["took"])) == (0, None, 1500)
 
 
 def test_connections_to_others_are_no_requests_and_nothing_is_claimed_of_the_rest() -> None:
@@ -81,7 +81,7 @@ def test_connections_to_others_are_no_requests_and_nothing_is_claimed_of_the_res
 
 def test_what_was_accepted_is_served_whatever_its_ports() -> None:
     unix = "UNIX-STREAM:[11->12]"
-    found = requests(
+    result = requests(
         call(1.0, 7, "accept4", 0.0, "3", "TCP:[0.0.0.0:40000]", 6),
         call(1.1, 7, "read", 0.0, "6", UNCLEAR, 10),
         call(1.2, 7, "write", 0.0, "6", UNCLEAR, 10),
@@ -92,7 +92,7 @@ def test_what_was_accepted_is_served_whatever_its_ports() -> None:
         call(3.0, 7, "close", 0.0, "6", unix, 0),
         call(4.0, 7, "read", 0.0, "6", "UNIX-STREAM:[20->21]", 10),
     )
-    assert [(one["what"], round(one["took"])) for one in found] == [(unix, 300), (UNCLEAR, 100)]
+    assert [(item["what"], round(item["took"])) for item in result] == [(unix, 300), (UNCLEAR, 100)]
 
 
 NAMES = st.sampled_from(["read", "write", "accept4", "connect", "close", "sendto", "futex", "recvmsg"])
@@ -109,6 +109,6 @@ WHATS = st.sampled_from([SERVED, DEPENDENCY, UNCLEAR, "", "TCP:[x->y]", "TCP:[::
     )
 )  # fmt: skip
 def test_whatever_comes_in_whatever_order_is_bounded_and_never_negative(calls: list[tuple]) -> None:
-    found = requests(*(call(*one) for one in calls))
-    assert len(found) <= len(calls)
-    assert all(one["took"] >= 0 and one["in_bytes"] > 0 for one in found)
+    result = requests(*(call(*item) for item in calls))
+    assert len(result) <= len(calls)
+    assert all(item["took"] >= 0 and item["in_bytes"] > 0 for item in result)

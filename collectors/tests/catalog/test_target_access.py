@@ -10,7 +10,7 @@ from collectors.contract import Collector, Script, TargetAccess
 from collectors.registry import COLLECTORS
 
 EVERY = pytest.mark.parametrize("collector", COLLECTORS.values(), ids=COLLECTORS.keys())
-#: Paths that lead into what a process controls. They may be read as links, and in no other way.
+#: Paths that lead into what a process controls. They may be read as links, and in no other method.
 INSIDE = re.compile(r"/proc/[^\s;|&<>()]*/(?:root|cwd|exe|map_files)\b")
 AS_LINK = re.compile(r'readlink "?/proc/[^\s;|&<>()]*/(?:root|cwd|exe)\b')
 #: What opens bytes of a file that a process controls: the helper, a held descriptor, perf and bpftrace for names.
@@ -18,15 +18,17 @@ OPENS_FILES = re.compile(r"enter_target |read_end |perf probe|ustack|\bip,sym\b"
 
 
 def scripts(collector: Collector) -> list[str]:
-    return [way.sh for way in collector.ways if isinstance(way, Script)]
+    return [method.sh for method in collector.methods if isinstance(method, Script)]
 
 
 @EVERY
 def test_every_collector_declares_what_it_touches(collector: Collector) -> None:
-    assert all(isinstance(one, TargetAccess) for one in collector.touches)
-    text = "\n".join(way.sh if isinstance(way, Script) else "\n".join(way.files) for way in collector.ways)
-    looks_at_processes = re.search(r"\bTARGET_PIDS?\b|nsenter|/proc/(?:\$|\[0-9\]|\*)", text)
-    assert not looks_at_processes or collector.touches
+    assert all(isinstance(touch, TargetAccess) for touch in collector.touches)
+    text = "\n".join(
+        method.sh if isinstance(method, Script) else "\n".join(method.files) for method in collector.methods
+    )
+    checks_at_processes = re.search(r"\bTARGET_PIDS?\b|nsenter|/proc/(?:\$|\[0-9\]|\*)", text)
+    assert not checks_at_processes or collector.touches
     assert bool(OPENS_FILES.search(text)) is (TargetAccess.FILES in collector.touches)
 
 

@@ -1,4 +1,4 @@
-"""Clocks: bounds that hold, whatever the host's wall clock does meanwhile."""
+"""Clocks: bounds hold for every change of the host's wall clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 
 S, MS = 10**9, 10**6
 
@@ -82,18 +82,18 @@ def test_error_stays_within_the_stated_uncertainty(
     host: Host, readings: list[dict[str, object]], rtt: int, data: st.DataObject
 ) -> None:
     """Tied to the server, every boottime is right within its uncertainty, through steps of 1 s to 1 h."""
-    # What is set by less than the grain of the readings around it cannot be told from nothing.
-    told_at = np.linspace(1000 * S, 1030 * S, len(readings)).astype(int)
+    # What is set by less than the grain of the readings around it cannot be detected.
+    reported_at = np.linspace(1000 * S, 1030 * S, len(readings)).astype(int)
     ahead = [
         host.realtime(at) - at
-        for at in (int(t) + int(str(r["delay"])) // 2 for t, r in zip(told_at, readings, strict=True))
+        for at in (int(t) + int(str(r["delay"])) // 2 for t, r in zip(reported_at, readings, strict=True))
     ]
     moved = np.diff(ahead)
     assume(np.all((moved == 0) | (np.abs(moved) > 1500 * MS)))
-    told = ClockMap.from_records(records(host, readings))
+    reported_records = ClockMap.from_records(records(host, readings))
     true_offset = host.booted_ns - (host.booted_ns + host.wrong_ns)
     measured = true_offset + data.draw(st.integers(-rtt // 2, rtt // 2))
-    clock = told.with_server_offset(measured, rtt // 2 + 1)
+    clock = reported_records.with_server_offset(measured, rtt // 2 + 1)
     boot = np.array(
         sorted(data.draw(st.lists(st.integers(990 * S, 1040 * S), min_size=1, max_size=20))), np.int64
     )
@@ -110,9 +110,9 @@ def test_steps_between_readings_are_flagged(host: Host, delays: list[int]) -> No
     spread = np.linspace(1000 * S, 1030 * S, len(delays)).astype(int)
     clock = ClockMap.from_records(taken)
     bounds = [int(at) for at in spread]
-    gaps = [sum(one < at for one in bounds) for at, _ in host.steps]
+    gaps = [sum(bound < at for bound in bounds) for at, _ in host.steps]
     inside = any(
-        0 <= at - one <= delay for at, _ in host.steps for one, delay in zip(bounds, delays, strict=True)
+        0 <= at - item <= delay for at, _ in host.steps for item, delay in zip(bounds, delays, strict=True)
     )
     if inside or len(set(gaps)) < len(gaps):
         return  # a step in the middle of a reading, or two between the same two readings
@@ -197,9 +197,9 @@ def test_records_without_sense_are_left_out(record: dict[str, str]) -> None:
         max_size=6,
     )
 )
-def test_any_record_is_survived(found: list[dict[str, str]]) -> None:
+def test_any_record_is_accepted(clock_records: list[dict[str, str]]) -> None:
     """A hostile host writes what it likes."""
-    clock = ClockMap.from_json(ClockMap.from_records(found).to_json())
+    clock = ClockMap.from_json(ClockMap.from_records(clock_records).to_json())
     for kind in ("boottime", "monotonic", "realtime"):
         clock.to_utc(kind, np.array([0, 1 << 60], np.int64))
     clock.events()

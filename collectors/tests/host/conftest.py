@@ -1,4 +1,4 @@
-"""Rooms to run in, and a host to log in to. The lab may be used by other tests too: see e2e/lab/hosts.py."""
+"""Rooms to run in, and a host to log in to. The lab may be used by other tests too: see lab/hosts.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.tests.host.harness import Room
-from e2e.lab.hosts import Lab, LabHost
+from lab.hosts import Lab, LabHost
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A container made of namespaces: own mounts, processes and network, few capabilities, seccomp, a hostile JDK.
 
 The root is a tmpfs with the /usr of this machine below it; `/evidence` is the one folder that it shares with the
-test. Whatever is executed in it by mistake writes there what it was and which rights it had.
+test. A file that is executed by mistake writes its name and its rights there.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Container:
         hostile.chmod(0o755)
         root = top / "root"
         root.mkdir()
-        bounding = ",".join(["-all", *(f"+{one}" for one in DOCKER.split())])
+        bounding = ",".join(["-all", *(f"+{item}" for item in DOCKER.split())])
         confined = ["/usr/bin/python3", "-I", "-c", CONFINE, "setpriv", f"--bounding-set={bounding}"]
         confined += ["--inh-caps=-all"]
         if uid:
@@ -111,17 +111,17 @@ class Container:
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
-    def said(self) -> str:
+    def read_output(self) -> str:
         return self.output.read_text(errors="replace")
 
     def wait_for_file(self, name: str) -> None:
         end = time.monotonic() + 20
         while not (self.evidence / name).exists():
-            assert self.is_alive() and time.monotonic() < end, self.said()
+            assert self.is_alive() and time.monotonic() < end, self.read_output()
             time.sleep(0.02)
 
     def names_in_tmp(self) -> list[str]:
-        return sorted(one.name for one in Path(f"/proc/{self.pid}/root/tmp").iterdir())
+        return sorted(item.name for item in Path(f"/proc/{self.pid}/root/tmp").iterdir())
 
     def end(self) -> None:
         """Kill process 1 of the container, and with it all others. A change of user cleared its death signal."""

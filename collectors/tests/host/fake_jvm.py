@@ -24,11 +24,11 @@ def quit_received(number: int, frame: object) -> None:
 
 
 def listen(name: str = NAME, permissions: int = 0o600, backlog: int = 5) -> socket.socket:
-    made = socket.socket(socket.AF_UNIX)
-    made.bind(name)
+    result = socket.socket(socket.AF_UNIX)
+    result.bind(name)
     Path(name).chmod(permissions)
-    made.listen(backlog)
-    return made
+    result.listen(backlog)
+    return result
 
 
 def serve(server: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Runs programs for hosts as real processes, and looks for what they leave behind."""
+"""Runs programs for hosts as real processes, and checks what they leave behind."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from collectors import bundle, frames, records
 from collectors.contract import Needs, Sampled, Script
-from collectors.scope import Scope
+from collectors.runner import frames, records
+from collectors.runner import program as bundle
+from collectors.runner.scope import Scope
 
 SHELLS = {"dash": "/bin/dash", "bash": "/bin/bash", "busybox": "/bin/busybox sh"}
 
@@ -61,20 +62,27 @@ TOOLS = [
     "yes",
 ]
 
+# Runs a command without the directories of other runs on this machine, whose look-back buffers a capture would find.
+PRIVATE_DIRECTORIES = (
+    ["unshare", "--mount", "/bin/sh", "-c",
+     'mount -t tmpfs none /dev/shm && mount -t tmpfs none /var/tmp && exec "$@"', "sh"]
+    if os.geteuid() == 0 else []
+)  # fmt: skip
 
-def script(name: str, sh: str, **more: object) -> bundle.Job:
+
+def script(name: str, sh: str, **more: object) -> bundle.CollectorJob:
     """A job of one script."""
     needs = more.pop("needs", Needs())
     seconds = more.pop("seconds", 1)
     stop = more.pop("stop", "INT")
-    way = Script(name, needs, sh, f"run {name}", str(more.pop("version", "")), stop)  # type: ignore[arg-type]
-    return bundle.Job(name, (way,), seconds, **more)  # type: ignore[arg-type]
+    method = Script(name, needs, sh, f"run {name}", str(more.pop("version", "")), stop)  # type: ignore[arg-type]
+    return bundle.CollectorJob(name, (method,), seconds, **more)  # type: ignore[arg-type]
 
 
-def sampled(name: str, *paths: str, **more: object) -> bundle.Job:
+def sampled(name: str, *paths: str, **more: object) -> bundle.CollectorJob:
     """A job of sampled files."""
-    way = Sampled(name, Needs(), paths, float(more.pop("every", 0.5)), bool(more.pop("once", False)))  # type: ignore[arg-type]
-    return bundle.Job(name, (way,), int(more.pop("seconds", 1)), **more)  # type: ignore[arg-type,call-overload]
+    method = Sampled(name, Needs(), paths, float(more.pop("every", 0.5)), bool(more.pop("once", False)))  # type: ignore[arg-type]
+    return bundle.CollectorJob(name, (method,), int(more.pop("seconds", 1)), **more)  # type: ignore[arg-type,call-overload]
 
 
 class Room:
@@ -88,9 +96,9 @@ class Room:
             directory.mkdir()
             directory.chmod(0o1777)
 
-    def limits(self, **more: object) -> bundle.Limits:
+    def limits(self, **more: object) -> bundle.RunnerLimits:
         """Limits that keep to this room."""
-        given: dict[str, object] = {
+        supplied: dict[str, object] = {
             "run": str(uuid.uuid4()),
             "silence_s": 10,
             "deadline_s": 60,
@@ -98,20 +106,20 @@ class Room:
             "directories": (str(self.work),),
             "lock_directories": (str(self.locks),),
         }
-        return bundle.Limits(**(given | more))  # type: ignore[arg-type]
+        return bundle.RunnerLimits(**(supplied | more))  # type: ignore[arg-type]
 
     def tools(self, *without: str, awk: str = "mawk") -> str:
         """A PATH without some tools. Without `busybox`, no applet of it can stand in."""
         path = self.top / ("bin-" + "-".join(without) + awk)
         path.mkdir(exist_ok=True)
         for tool in TOOLS:
-            found = shutil.which(awk if tool == "awk" else tool)
-            if tool in without or found is None:
+            result = shutil.which(awk if tool == "awk" else tool)
+            if tool in without or result is None:
                 continue
             if awk == "busybox" and tool == "awk":
                 continue
             with contextlib.suppress(FileExistsError):
-                (path / tool).symlink_to(found)
+                (path / tool).symlink_to(result)
         return str(path)
 
     def left(self) -> list[str]:
@@ -121,14 +129,14 @@ class Room:
 
 def processes(run: str) -> list[int]:
     """Pids of the processes of a run that can still be ended."""
-    found = []
+    results = []
     mark = f"CULPRIT_RUN={run}".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 if mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-    return found
+                    results.append(int(entry.name))
+    return results
 
 
 def cages(run: str) -> list[str]:
@@ -151,8 +159,8 @@ class Live:
 
     def __init__(
         self,
-        jobs: list[bundle.Job],
-        limits: bundle.Limits,
+        jobs: list[bundle.CollectorJob],
+        limits: bundle.RunnerLimits,
         *,
         shell: str = "/bin/sh",
         login: list[str] | None = None,
@@ -163,7 +171,7 @@ class Live:
         program: bytes | None = None,
     ) -> None:
         self.limits = limits
-        self.command = bundle.command(program or bundle.build(jobs, limits, scope), sudo, shell)
+        self.command = bundle.build_command(program or bundle.build_program(jobs, limits, scope), sudo, shell)
         self.beating = limits.silence_s > 0
         self.reader = frames.FrameReader()
         self.frames: list[frames.Frame] = []
@@ -174,7 +182,7 @@ class Live:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         if first_line:
-            self.say(first_line)
+            self.send_line(first_line)
         self.threads = [
             threading.Thread(target=work, daemon=True)
             for work in ((self._stderr, self._beat) if deaf else (self._stdout, self._stderr, self._beat))
@@ -197,11 +205,11 @@ class Live:
         while self.process.poll() is None:
             if self.beating:
                 n += 1
-                self.say(f"hb {n}")
+                self.send_line(f"hb {n}")
             time.sleep(0.5)
 
-    def say(self, line: str) -> None:
-        """Writes one line to the program."""
+    def send_line(self, line: str) -> None:
+        """Write a line to the program."""
         assert self.process.stdin
         with contextlib.suppress(OSError, ValueError):
             self.process.stdin.write(line.encode() + b"\n")
@@ -216,7 +224,9 @@ class Live:
 
     def until(self, line: str, seconds: float = 20) -> None:
         """Waits for a line of progress that begins so."""
-        assert wait_for(lambda: any(said.startswith(line) for said in self.lines), seconds), self.lines
+        assert wait_for(
+            lambda: any(reported_line.startswith(line) for reported_line in self.lines), seconds
+        ), self.lines
 
     def end(self, seconds: float = 40) -> int:
         """The exit status; the streams are drained."""
@@ -245,12 +255,12 @@ class Live:
         return [frame for frame in self.frames if frame.header.kind == kind]
 
     def lines_of(self, kind: str) -> dict[str, str]:
-        """What the first frame of a kind says."""
-        return records.lines_of(self.of(kind)[0])
+        """Fields of the first frame of a kind."""
+        return records.parse_lines(self.of(kind)[0])
 
-    def outcomes(self) -> dict[str, records.Outcome]:
+    def outcomes(self) -> dict[str, records.CollectorExit]:
         """The outcomes by collector."""
-        return {found.collector: found for found in map(records.outcome, self.of("outcome"))}
+        return {result.collector: result for result in map(records.parse_outcome, self.of("outcome"))}
 
     def parts(self) -> dict[tuple[str, str], bytes]:
         """What was sent, decoded, by collector and part."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,8 +62,8 @@ def test_deadline_sends_what_there_is(room: Room, shell: str) -> None:
     live.gone(room, 5)
     assert live.reader.close() is None
     outcomes = live.outcomes()
-    assert outcomes["never"].state == "cancelled"
-    assert outcomes["writer"].state == "cancelled"
+    assert outcomes["never"].state == "canceled"
+    assert outcomes["writer"].state == "canceled"
     assert outcomes["writer"].reason.params == {"why": "deadline"}
     assert live.parts()["writer", "log"].startswith(b"line\n")
     assert live.parts()["stat", "samples"].startswith(b"@ 0 ")
@@ -72,11 +74,11 @@ def test_deadline_sends_what_there_is(room: Room, shell: str) -> None:
 def test_cancel(room: Room) -> None:
     live = started(room)
     at = time.monotonic()
-    live.say("cancel")
+    live.send_line("cancel")
     assert live.end(15) == 3
     live.gone(room, 5)
     assert time.monotonic() - at < 10
-    assert {found.state for found in live.outcomes().values()} == {"cancelled"}
+    assert {result.state for result in live.outcomes().values()} == {"canceled"}
 
 
 def test_cancel_is_quick_when_collectors_listen(room: Room) -> None:
@@ -85,7 +87,7 @@ def test_cancel_is_quick_when_collectors_listen(room: Room) -> None:
     live.until("progress stat running")
     time.sleep(0.3)
     at = time.monotonic()
-    live.say("cancel")
+    live.send_line("cancel")
     assert live.end(10) == 3
     assert time.monotonic() - at < 5
     live.gone(room, 2)
@@ -96,6 +98,27 @@ def test_main_shell_killed(room: Room, shell: str) -> None:
     live = started(room, shell)
     os.kill(live.role("main"), signal.SIGKILL)
     live.gone(room, 15)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_main_shell_killed_while_it_creates_groups(room: Room, number: int) -> None:
+    """The nth `mkdir` of a control group kills its parent when the group exists."""
+    if os.getuid() != 0 or len(list(Path("/sys/fs/cgroup").glob("*/cgroup.procs"))) < number:
+        pytest.skip("needs root and that many hierarchies of control groups")
+    path = Path(room.tools("mkdir"))
+    counter = room.top / "counter"
+    (path / "mkdir").write_text(
+        f"""#!/bin/sh
+        {shutil.which("mkdir")} "$@" || exit 1
+        case "$*" in /sys/fs/cgroup/*) echo >>{counter} ;; *) exit 0 ;; esac
+        [ "$(wc -l <{counter})" -ne {number} ] || kill -KILL $PPID
+        """
+    )
+    (path / "mkdir").chmod(0o755)
+    live = Live(LONG, room.limits(), login=["/usr/bin/env", f"PATH={path}", "/bin/sh", "-c"])
+    assert wait_for(lambda: live.process.poll() is not None, 20)
+    live.gone(room, 15)
+    assert counter.read_text().count("\n") == number
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -122,7 +145,7 @@ def test_stopped_main_shell(room: Room) -> None:
     live.gone(room, 15)
 
 
-def test_nobody_reads(room: Room) -> None:
+def test_run_ends_when_stream_is_not_read(room: Room) -> None:
     """The stream is stalled: the end of the run must not wait for it."""
     jobs = [script("flood", "yes 0123456789 | head -c 8000000 > big; sleep 60", seconds=1, grace_s=1)]
     limits = room.limits(silence_s=3, zstd_ok=False, path=room.tools("gzip", "zstd", "busybox"))
@@ -190,9 +213,9 @@ def test_byte_cap(room: Room, sh: str) -> None:
         time.sleep(0.02)
     live.end()
     assert top <= cap + (1 << 20)
-    found = live.outcomes()["greedy"]
-    assert found.reason.key in ("reason.byte_cap", "reason.exit")
-    assert found.bytes <= cap + (1 << 20)
+    greedy = live.outcomes()["greedy"]
+    assert greedy.reason.key in ("reason.byte_cap", "reason.exit")
+    assert greedy.bytes <= cap + (1 << 20)
     live.gone(room, 2)
 
 

@@ -1,4 +1,4 @@
-"""A JVM in a container is read over its socket. Nothing of the container is executed, whatever it does."""
+"""A JVM in a container is read over its socket. Nothing of the container is executed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from collectors.contract import Collector, Script
-from collectors.host import enter_target
 from collectors.registry import COLLECTORS
+from collectors.runner.scripts import enter_target
 from collectors.tests.host.container import Container
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.recorder import Left
@@ -51,8 +51,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.end()
+    for item in started:
+        item.end()
 
 
 def start_java(start: Start, program: str, *options: str, **more: object) -> Container:
@@ -70,7 +70,7 @@ def start_fake(start: Start, mode: str, uid: int = 10001, setup: str = "") -> Co
 
 def collect(name: str, container: Container, seconds: int = 0) -> Left:
     collector = COLLECTORS[name]
-    way = collector.ways[0]
+    way = collector.methods[0]
     assert isinstance(way, Script)
     return run_script(collector, way, seconds, env=container.target)
 
@@ -103,7 +103,7 @@ def test_a_jvm_in_a_container_is_read_and_nothing_is_executed(start: Start, prog
     assert left.exit_code == 0, left.stderr
     rows = read(COLLECTORS["jstack"], left)["java_threads"]
     assert [row[3] for row in rows if row[1] == "main"] == [3]
-    assert container.said() == ""
+    assert container.read_output() == ""
 
 
 @NEEDS_JAVA
@@ -119,7 +119,7 @@ def test_a_jvm_that_takes_no_signal_gets_none(start: Start, program: str, option
     left = collect("jstack", container)
     time.sleep(0.3)
     assert left.exit_code == (0 if option == "-Xrs" else 69) and container.is_alive(), left.stderr
-    assert container.said() == ""
+    assert container.read_output() == ""
     require_untouched(container)
 
 
@@ -129,7 +129,7 @@ def test_a_jvm_whose_tmp_is_a_link(start: Start, program: str) -> None:
     move = "mkdir -m 1777 /app/tmp && rmdir /tmp && ln -s /app/tmp /tmp"
     container = start_java(start, f"{program}; {move}")
     assert collect("jvm_flags", container).exit_code == 0
-    names = [one.name for one in Path(f"/proc/{container.pid}/root/app/tmp").iterdir()]
+    names = [item.name for item in Path(f"/proc/{container.pid}/root/app/tmp").iterdir()]
     assert ".java_pid1" in names and ".attach_pid1" not in names
     assert not (container.evidence / "executed").exists()
 
@@ -260,16 +260,16 @@ def test_a_pid_that_was_reused_is_not_taken_for_the_target() -> None:
 
 
 def test_without_a_python_of_root_the_reason_names_what_to_install(tmp_path: Path) -> None:
-    way = COLLECTORS["jvm_flags"].ways[0]
-    assert isinstance(way, Script) and "python3" in way.needs.mend
+    way = COLLECTORS["jvm_flags"].methods[0]
+    assert isinstance(way, Script) and "python3" in way.needs.remedy
     text = way.sh.replace("/usr/bin/python3 /usr/libexec/platform-python", str(tmp_path / "python3"))
     (tmp_path / "python3").symlink_to("/bin/false")
     changed = Script(
-        way.name, way.needs, text.replace("*/java |", "*/sleep | */coreutils | */java |"), way.shows
+        way.name, way.needs, text.replace("*/java |", "*/sleep | */coreutils | */java |"), way.command_line
     )
     sleeper = subprocess.Popen(["sleep", "100"])
     for planted in (False, True):
-        if planted:  # somebody else's file at that path is not executed either
+        if planted:  # a file of another user at that path is not executed either
             (tmp_path / "python3").unlink()
             (tmp_path / "python3").write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
             (tmp_path / "python3").chmod(0o777)

@@ -23,7 +23,7 @@ KINDS = {"flock": (), "mkdir": ("flock", "busybox")}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shell", SHELLS)
-def test_second_run_is_told_who_holds_it(room: Room, kind: str, shell: str) -> None:
+def test_second_run_learns_the_holder_of_the_lease(room: Room, kind: str, shell: str) -> None:
     path = room.tools(*KINDS[kind])
     first = Live(SLEEP, room.limits(path=path), shell=SHELLS[shell])
     first.until("progress sleeps running")
@@ -69,7 +69,7 @@ def test_everything_killed_at_once(room: Room, kind: str) -> None:
     time.sleep(0.3)
     keep = {pid for pid in processes(first.limits.run) if Path(f"/proc/{pid}/comm").read_text() == "sleep\n"}
     victims = set(processes(first.limits.run)) - keep
-    # Stopped first: else whoever is killed last sees the others die and begins to tidy up.
+    # Stopped first: else the last process sees the others die and begins to clean up.
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in (first.role("guard"), *victims):
             with contextlib.suppress(ProcessLookupError):
@@ -79,7 +79,7 @@ def test_everything_killed_at_once(room: Room, kind: str) -> None:
     assert room.left()
     second = Live(QUICK, room.limits(path=path))
     assert second.end() == 0
-    assert second.lines_of("hello")["swept"] == "1"
+    assert second.lines_of("hello")["stale_removed"] == "1"
     assert not processes(first.limits.run)
     assert not cages(first.limits.run)
     second.gone(room, 2)
@@ -91,7 +91,7 @@ def leftover(room: Room, **lines: str) -> Path:
     directory = room.work / f"culprit-{run}"
     (directory / "l").mkdir(parents=True)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    manifest = {"run": run, "boot": boot, "end": "1", "main": "999999 1", "cage": ""} | lines
+    manifest = {"run": run, "boot": boot, "end": "1", "main": "999999 1", "cgroups": ""} | lines
     (directory / "manifest").write_text("".join(f"{key} {value}\n" for key, value in manifest.items()))
     return directory
 
@@ -124,7 +124,7 @@ def test_what_is_swept_and_what_is_not(room: Room) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a directory to another user")
 def test_leftovers_of_others_are_not_trusted(room: Room) -> None:
-    """Anybody may write a manifest into /tmp that names somebody's process."""
+    """Any user may write a manifest into /tmp that names the process of another user."""
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as innocent:
         start = Path(f"/proc/{innocent.pid}/stat").read_text().rpartition(")")[2].split()[19]
         planted = leftover(room)
@@ -145,7 +145,7 @@ def test_root_and_another_user_do_not_block_each_other(room: Room) -> None:
     first = Live(SLEEP, room.limits(), login=login)
     first.until("progress sleeps running")
     assert first.lines_of("hello")["uid"] == "12345"
-    assert first.lines_of("hello")["rung"] == "nice"
+    assert first.lines_of("hello")["limiter"] == "nice"
     assert first.lines_of("hello")["lease"] == "flock"
     assert (room.locks / "culprit.12345").stat().st_mode & 0o777 == 0o700
     root = Live(QUICK, room.limits())

@@ -20,9 +20,9 @@ def run(room: Room, sh: str, **limits: object) -> Live:
     """A run of that one script. Skips where nothing but niceness is to be had."""
     live = Live([script("greedy", sh, seconds=2, grace_s=8)], room.limits(**limits))
     assert live.end(60) in (0, 3), live.lines
-    rung = live.lines_of("hello")["rung"]
-    if not rung.startswith(("cgroup", "systemd")) or rung == "cgroup2_tracking":
-        pytest.skip(f"only {rung} here")
+    limiter = live.lines_of("hello")["limiter"]
+    if not limiter.startswith(("cgroup", "systemd")) or limiter == "cgroup2_tracking":
+        pytest.skip(f"only {limiter} here")
     assert not cages(live.limits.run)
     live.gone(room, 3)
     return live
@@ -37,7 +37,7 @@ def test_cpu(room: Room) -> None:
 
 
 def test_memory(room: Room) -> None:
-    """A collector that wants more than its share ends alone; what is told about it comes home."""
+    """A collector that wants more than its share ends alone; its status is still collected."""
     live = run(room, "tail -c 200000000 /dev/zero; echo $? >status; exit 0", memory_bytes=64 << 20)
     assert int(live.parts()["greedy", "status"]) != 0
 

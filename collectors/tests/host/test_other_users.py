@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors import bundle, look_back
-from collectors.tests.host.harness import SHELLS, Live, Room, processes, script, wait_for
+from collectors.runner import lookback, program
+from collectors.tests.host.harness import PRIVATE_DIRECTORIES, SHELLS, Live, Room, processes, script, wait_for
 
 pytestmark = [
     pytest.mark.long(60),
@@ -110,8 +110,8 @@ def test_symlink_at_predictable_path_is_not_written_through(
         assert [path.name for path in folder.iterdir()] == ["kept"]
         hello = live.lines_of("hello")
         assert hello["mode"] == "disk" and hello["lease"] == "none"
-        assert f"{open_room.locks}/culprit:taken" in hello["passed_over"].split()
-        assert f"{open_room.work}/culprit-{limits.run}:taken" in hello["passed_over"].split()
+        assert f"{open_room.locks}/culprit:taken" in hello["skipped_directories"].split()
+        assert f"{open_room.work}/culprit-{limits.run}:taken" in hello["skipped_directories"].split()
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -129,7 +129,7 @@ def test_fifo_in_foreign_directories_holds_nothing_up(open_room: Room) -> None:
     """Where the lease and a leftover would be, directories of the other user are full of pipes."""
     limits = open_room.limits()
     for path in predictable_paths(limits.run):
-        names = f"capture-{key()} capture-{key()}.d capture-{key()}.break manifest go l ring holder"
+        names = f"capture-{key()} capture-{key()}.d capture-{key()}.break manifest go l lookback holder"
         act_as_other(open_room, f"mkdir -m 777 {path} && cd {path} && mkfifo -m 666 {names}")
     assert_complete(Live(QUICK, limits), open_room)
 
@@ -153,20 +153,20 @@ def test_foreign_lock_blocks_nothing_and_forges_nothing(open_room: Room, without
             assert wait_for((open_room.locks / "held").exists, 10)
             live = Live(QUICK, open_room.limits(path=open_room.tools(*without)))
             assert_complete(live, open_room)
-            assert f"{open_room.locks}/culprit:taken" in live.lines_of("hello")["passed_over"].split()
+            assert f"{open_room.locks}/culprit:taken" in live.lines_of("hello")["skipped_directories"].split()
         finally:
             holder.kill()
 
 
 @pytest.mark.parametrize("how", ["world-writable", "other's", "group-writable"])
-def test_hostile_manifest_ends_nobody(open_room: Room, how: str) -> None:
+def test_hostile_manifest_ends_no_process(open_room: Room, how: str) -> None:
     """A directory of root that the other user could write to and move here, or one of the other user's own."""
     run = str(uuid.uuid4())
     planted = open_room.work / f"culprit-{run}"
     (planted / "l").mkdir(parents=True)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     with innocent_process() as (process, start):
-        manifest = {"run": run, "boot": boot, "end": "1", "main": "999999 1", "cage": ""}
+        manifest = {"run": run, "boot": boot, "end": "1", "main": "999999 1", "cgroups": ""}
         (planted / "manifest").write_text("".join(f"{key} {value}\n" for key, value in manifest.items()))
         (planted / "l" / "1").write_text(f"{process.pid} {start} 0 0 INT x\n")
         if how == "other's":
@@ -177,7 +177,7 @@ def test_hostile_manifest_ends_nobody(open_room: Room, how: str) -> None:
         live = Live(QUICK, open_room.limits())
         assert live.end() == 0, live.lines
         assert process.poll() is None
-        assert planted.exists() and live.lines_of("hello")["swept"] == "0"
+        assert planted.exists() and live.lines_of("hello")["stale_removed"] == "0"
 
 
 def test_directory_of_the_previous_version_is_swept(room: Room) -> None:
@@ -190,7 +190,7 @@ def test_directory_of_the_previous_version_is_swept(room: Room) -> None:
     (left / "manifest").write_text(f"run {run}\nboot {uuid.uuid4()}\nend 1\nmain 1 1\ncage \nguard 1 1\n")
     live = Live(QUICK, room.limits())
     assert live.end() == 0, live.lines
-    assert live.lines_of("hello")["swept"] == "1"
+    assert live.lines_of("hello")["stale_removed"] == "1"
     live.gone(room, 2)
 
 
@@ -199,12 +199,12 @@ def test_foreign_ring_is_not_read_and_its_pid_gets_no_signal(open_room: Room) ->
     secret.write_text("@ 0 1 /proc/stat\nsecret\n")
     foreign = open_room.work / f"culprit-{uuid.uuid4()}"
     foreign.mkdir(mode=0o777)
-    (foreign / "ring").mkdir()
+    (foreign / "lookback").mkdir()
     with innocent_process() as (process, start):
-        (foreign / "ring" / "r.1").symlink_to(secret)
-        (foreign / "ring" / "perf.pid").write_text(f"{process.pid} {start}\n")
+        (foreign / "lookback" / "r.1").symlink_to(secret)
+        (foreign / "lookback" / "perf.pid").write_text(f"{process.pid} {start}\n")
         os.chown(foreign, OTHER, OTHER)
-        live = Live([look_back.JOB], open_room.limits())
+        live = Live([lookback.JOB], open_room.limits(), login=[*PRIVATE_DIRECTORIES, "/bin/sh", "-c"])
         assert live.end(60) == 0, live.lines
         assert process.poll() is None
         assert not any(b"secret" in data for data in live.parts().values())
@@ -217,11 +217,11 @@ def test_directory_whose_entries_others_can_replace_is_passed_over(open_room: Ro
     live = Live(QUICK, open_room.limits())
     assert_complete(live, open_room)
     hello = live.lines_of("hello")
-    assert f"{open_room.top / place}:insecure" in hello["passed_over"].split()
+    assert f"{open_room.top / place}:insecure" in hello["skipped_directories"].split()
     assert (hello["mode"], hello["lease"]) == {"work": ("pipe", "flock"), "locks": ("disk", "none")}[place]
 
 
-def test_directory_below_one_of_another_user_is_passed_over(open_room: Room) -> None:
+def test_directory_below_that_of_another_user_is_skipped(open_room: Room) -> None:
     """Its parent belongs to the other user, who can put another directory in its place."""
     os.chown(open_room.top, OTHER, OTHER)
     live = Live(QUICK, open_room.limits())
@@ -236,7 +236,7 @@ HANGS = {"df": "exec sleep 300", "mkdir": "kill -STOP $PPID; exec sleep 300"}
 @pytest.mark.parametrize("ended_by", ["hang up", "silence", "deadline", "cancel"])
 @pytest.mark.parametrize("tool", HANGS)
 def test_guard_ends_a_run_that_hangs_in_a_shared_place(room: Room, tool: str, ended_by: str) -> None:
-    """A file system does not answer (df sleeps), or the main shell is stopped (by what stands for mkdir)."""
+    """A file system does not answer (df sleeps), or the main shell is stopped (by the replacement of mkdir)."""
     path = Path(room.tools())
     (path / tool).unlink()
     (path / tool).write_text(f"#!/bin/sh\necho >{room.top}/reached\n{HANGS[tool]}\n")
@@ -253,7 +253,7 @@ def test_guard_ends_a_run_that_hangs_in_a_shared_place(room: Room, tool: str, en
         elif ended_by == "silence":
             live.beating = False
         elif ended_by == "cancel":
-            live.say("cancel")
+            live.send_line("cancel")
         live.gone(room, 20)
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -261,7 +261,7 @@ def test_guard_ends_a_run_that_hangs_in_a_shared_place(room: Room, tool: str, en
 
 
 @pytest.mark.parametrize("without", [(), WITHOUT_FLOCK], ids=["flock", "mkdir"])
-def test_guard_of_a_dead_run_leaves_the_lease_of_the_next_one(room: Room, without: tuple[str, ...]) -> None:
+def test_guard_of_a_dead_run_keeps_the_lease_of_the_next_run(room: Room, without: tuple[str, ...]) -> None:
     """All but the guard was killed, and another run has the lease by the time that this guard cleans up."""
     path = room.tools(*without)
     first = Live(SLEEP, room.limits(path=path))
@@ -297,7 +297,9 @@ def test_script_that_sends_does_not_write_through_a_symlink(room: Room) -> None:
     victim = room.top / "victim"
     victim.write_text("precious\n")
     sh = room.top / "send.sh"
-    sh.write_text(bundle.pushing(bundle.standalone(QUICK, room.limits()), "http://127.0.0.1:9/up/x"))
+    sh.write_text(
+        program.build_upload_script(program.build_standalone(QUICK, room.limits()), "http://127.0.0.1:9/up/x")
+    )
     guess = f"ln -s {victim} culprit-$$.bundle && exec sh {sh}"
     done = subprocess.run(
         ["sh", "-c", guess], cwd=room.work, capture_output=True, text=True, timeout=60, check=False,
@@ -305,8 +307,8 @@ def test_script_that_sends_does_not_write_through_a_symlink(room: Room) -> None:
     )  # fmt: skip
     assert done.returncode == 75, done.stderr
     assert victim.read_text() == "precious\n"
-    [kept] = [path for path in room.work.glob("culprit-*.bundle") if not path.is_symlink()]
-    assert b"CULPRIT1 kind=hello" in kept.read_bytes() and kept.stat().st_mode & 0o777 == 0o600
+    [stored] = [path for path in room.work.glob("culprit-*.bundle") if not path.is_symlink()]
+    assert b"CULPRIT1 kind=hello" in stored.read_bytes() and stored.stat().st_mode & 0o777 == 0o600
 
 
 def test_standalone_does_not_write_through_a_symlink(room: Room) -> None:
@@ -314,7 +316,7 @@ def test_standalone_does_not_write_through_a_symlink(room: Room) -> None:
     victim.write_text("precious\n")
     (room.top / "out.bundle").symlink_to(victim)
     file = room.top / "bundle.sh"
-    file.write_text(bundle.standalone(QUICK, room.limits()))
+    file.write_text(program.build_standalone(QUICK, room.limits()))
     done = subprocess.run(
         ["sh", str(file), "-o", "out.bundle"], cwd=room.top, capture_output=True, timeout=30, check=False
     )

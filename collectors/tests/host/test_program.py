@@ -1,4 +1,4 @@
-"""What a program is made of; and the one that is carried by hand."""
+"""Contents of the program for a host, and of the program that a user copies by hand."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import bundle, frames, records
 from collectors.contract import Needs, Sampled, Script
+from collectors.runner import frames, records
+from collectors.runner import program as bundle
 from collectors.tests.host.harness import SHELLS, Live, Room, cages, processes, sampled, script, wait_for
 
 JOBS = [script("words", "echo words"), sampled("stat", "/proc/stat")]
 RUN = "00000000-0000-7000-8000-000000000000"
 
 
-def test_program_is_small_and_says_nothing_of_itself() -> None:
-    program = bundle.build(JOBS, bundle.Limits(run=RUN)).decode()
-    assert len(program) < 46_000
+def test_program_is_small_and_has_no_comments() -> None:
+    program = bundle.build_program(JOBS, bundle.RunnerLimits(run=RUN)).decode()
+    assert len(program) < 48_000
     assert not re.search(r"^\s*#", program, re.MULTILINE)
     assert "\n\n" not in program
 
 
-def test_runs_in_one_word_after_another() -> None:
-    command = bundle.command(bundle.build(JOBS, bundle.Limits(run=RUN)), sudo="nopasswd")
+def test_command_is_a_single_shell_word() -> None:
+    command = bundle.build_command(bundle.build_program(JOBS, bundle.RunnerLimits(run=RUN)), sudo="nopasswd")
     assert command.startswith("exec sudo -n -- /bin/sh -c '")
     assert max(map(len, command.rpartition("' culprit ")[2].split())) <= 1000
     assert "\n" not in command
 
 
 def test_too_large() -> None:
-    with pytest.raises(bundle.TooLarge):
+    with pytest.raises(bundle.ProgramTooLargeError):
         noise = random.Random(1).randbytes(120_000).hex()
-        bundle.command(bundle.build([script("big", "echo " + noise)], bundle.Limits(run=RUN)))
+        bundle.build_command(
+            bundle.build_program([script("big", "echo " + noise)], bundle.RunnerLimits(run=RUN))
+        )
 
 
 def test_a_long_program_travels_compressed(room: Room) -> None:
@@ -64,33 +67,33 @@ def test_a_long_program_travels_compressed(room: Room) -> None:
         {"path": "/bin:é"},
     ],
 )
-def test_limits_that_no_host_is_asked(change: dict[str, object]) -> None:
+def test_invalid_limits_are_rejected(change: dict[str, object]) -> None:
     with pytest.raises(ValueError):
-        bundle.build(JOBS, replace(bundle.Limits(run=RUN), **change))
+        bundle.build_program(JOBS, replace(bundle.RunnerLimits(run=RUN), **change))
 
 
 @pytest.mark.parametrize(
     "job",
     [
-        bundle.Job("x y", (Script("w", Needs(), "true", "true"),), 1),
-        bundle.Job("x", (), 1),
-        bundle.Job("x", (Script("w", Needs(), "true", "true"),), 0),
-        bundle.Job("x", (Script("w;id", Needs(), "true", "true"),), 1),
-        bundle.Job("x", (Script("w", Needs(tools=("a b",)), "true", "true"),), 1),
-        bundle.Job("x", (Sampled("w", Needs(), ("/proc/stat; id",)),), 1),
-        bundle.Job("x", (Sampled("w", Needs(), ("/proc/stat",), 0.001),), 1),
-        bundle.Job("x", (Script("w", Needs(), "echo 好", "true"),), 1),
+        bundle.CollectorJob("x y", (Script("w", Needs(), "true", "true"),), 1),
+        bundle.CollectorJob("x", (), 1),
+        bundle.CollectorJob("x", (Script("w", Needs(), "true", "true"),), 0),
+        bundle.CollectorJob("x", (Script("w;id", Needs(), "true", "true"),), 1),
+        bundle.CollectorJob("x", (Script("w", Needs(tools=("a b",)), "true", "true"),), 1),
+        bundle.CollectorJob("x", (Sampled("w", Needs(), ("/proc/stat; id",)),), 1),
+        bundle.CollectorJob("x", (Sampled("w", Needs(), ("/proc/stat",), 0.001),), 1),
+        bundle.CollectorJob("x", (Script("w", Needs(), "echo 好", "true"),), 1),
     ],
 )
-def test_jobs_that_no_host_is_asked(job: bundle.Job) -> None:
+def test_invalid_jobs_are_rejected(job: bundle.CollectorJob) -> None:
     with pytest.raises(ValueError):
-        bundle.build([job], bundle.Limits(run=RUN))
+        bundle.build_program([job], bundle.RunnerLimits(run=RUN))
 
 
 @given(st.text(st.characters(min_codepoint=1, max_codepoint=126), max_size=60))
 def test_scripts_are_data(text: str) -> None:
-    """Whatever a script says, the program around it assigns it and nothing else."""
-    program = bundle.build([script("any", text)], bundle.Limits(run=RUN)).decode()
+    """For any script text, the program around it assigns it and does nothing else."""
+    program = bundle.build_program([script("any", text)], bundle.RunnerLimits(run=RUN)).decode()
     quoted = program.partition("\nJ1_1_sh=")[2].partition("\nJ1_1_version=")[0]
     done = subprocess.run(
         ["/bin/dash", "-c", f'x={quoted}\nprintf %s. "$x"'],
@@ -98,7 +101,7 @@ def test_scripts_are_data(text: str) -> None:
         check=True,
         env={"LC_ALL": "C"},
     )
-    assert done.stdout.decode() == bundle.travelling(text) + "."
+    assert done.stdout.decode() == bundle.compact_script(text) + "."
     assert not done.stderr
 
 
@@ -106,18 +109,20 @@ def test_scripts_are_data(text: str) -> None:
 def test_parses_everywhere(shell: str, tmp_path: Path) -> None:
     file = tmp_path / "program"
     for text in (
-        bundle.build(JOBS, bundle.Limits(run=RUN)).decode(),
-        bundle.standalone(JOBS, bundle.Limits(run=RUN)),
+        bundle.build_program(JOBS, bundle.RunnerLimits(run=RUN)).decode(),
+        bundle.build_standalone(JOBS, bundle.RunnerLimits(run=RUN)),
     ):
         file.write_text(text)
         subprocess.run([*SHELLS[shell].split(), "-n", str(file)], check=True)
 
 
-def written(room: Room, jobs: list[bundle.Job], **limits: object) -> tuple[Path, bundle.Limits]:
+def written(
+    room: Room, jobs: list[bundle.CollectorJob], **limits: object
+) -> tuple[Path, bundle.RunnerLimits]:
     """A standalone program on disk."""
     chosen = room.limits(**limits)
-    path = room.top / "culprit-bundle.sh"
-    path.write_text(bundle.standalone(jobs, chosen))
+    path = room.top / "culprit-capture.sh"
+    path.write_text(bundle.build_standalone(jobs, chosen))
     return path, chosen
 
 
@@ -133,15 +138,17 @@ def test_standalone_round_trip(room: Room, shell: str) -> None:
     )
     assert not done.returncode, done.stderr
     reader = frames.FrameReader()
-    found = reader.feed(done.stdout)
+    result = reader.feed(done.stdout)
     assert reader.close() is None
     outcomes = {
-        records.outcome(one).collector: records.outcome(one) for one in found if one.header.kind == "outcome"
+        records.parse_outcome(item).collector: records.parse_outcome(item)
+        for item in result
+        if item.header.kind == "outcome"
     }
-    assert {name: one.state for name, one in outcomes.items()} == {"words": "done", "stat": "done"}
-    assert found[0].header.kind == "hello"
+    assert {name: item.state for name, item in outcomes.items()} == {"words": "done", "stat": "done"}
+    assert result[0].header.kind == "hello"
     # The shell that goes on may be another than the one that was started, with other ways to tell the time.
-    clocks = [int(one.header.fields["real"]) for one in found if one.header.kind == "clock"]
+    clocks = [int(item.header.fields["real"]) for item in result if item.header.kind == "clock"]
     assert clocks and all(abs(real / 1e9 - time.time()) < 60 for real in clocks)
     assert not processes(limits.run) and not cages(limits.run)
     assert not room.left()
@@ -169,7 +176,7 @@ def test_standalone_asks_for_a_place_to_write(room: Room) -> None:
     assert "usage" in done.stdout
 
 
-def said(room: Room) -> list[bytes]:
+def read_outputs(room: Room) -> list[bytes]:
     """What collectors have printed so far."""
     return [file.read_bytes() for file in room.work.rglob("stdout")]
 
@@ -184,15 +191,15 @@ def test_standalone_interrupted(room: Room) -> None:
         ) as process,
     ):
         try:
-            assert wait_for(lambda: b"begun\n" in said(room), 20)
+            assert wait_for(lambda: b"begun\n" in read_outputs(room), 20)
             os.killpg(process.pid, signal.SIGINT)
             assert process.wait(30) == 3
         finally:
             process.kill()
     reader = frames.FrameReader()
-    found = reader.feed((room.top / "out").read_bytes())
+    result = reader.feed((room.top / "out").read_bytes())
     assert reader.close() is None
-    assert [one.payload for one in found if one.header.kind == "part"] == [b"begun\n"]
+    assert [item.payload for item in result if item.header.kind == "part"] == [b"begun\n"]
     assert not processes(limits.run) and not room.left()
 
 
@@ -209,6 +216,6 @@ def test_through_sudo(room: Room, sudo: str) -> None:
     """Root may always; the password line that sudo did not want is no heartbeat and no harm."""
     live = Live(JOBS, room.limits(), sudo=sudo, first_line="s3cret" if sudo == "password" else "")
     assert live.end() == 0, live.lines
-    assert {one.state for one in live.outcomes().values()} == {"done"}
+    assert {item.state for item in live.outcomes().values()} == {"done"}
     assert "s3cret" not in live.command
     live.gone(room, 2)

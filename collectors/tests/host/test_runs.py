@@ -1,4 +1,4 @@
-"""A program runs where it should, with whatever is there."""
+"""A program runs on every supported host, with the tools that are available."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from collectors import bundle, records
 from collectors.contract import Needs, Sampled, Script
 from collectors.registry import COLLECTORS
+from collectors.runner import program, records
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script
 
 pytestmark = pytest.mark.long(50)
@@ -32,7 +32,7 @@ def check(live: Live, *, mode: str = "disk") -> None:
     hello = live.lines_of("hello")
     assert hello["mode"] == mode
     outcomes, parts = live.outcomes(), live.parts()
-    states = {name: found.state for name, found in outcomes.items()}
+    states = {name: result.state for name, result in outcomes.items()}
     assert states == dict.fromkeys(states, "done") | {"absent": "skipped"}, outcomes
     assert len(states) == 6
     assert outcomes["absent"].reason.key == "reason.tool_missing"
@@ -49,9 +49,9 @@ def check(live: Live, *, mode: str = "disk") -> None:
     assert stat == sorted(stat, key=lambda pair: pair[1])
     assert not any(head[3] == b"/proc/none" for head in heads)
     assert parts["facts", "samples"].count(b" /proc/version\n") == 2
-    readings = [records.reading(frame) for frame in live.of("clock")]
-    assert [found.at for found in readings][:1] == ["start"]
-    assert all(found.boot0_ns < found.boot1_ns for found in readings)
+    readings = [records.parse_reading(frame) for frame in live.of("clock")]
+    assert [reading.at for reading in readings][:1] == ["start"]
+    assert all(reading.boot0_ns < reading.boot1_ns for reading in readings)
     assert live.lines_of("end")["state"] == "done"
     assert any(line.startswith("alive ") for line in live.lines)
 
@@ -100,7 +100,7 @@ def test_missing_tools(tmp_path: Path, case: str) -> None:
     for room, live in lives:
         if plain:
             assert live.end() == 0, live.lines
-            assert {found.state for found in live.outcomes().values()} == {"done"}
+            assert {result.state for result in live.outcomes().values()} == {"done"}
             assert live.lines_of("hello")["sum"] == "busybox sha256sum"
             assert live.lines_of("hello")["clock"] in ("adjtimex", "bash")
         else:
@@ -156,7 +156,7 @@ def test_every_decoder(room: Room, tools: list[str], awk: str, tmp_path: Path) -
 
 def test_first_frame_needs_no_fork(room: Room) -> None:
     """With a limit of no further process, the first instant of the host still arrives."""
-    command = bundle.command(bundle.build(JOBS_PLAIN, room.limits()))
+    command = program.build_command(program.build_program(JOBS_PLAIN, room.limits()))
     done = subprocess.run(
         ["setpriv", "--reuid=12345", "--clear-groups", "prlimit", "--nproc=1", "/bin/dash", "-c", command],
         stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False,
@@ -165,35 +165,37 @@ def test_first_frame_needs_no_fork(room: Room) -> None:
     assert b"/proc/loadavg\n" in done.stdout and b"MemAvailable:" in done.stdout
 
 
-def test_all_collectors_fit_into_one_argument(room: Room) -> None:
-    jobs = [bundle.Job.of(collector, 30) for collector in COLLECTORS.values()]
-    command = bundle.command(bundle.build(jobs, room.limits()), sudo="password")
+def test_all_collectors_fit_into_a_single_argument(room: Room) -> None:
+    jobs = [program.CollectorJob.of(collector, 30) for collector in COLLECTORS.values()]
+    command = program.build_command(program.build_program(jobs, room.limits()), sudo="password")
     assert len(command) < 104 * 1024  # the kernel takes 128 KiB
     assert "password" not in command.replace("sudo -S", "")
 
 
-def test_next_way_when_one_cannot(room: Room) -> None:
-    ways = (
+def test_next_method_runs_when_the_first_cannot(room: Room) -> None:
+    methods = (
         Script("first", Needs(), "echo no >&2; exit 69", "first"),
         Script("second", Needs(root=True, files=("/no/such/file",)), "true", "second"),
         Sampled("third", Needs(), ("/proc/loadavg",), 0.5),
     )
-    never = (ways[0], ways[1])
-    live = Live([bundle.Job("falls", ways, 1), bundle.Job("never", never, 1)], room.limits())
+    never = (methods[0], methods[1])
+    live = Live(
+        [program.CollectorJob("falls", methods, 1), program.CollectorJob("never", never, 1)], room.limits()
+    )
     assert live.end() == 0
     outcomes = live.outcomes()
-    assert outcomes["falls"].state == "done" and outcomes["falls"].way == "third"
+    assert outcomes["falls"].state == "done" and outcomes["falls"].method == "third"
     assert live.parts()["falls", "samples"].startswith(b"@ 0 ")
     assert outcomes["never"].state == "skipped"
     assert outcomes["never"].reason.key == "reason.unavailable"
-    assert [(way, why.key) for way, why in outcomes["never"].tried] == [
+    assert [(method, why.key) for method, why in outcomes["never"].tried] == [
         ("first", "reason.unavailable"),
         ("second", "reason.file_missing"),
     ]
     assert outcomes["never"].stderr_tail.strip() == "no"
 
 
-def test_failure_is_told_with_its_words(room: Room) -> None:
+def test_failure_reports_stderr(room: Room) -> None:
     live = Live(
         [script("broken", "echo half; echo 'it broke' >&2; exit 3"), script("syntax", "if then fi ((")],
         room.limits(),
@@ -232,7 +234,7 @@ def test_sampler_survives_files_that_cannot_be_read(room: Room, tmp_path: Path) 
         room.limits(),
     )
     assert live.end() == 0
-    assert {found.state for found in live.outcomes().values()} == {"done"}
+    assert {result.state for result in live.outcomes().values()} == {"done"}
     assert live.parts()["mem", "samples"].count(b"/proc/meminfo\n") >= 2
 
 

@@ -1,4 +1,4 @@
-"""What a capture looks at is found on the host: real processes, control groups, ports and networks."""
+"""The target of a capture is found on the host: real processes, control groups, ports and networks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from collectors.contract import Needs
-from collectors.scope import Scope
+from collectors.runner.scope import Scope
 from collectors.tests.host.harness import SHELLS, Live, Room, sampled, script, wait_for
 
 pytestmark = pytest.mark.long(20)
 
 CGROUPS = Path("/sys/fs/cgroup")
-SAYS = script("says", 'echo "$TARGET_KIND|$TARGET_PID|$TARGET_PIDS|$TARGET_CGROUP"')
+PRINT_TARGET = script("print_target", 'echo "$TARGET_KIND|$TARGET_PID|$TARGET_PIDS|$TARGET_CGROUP"')
 ONLY = script("only", "true", needs=Needs(target=True))
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 BUSY = [sys.executable, "-c", "while True: pass"]
@@ -30,7 +30,7 @@ IDLE = ["sleep", "60"]
 
 @contextlib.contextmanager
 def started(*command: str) -> Iterator[int]:
-    """A process for as long as the test looks at it."""
+    """A process for the length of the block."""
     with subprocess.Popen(command) as process:
         try:
             yield process.pid
@@ -53,7 +53,7 @@ def group(hierarchy: str, path: str) -> Iterator[Path]:
             assert wait_for(lambda: not (directory / "cgroup.procs").read_text(), 5)  # noqa: B023
             directory.rmdir()
             directory = directory.parent
-            if any(one.is_dir() for one in directory.iterdir()):
+            if any(item.is_dir() for item in directory.iterdir()):
                 break
 
 
@@ -66,10 +66,10 @@ def ticks(pid: int) -> int:
 def look(
     room: Room, scope: Scope, *, shell: str = "/bin/sh", path: str = ""
 ) -> tuple[dict[str, str], list[str], str]:
-    """What hello says, what a script sees (kind, pid, pids, group), and the state of one that needs a target."""
-    live = Live([SAYS, ONLY], room.limits(path=path), shell=shell, scope=scope)
+    """Fields of hello, the target that a script sees (kind, pid, pids, group), and the state of a script that needs one."""
+    live = Live([PRINT_TARGET, ONLY], room.limits(path=path), shell=shell, scope=scope)
     assert live.end() == 0, live.lines
-    seen = live.parts()["says", "stdout"].decode().strip().split("|")
+    seen = live.parts()["print_target", "stdout"].decode().strip().split("|")
     only = live.outcomes()["only"]
     if only.state == "skipped":
         assert only.reason.key == "reason.needs_target"
@@ -104,7 +104,7 @@ def test_whole_host(room: Room) -> None:
     ],
 )
 def test_lost(room: Room, kind: str, value: str, why: str) -> None:
-    """The others run; those that need a target are skipped, and hello says why."""
+    """The others run; those that need a target are skipped, and hello has the reason."""
     hello, seen, state = look(room, Scope(kind, value))  # type: ignore[arg-type]
     assert hello["target_lost"] == why and hello["target_pids_count"] == "0"
     assert seen[1:3] == ["", ""] and state == "skipped"
@@ -137,7 +137,7 @@ def test_empty_cgroup(room: Room) -> None:
 
 
 @ROOT
-def test_process_tells_its_cgroup(room: Room) -> None:
+def test_process_scope_includes_its_cgroup(room: Room) -> None:
     name = f"culprit-scope-{uuid.uuid4().hex[:8]}"
     with group("memory", name) as directory, started(*IDLE) as pid:
         (directory / "cgroup.procs").write_text(str(pid))
@@ -147,7 +147,7 @@ def test_process_tells_its_cgroup(room: Room) -> None:
 
 @ROOT
 def test_unit_without_systemd(room: Room) -> None:
-    """Where nobody answers for units, the slice of the system has them by name."""
+    """Without systemd, the slice of the system has units by name."""
     name = f"culprit-{uuid.uuid4().hex[:8]}.service"
     with group("cpu", f"system.slice/{name}") as directory, started(*IDLE) as pid:
         (directory / "cgroup.procs").write_text(str(pid))
@@ -212,7 +212,7 @@ def test_network_of_the_target(room: Room) -> None:
     assert snmp != Path("/proc/net/snmp").read_text()
 
 
-def test_a_target_that_dies_is_told(room: Room) -> None:
+def test_exit_of_the_target_is_reported(room: Room) -> None:
     """Nothing is read in its place; what was read before is kept."""
     with started(*IDLE) as pid:
         live = Live(
@@ -221,7 +221,7 @@ def test_a_target_that_dies_is_told(room: Room) -> None:
         live.until("progress net running")
         assert wait_for(lambda: any(file.stat().st_size for file in room.work.glob("culprit-*/s/*")), 20)
     assert live.end() == 0, live.lines
-    found = live.outcomes()["net"]
-    assert found.state == "done" and found.reason is not None and found.reason.key == "reason.target_gone"
-    assert found.reason.params == {"pid": pid}
+    net = live.outcomes()["net"]
+    assert net.state == "done" and net.reason is not None and net.reason.key == "reason.target_gone"
+    assert net.reason.params == {"pid": pid}
     assert 1 <= live.parts()["net", "samples"].count(b" /proc/net/dev\n") < 8

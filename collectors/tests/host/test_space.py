@@ -1,4 +1,4 @@
-"""A host with no room: what can go without a disk does, the rest says why not."""
+"""A host without free space: what needs no disk runs, the rest reports the reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_without_a_disk(room: Room, how: str, shell: str) -> None:
     assert live.reader.close() is None and all(frame.intact for frame in live.frames)
     hello, outcomes, parts = live.lines_of("hello"), live.outcomes(), live.parts()
     assert hello["mode"] == "pipe"
-    states = {name: found.state for name, found in outcomes.items()}
+    states = {name: result.state for name, result in outcomes.items()}
     assert states == dict.fromkeys((job.id for job in JOBS), "done") | {"writes": "skipped"}
     assert outcomes["writes"].reason.key == "reason.no_space"
     assert parts["prints", "stdout"].split()[-1] == b"100000"
@@ -74,11 +74,11 @@ def test_output_in_memory_is_bounded(room: Room) -> None:
     assert len(live.parts()["endless", "stdout"]) <= 100_000
 
 
-def test_refused_where_that_is_not_wanted(room: Room) -> None:
+def test_run_is_refused_without_pipe_permission(room: Room) -> None:
     live = Live(JOBS, room.limits(pipe_ok=False), login=login(room, FULL["small"]))
     assert live.end() == 73
-    said = live.lines_of("refused")
-    assert said["reason"] == "reason.no_space free=65536 need=1048576"
+    message = live.lines_of("refused")
+    assert message["reason"] == "reason.no_space free=65536 need=1048576"
     assert live.reader.close() is None
     assert not live.of("hello")
 
@@ -95,11 +95,11 @@ def test_ends_without_a_disk(room: Room, how: str) -> None:
     if how == "hang up":
         live.hang_up()
     elif how == "cancel":
-        live.say("cancel")
+        live.send_line("cancel")
     live.gone(room, 15)
     if how in ("cancel", "deadline"):
         assert live.end() == 3
-        assert live.outcomes()["stubborn"].state == "cancelled"
+        assert live.outcomes()["stubborn"].state == "canceled"
 
 
 def test_disk_fills_up_meanwhile(room: Room) -> None:

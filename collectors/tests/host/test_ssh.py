@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from collectors import bundle
 from collectors.registry import COLLECTORS
+from collectors.runner import program
 from collectors.tests.host.harness import Live, Room, sampled, script, wait_for
 from collectors.tests.host.test_ends import STUBBORN
-from e2e.lab.hosts import Lab, LabHost
+from lab.hosts import Lab, LabHost
 
 pytestmark = [
     pytest.mark.long(50),
@@ -31,10 +31,10 @@ LONG = [
 ]
 
 
-def limits(run: str, **more: object) -> bundle.Limits:
+def limits(run: str, **more: object) -> program.RunnerLimits:
     """Default limits, with a short silence."""
-    given: dict[str, object] = {"run": run, "silence_s": 5, "deadline_s": 60, "need_bytes": 16 << 20}
-    return bundle.Limits(**(given | more))  # type: ignore[arg-type]
+    supplied: dict[str, object] = {"run": run, "silence_s": 5, "deadline_s": 60, "need_bytes": 16 << 20}
+    return program.RunnerLimits(**(supplied | more))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -59,20 +59,20 @@ def strangers(host: LabHost) -> list[tuple[int, str]]:
 
 
 def session(host: LabHost) -> int:
-    """The pid of the sshd process of the one session."""
+    """The pid of the sshd process of the only session."""
     (pid,) = [pid for pid, text in host.processes() if text.startswith("sshd: ") and "priv" not in text][:1]
     return pid
 
 
 def test_whole_run(host: LabHost, room: Room) -> None:
     jobs = [
-        bundle.Job.of(COLLECTORS["vmstat"], 2),
-        bundle.Job.of(COLLECTORS["cpu_stat"], 2),
+        program.CollectorJob.of(COLLECTORS["vmstat"], 2),
+        program.CollectorJob.of(COLLECTORS["cpu_stat"], 2),
         script("words", "echo words"),
     ]
     live = Live(jobs, limits(room.limits().run), login=host.ssh())
     assert live.end() == 0, live.lines
-    assert {name: one.state for name, one in live.outcomes().items()} == dict.fromkeys(
+    assert {name: item.state for name, item in live.outcomes().items()} == dict.fromkeys(
         ("vmstat", "cpu_stat", "words"), "done"
     )
     hello = live.lines_of("hello")
@@ -88,7 +88,7 @@ def test_sshd_child_killed(host: LabHost, long_run: Live) -> None:
 
 
 def test_sshd_child_stopped(host: LabHost, long_run: Live) -> None:
-    """No end of file ever comes: only the silence tells."""
+    """No end of file arrives: only the silence is detected."""
     pid = session(host)
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -156,7 +156,7 @@ def _kill_role(role: str) -> Callable[[LabHost, Live], None]:
 
 
 def _cancel(host: LabHost, live: Live) -> None:
-    live.say("cancel")
+    live.send_line("cancel")
 
 
 def _hang_up(host: LabHost, live: Live) -> None:
@@ -179,7 +179,7 @@ def storm(lab: Lab, count: int, seed: int, seconds: float) -> list[str]:
     plans = [(host, chance.choice(ABORTS), chance.uniform(0.0, 4.0)) for host in hosts]
     left: list[str] = []
 
-    def one(host: LabHost, act: Callable[[LabHost, Live], None], moment: float) -> None:
+    def abort_run(host: LabHost, act: Callable[[LabHost, Live], None], moment: float) -> None:
         run = f"{seed:08x}-0000-4000-8000-{hosts.index(host):012x}"
         live = Live(LONG, limits(run, silence_s=4, deadline_s=12), login=host.ssh())
         time.sleep(moment)
@@ -194,14 +194,14 @@ def storm(lab: Lab, count: int, seed: int, seconds: float) -> list[str]:
                 quiet = time.monotonic()
             time.sleep(0.2)
         name = f"{host.name} {act.__qualname__} at {moment:.2f}"
-        left.extend(f"{name}: {str(found)[:200]}" for found in (*strangers(host), *host.files()))
+        left.extend(f"{name}: {str(result)[:200]}" for result in (*strangers(host), *host.files()))
         for pid in [pid for pid, text in host.processes() if text.startswith("sshd")]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         live.process.kill()
         live.end()
 
-    threads = [threading.Thread(target=one, args=plan) for plan in plans]
+    threads = [threading.Thread(target=abort_run, args=plan) for plan in plans]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Somebody sets the wall clock of a host under what waits on it: what it keeps, says, and when it ends stay right.
+"""The wall clock of a host with a watcher is set: stored data, reports and the end of the watcher stay correct.
 
 libfaketime moves CLOCK_REALTIME for the programs of a run, the boottime clock goes on: as `date -s` and ntpd do.
 """
@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collectors import look_back
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Context
-from collectors.standby import Condition
+from collectors.runner import lookback
+from collectors.runner.watcher import WatcherCondition
 from collectors.tests.host import harness
 from collectors.tests.host.harness import Live, Room
-from collectors.tests.host.test_standby import Standing
+from collectors.tests.host.test_watcher import LiveWatcher
 from collectors.tests.support import BytesPart, here
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
@@ -33,14 +33,14 @@ class WallClock:
     def __init__(self, room: Room) -> None:
         self._file = room.top / "clock"
         self.set(0)
-        said = {
+        messages = {
             "LD_PRELOAD": str(LIBRARY),
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
         self.login = [
-            str(shutil.which("env")), *(f"{name}={value}" for name, value in said.items()), "/bin/sh", "-c",
+            str(shutil.which("env")), *(f"{name}={value}" for name, value in messages.items()), "/bin/sh", "-c",
         ]  # fmt: skip
 
     def set(self, ahead_s: int) -> None:
@@ -56,27 +56,32 @@ def clocks_of(live: Live) -> ClockMap:
 
 @pytest.mark.parametrize("ahead_s", [HOUR_S, -HOUR_S], ids=["forward", "back"])
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS.keys())
-def test_a_ring_keeps_its_minutes_whatever_the_clock_says(room: Room, shell: str, ahead_s: int) -> None:
+def test_lookback_buffer_keeps_its_minutes_when_the_clock_is_set(
+    room: Room, shell: str, ahead_s: int
+) -> None:
     clock = WallClock(room)
-    ring = Standing(room, Condition("load1", "", "over", 0, 1, 1), shell=shell, login=clock.login)
+    ring = LiveWatcher(room, WatcherCondition("load1", "", "over", 0, 1, 1), shell=shell, login=clock.login)
     ring.watching(2)
     clock.set(ahead_s)
     last = ring.watching(4)
-    capture = Live([look_back.JOB], room.limits(), login=clock.login)
+    capture = Live([lookback.JOB], room.limits(), login=[*harness.PRIVATE_DIRECTORIES, *clock.login])
     assert capture.end() == 0, capture.lines
     mapping = clocks_of(capture)
     data = BytesPart(capture.parts()["look_back", "samples"])
-    found = {one.metric: one for one in look_back.parse({"samples": data}, Context(mapping, "ring")).series}
-    times = np.asarray(found["sched.runq"].t_ns)
+    results = {
+        series.metric: series
+        for series in lookback.parse_lookback({"samples": data}, Context(mapping, "lookback")).series
+    }
+    times = np.asarray(results["sched.runq"].t_ns)
     steps_s = np.diff(times) / 1e9
     assert len(times) >= 12 and steps_s.min() > 0 and steps_s.max() < 60, (
         "no hour is in between, and none twice"
     )
     real = here().to_utc("boottime", np.array([last.boot_ns]))
-    shown = mapping.to_utc("boottime", np.array([last.boot_ns]))
-    assert abs((shown - real)[0] / 1e9 - ahead_s) < 1, "the host's own clock, as it is now"
-    assert times[0] <= shown[0] <= times[-1]
-    ring.say("cancel")
+    utc = mapping.to_utc("boottime", np.array([last.boot_ns]))
+    assert abs((utc - real)[0] / 1e9 - ahead_s) < 1, "the host's own clock, as it is now"
+    assert times[0] <= utc[0] <= times[-1]
+    ring.send_line("cancel")
     assert ring.end() == 3 and ring.lines_of("end")["why"] == "cancel"
     ring.gone(room, 10)
 
@@ -85,7 +90,7 @@ def test_a_ring_keeps_its_minutes_whatever_the_clock_says(room: Room, shell: str
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS.keys())
 def test_its_deadline_is_neither_sooner_nor_later(room: Room, shell: str, ahead_s: int) -> None:
     clock = WallClock(room)
-    ring = Standing(room, shell=shell, login=clock.login, deadline_s=15)
+    ring = LiveWatcher(room, shell=shell, login=clock.login, deadline_s=15)
     ring.watching()
     clock.set(ahead_s)
     ring.watching(2)
@@ -96,11 +101,15 @@ def test_its_deadline_is_neither_sooner_nor_later(room: Room, shell: str, ahead_
 
 def test_a_clock_that_is_set_is_no_silence_and_fires_nothing(room: Room) -> None:
     clock = WallClock(room)
-    armed = Standing(room, Condition("process_start", "culprit-none"), login=clock.login, silence_s=8)
+    armed = LiveWatcher(
+        room, WatcherCondition("process_start", "culprit-none"), login=clock.login, silence_s=8
+    )
     armed.watching()
     for ahead_s in (HOUR_S, -HOUR_S, 0):
         clock.set(ahead_s)
         armed.watching(len(armed.words()) + 1)
-    assert armed.process.poll() is None and not [one for one in armed.words() if not hasattr(one, "cpu_ms")]
+    assert armed.process.poll() is None and not [
+        item for item in armed.words() if not hasattr(item, "cpu_ms")
+    ]
     armed.hang_up()
     armed.gone(room, 10)

@@ -1,10 +1,12 @@
-"""A log in a container is read with the rights of the container's user, inside its root, and whatever it is."""
+"""A log in a container is read with the rights of the container's user, inside its root."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from collectors.contract import Script
-from collectors.log_file import READ_END
 from collectors.registry import COLLECTORS
+from collectors.shell.log_files import READ_END
 from collectors.tests.host.container import Container
 from collectors.tests.record_fixtures import run_script
 from collectors.tests.recorder import Left
@@ -38,22 +40,22 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.end()
+    for item in started:
+        item.end()
 
 
 def read_log(container: Container, path: str, **more: str) -> Left:
-    way = COLLECTORS["app_log"].ways[0]
-    assert isinstance(way, Script)
+    method = COLLECTORS["app_log"].methods[0]
+    assert isinstance(method, Script)
     began = time.monotonic()
-    left = run_script(COLLECTORS["app_log"], way, 0, env={**container.target, "OPT_PATH": path, **more})
+    left = run_script(COLLECTORS["app_log"], method, 0, env={**container.target, "OPT_PATH": path, **more})
     assert time.monotonic() - began < 10
     return left
 
 
 def panics(left: Left) -> str:
-    found = [line for line in left.parts.get("stdout", b"").decode().split("\n") if "pattern=fatal" in line]
-    return found[0] if found else ""
+    results = [line for line in left.parts.get("stdout", b"").decode().split("\n") if "pattern=fatal" in line]
+    return results[0] if results else ""
 
 
 @pytest.mark.parametrize("uid", [10001, 0])
@@ -133,14 +135,14 @@ def test_an_enormous_file_is_read_from_its_end(start: Start) -> None:
 def test_a_host_log_that_is_swapped_for_a_fifo_or_a_link_is_refused(tmp_path: Path) -> None:
     """What was checked by its name is checked again once it is open; a script that swaps them in between is played
     by names that were never regular files."""
-    way = COLLECTORS["app_log"].ways[0]
-    assert isinstance(way, Script)
+    method = COLLECTORS["app_log"].methods[0]
+    assert isinstance(method, Script)
     os.mkfifo(tmp_path / "fifo.log")
     (tmp_path / "link.log").symlink_to("/etc/passwd")
     unchecked = Script(
-        way.name,
-        way.needs,
-        way.sh.replace('[ -f "$f" ] && [ -r "$f" ] ||', "true ||").replace("timeout 30", "timeout 2"),
+        method.name,
+        method.needs,
+        method.sh.replace('[ -f "$f" ] && [ -r "$f" ] ||', "true ||").replace("timeout 30", "timeout 2"),
         "",
     )
     for name in ("fifo.log", "link.log"):
@@ -159,8 +161,8 @@ def test_a_descriptor_that_is_no_regular_file_is_not_read(tmp_path: Path) -> Non
                 READ_END.replace('[ -f "$1" ] && ', check).replace("timeout 5", "timeout 2")
                 + 'read_end "$1" 70'
             )
-            found = subprocess.run(["sh", "-c", text, "sh", str(path)], capture_output=True)
-            assert len(found.stdout) == size
+            result = subprocess.run(["sh", "-c", text, "sh", str(path)], capture_output=True)
+            assert len(result.stdout) == size
     assert time.monotonic() - began < 5
 
 
@@ -182,10 +184,10 @@ def test_a_map_that_is_a_fifo_does_not_keep_perf(tmp_path: Path) -> None:
     container = Container(tmp_path / "c", "/app/java", "-c", HANGS, uid=0)
     try:
         container.wait_for_file("ready")
-        way = COLLECTORS["perf_record"].ways[0]
-        assert isinstance(way, Script)
+        method = COLLECTORS["perf_record"].methods[0]
+        assert isinstance(method, Script)
         began = time.monotonic()
-        left = run_script(COLLECTORS["perf_record"], way, 2)
+        left = run_script(COLLECTORS["perf_record"], method, 2)
         assert time.monotonic() - began < 60  # without a bound it never ends
         assert left.exit_code == 0, left.stderr
         assert b"script_exit 137" in left.parts["status.txt"], left.parts["status.txt"]
@@ -195,17 +197,18 @@ def test_a_map_that_is_a_fifo_does_not_keep_perf(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "way", "tool", "options"),
+    ("name", "method", "tool", "options"),
     [
         ("http_probe", "curl", "curl", {"OPT_COUNT": "1"}),
         ("tcp_probe", "curl", "curl", {"OPT_COUNT": "1"}),
         ("redis_info", "redis-cli", "redis-cli", {"OPT_PORT": "1"}),
     ],
 )
-def test_what_parses_answers_of_others_runs_as_nobody(
-    tmp_path: Path, name: str, way: str, tool: str, options: dict[str, str]
+def test_parsers_of_target_output_run_without_privileges(
+    tmp_path: Path, name: str, method: str, tool: str, options: dict[str, str]
 ) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    above = itertools.takewhile(lambda folder: folder != Path(tempfile.gettempdir()), tmp_path.parents)
+    for folder in (tmp_path, *above):  # the unprivileged user must be able to enter them
         folder.chmod(0o711)
     tools, evidence = tmp_path / "bin", tmp_path / "evidence"
     for folder, mode in ((tools, 0o755), (evidence, 0o1777)):
@@ -214,7 +217,7 @@ def test_what_parses_answers_of_others_runs_as_nobody(
     fake = tools / tool
     fake.write_text(f"#!/bin/sh\ngrep -E '^(Uid|Cap|NoNew)' /proc/self/status > {evidence}/rights\n")
     fake.chmod(0o755)
-    script = next(one for one in COLLECTORS[name].ways if one.name == way)
+    script = next(item for item in COLLECTORS[name].methods if item.name == method)
     assert isinstance(script, Script)
     run_script(COLLECTORS[name], script, 1, env={"PATH": f"{tools}:/usr/sbin:/usr/bin:/sbin:/bin", **options})
     lines = [line.split() for line in (evidence / "rights").read_text().splitlines()]

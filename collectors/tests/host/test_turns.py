@@ -1,4 +1,4 @@
-"""Writers take turns: none waits for ever, none writes into another's frame, and all learn of a stop."""
+"""Writers take turns: none waits indefinitely, none writes into another's frame, and all learn of a stop."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import pytest
 
 from collectors.tests.host.harness import SHELLS
 
-HOST = Path(__file__).parents[2] / "host"
+HOST = Path(__file__).parents[2] / "runner" / "scripts"
 WRITERS = 5
 ROUNDS = 3000
 PROGRAM = f"""
 . {HOST}/base.sh
-turns
+open_output_lock
 echo t >&5
-give
+release_output
 for w in {" ".join(map(str, range(WRITERS)))}; do
   (
     n=0 STOP=
     # Each goes on until it has had all its turns and knows.
     while [ $n -lt {ROUNDS} ] || [ -z "$STOP" ]; do
-      take
+      acquire_output
       printf '<'
       printf '>\\n'
-      give
+      release_output
       n=$((n + 1))
-      [ $w != 0 ] || [ $n != {ROUNDS // 2} ] || {{ turn; read -r L_ <&5; echo scancel >&5; give; }}
+      [ $w != 0 ] || [ $n != {ROUNDS // 2} ] || {{ wait_for_output; read -r L_ <&5; echo scancel >&5; release_output; }}
     done
-    take
+    acquire_output
     echo "end $STOP"
-    give
+    release_output
   ) &
 done
 wait
@@ -41,10 +41,10 @@ wait
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_many_writers(shell: str) -> None:
-    said = subprocess.run(
+    message = subprocess.run(
         [*shlex.split(SHELLS[shell]), "-c", PROGRAM], capture_output=True, text=True, timeout=60
     )
-    lines = said.stdout.splitlines()
+    lines = message.stdout.splitlines()
     assert lines.count("end cancel") == WRITERS
     assert set(lines) == {"<>", "end cancel"}
     assert lines.count("<>") >= WRITERS * ROUNDS

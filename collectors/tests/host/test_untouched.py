@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from collectors import bundle
 from collectors.registry import COLLECTORS
+from collectors.runner import program
 from collectors.tests.host.harness import Live
-from e2e.lab.hosts import LabHost
+from lab.hosts import LabHost
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="hosts with private directories need root")
 
-# What the kernel counts or hands out by itself; it also lowers perf's rate when its interrupts take too long.
+# What the kernel counts or assigns; it also lowers perf's rate when its interrupts take too long.
 MOVES = re.compile(
     r"/proc/sys/(fs/(dentry-state|file-nr|inode-nr|inode-state|quota)|kernel/(random|ns_last_pid|pty/nr)"
     r"|kernel/perf_event_max_sample_rate|net/netfilter/nf_conntrack_count|kernel/perf_cpu_time_max_percent)"
@@ -37,26 +37,26 @@ PLACES = (
 
 def settings() -> dict[str, bytes]:
     """Every value under /proc/sys that can be read and stays as it is."""
-    found = {}
+    results = {}
     for directory, _, files in os.walk("/proc/sys"):
         for name in files:
             path = f"{directory}/{name}"
             if not MOVES.match(path):
                 with contextlib.suppress(OSError):
-                    found[path] = Path(path).read_bytes()
-    return found
+                    results[path] = Path(path).read_bytes()
+    return results
 
 
 def tree() -> dict[str, tuple[int, int, int]]:
     """Size, time of change and mode of every file in places where software and settings live."""
-    found = {}
+    results = {}
     for place in PLACES:
         for directory, directories, files in os.walk(place):
             for name in (*directories, *files):
                 with contextlib.suppress(OSError):
                     stat = os.lstat(f"{directory}/{name}")
-                    found[f"{directory}/{name}"] = (stat.st_size, stat.st_mtime_ns, stat.st_mode)
-    return found
+                    results[f"{directory}/{name}"] = (stat.st_size, stat.st_mtime_ns, stat.st_mode)
+    return results
 
 
 def digest(path: str) -> str:
@@ -64,8 +64,8 @@ def digest(path: str) -> str:
 
 
 def test_nothing_is_installed_and_no_setting_changed(host: LabHost) -> None:
-    jobs = [bundle.Job.of(collector, 1) for collector in COLLECTORS.values()]
-    limits = bundle.Limits(run=str(uuid.uuid4()), silence_s=20, deadline_s=120, need_bytes=64 << 20)
+    jobs = [program.CollectorJob.of(collector, 1) for collector in COLLECTORS.values()]
+    limits = program.RunnerLimits(run=str(uuid.uuid4()), silence_s=20, deadline_s=120, need_bytes=64 << 20)
     before = settings(), tree(), digest("/proc/modules")
     live = Live(jobs, limits, login=host.ssh())
     assert live.end(150) == 0, live.lines

@@ -1,4 +1,4 @@
-"""What waits on a host: that it keeps, fires, tells its cost, ends with its lease, and leaves nothing behind."""
+"""A watcher on a host: stores data, matches conditions, reports its cost, ends with its lease, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from pathlib import Path
 
 import pytest
 
-from collectors import look_back, standby
 from collectors.contract import Context
-from collectors.standby import Condition, Fired, Ring, Watching
-from collectors.tests.host.harness import SHELLS, Live, Room, wait_for
+from collectors.runner import lookback, watcher
+from collectors.runner.watcher import ConditionMatch, LookbackBuffer, WatcherCondition, WatcherStatus
+from collectors.tests.host.harness import PRIVATE_DIRECTORIES, SHELLS, Live, Room, wait_for
 from collectors.tests.host.test_scope import IDLE, ROOT, group, started
 from collectors.tests.support import BytesPart, here
 
-RING = Ring(60, 4 << 20, look_back.FILES)
+RING = LookbackBuffer(60, 4 << 20, lookback.FILES)
 
 
-class Standing(Live):
-    """A standby that was started here."""
+class LiveWatcher(Live):
+    """A watcher that the test started."""
 
     def __init__(
         self,
         room: Room,
-        *conditions: Condition,
-        ring: Ring = RING,
+        *conditions: WatcherCondition,
+        ring: LookbackBuffer = RING,
         shell: str = "/bin/sh",
         login: list[str] | None = None,
         **more: object,
     ) -> None:
-        limits = room.limits(**({"lease": "ring"} | more))
-        program = standby.program(ring, conditions, limits)
+        limits = room.limits(**({"lease": "lookback"} | more))
+        program = watcher.build_program(ring, conditions, limits)
         super().__init__([], limits, shell=shell, login=login, program=program)
 
-    def words(self) -> list[Watching | Fired]:
-        """What it has said so far."""
-        return [one for one in map(standby.said, list(self.lines)) if one is not None]
+    def words(self) -> list[WatcherStatus | ConditionMatch]:
+        """Messages so far."""
+        return [item for item in map(watcher.parse_line, list(self.lines)) if item is not None]
 
-    def fired(self, count: int = 1) -> list[Fired]:
+    def fired(self, count: int = 1) -> list[ConditionMatch]:
         """The conditions that began to hold, once there are so many."""
-        assert wait_for(lambda: len(self._of(Fired)) >= count, 30), self.lines
-        return self._of(Fired)  # type: ignore[return-value]
+        assert wait_for(lambda: len(self._of(ConditionMatch)) >= count, 30), self.lines
+        return self._of(ConditionMatch)  # type: ignore[return-value]
 
-    def watching(self, count: int = 1) -> Watching:
+    def watching(self, count: int = 1) -> WatcherStatus:
         """Its last report, once there are so many."""
-        assert wait_for(lambda: len(self._of(Watching)) >= count, 30), self.lines
-        return self._of(Watching)[-1]  # type: ignore[return-value]
+        assert wait_for(lambda: len(self._of(WatcherStatus)) >= count, 30), self.lines
+        return self._of(WatcherStatus)[-1]  # type: ignore[return-value]
 
-    def _of(self, kind: type) -> list[Watching | Fired]:
-        return [one for one in self.words() if isinstance(one, kind)]
+    def _of(self, kind: type) -> list[WatcherStatus | ConditionMatch]:
+        return [item for item in self.words() if isinstance(item, kind)]
 
     def awk(self) -> int:
         """The pid of the one process that watches."""
@@ -63,29 +63,29 @@ class Standing(Live):
 
 
 def taken_by_a_capture(room: Room) -> tuple[dict[tuple[str, str], bytes], Live]:
-    """What a capture in the same room brings home of a ring."""
-    live = Live([look_back.JOB], room.limits())
+    """What a capture in the same directory collects of a look-back buffer."""
+    live = Live([lookback.JOB], room.limits(), login=[*PRIVATE_DIRECTORIES, "/bin/sh", "-c"])
     assert live.end() == 0, live.lines
     return live.parts(), live
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS.keys())
 def test_a_capture_takes_what_a_ring_has_kept(room: Room, shell: str) -> None:
-    ring = Standing(room, shell=shell)
+    ring = LiveWatcher(room, shell=shell)
     first = ring.watching(2)
     parts, live = taken_by_a_capture(room)
     assert live.outcomes()["look_back"].state == "done"
     data = parts["look_back", "samples"]
-    parsed = look_back.parse({"samples": BytesPart(data)}, Context(here(), "ring"))
-    found = {one.metric: one for one in parsed.series}
-    assert {"psi.some_pct", "softirq.total_per_s", "sched.runq", "cpu.total_busy_pct"} <= found.keys()
-    runq = found["sched.runq"]
+    parsed = lookback.parse_lookback({"samples": BytesPart(data)}, Context(here(), "lookback"))
+    results = {series.metric: series for series in parsed.series}
+    assert {"psi.some_pct", "softirq.total_per_s", "sched.runq", "cpu.total_busy_pct"} <= results.keys()
+    runq = results["sched.runq"]
     assert len(runq.t_ns) >= 4 and runq.part == "samples"
     lines = data.decode().split("\n")
     assert runq.lines is not None
     assert all(lines[line - 1].startswith("procs_running") for line in runq.lines), runq.lines
-    assert first.ring_bytes > 1000 and first.rss_kb > 500
-    ring.say("cancel")
+    assert first.lookback_bytes > 1000 and first.rss_kb > 500
+    ring.send_line("cancel")
     assert ring.end() == 3
     ring.gone(room, 10)
 
@@ -98,20 +98,20 @@ def test_without_a_ring_there_is_nothing_to_look_back_at(room: Room) -> None:
 
 def test_a_ring_stays_within_its_bytes_and_drops_the_oldest(room: Room) -> None:
     """A quarter of the smallest ring is a piece; the fifth is being written."""
-    small = Ring(1800, 1 << 18, ("/proc/vmstat",) * 8)
-    ring = Standing(room, ring=small)
-    place = room.work / f"culprit-{ring.limits.run}" / "ring"
+    small = LookbackBuffer(1800, 1 << 18, ("/proc/vmstat",) * 8)
+    ring = LiveWatcher(room, ring=small)
+    place = room.work / f"culprit-{ring.limits.run}" / "lookback"
     assert wait_for(lambda: bool(list(place.glob("r.*"))), 20)
     [first] = list(place.glob("r.*"))[:1]
     assert wait_for(lambda: not first.exists(), 60)
     assert 3 <= len(list(place.glob("r.*"))) <= 5
-    assert sum(one.stat().st_size for one in place.glob("r.*")) <= small.max_bytes
+    assert sum(item.stat().st_size for item in place.glob("r.*")) <= small.max_bytes
     ring.hang_up()
     ring.gone(room, 10)
 
 
-def test_a_process_that_starts_fires_at_once_and_says_when(room: Room) -> None:
-    armed = Standing(room, Condition("process_start", "culprit-probe"), ring=RING)
+def test_process_start_matches_at_once_with_its_time(room: Room) -> None:
+    armed = LiveWatcher(room, WatcherCondition("process_start", "culprit-probe"), ring=RING)
     armed.watching()
     program = room.top / "culprit-probe"
     program.symlink_to("/bin/sleep")
@@ -124,42 +124,42 @@ def test_a_process_that_starts_fires_at_once_and_says_when(room: Room) -> None:
         child.wait()
     assert fired.number == 1
     assert 0 <= fired.boot_ns / 1e9 - float(began) < 4
-    armed.say("cancel")
+    armed.send_line("cancel")
     armed.gone(room, 10)
 
 
 def test_a_threshold_holds_in_so_many_of_its_readings_and_fires_once(room: Room) -> None:
     """Every reading of the load is over zero: it fires when there are three, and not again."""
-    armed = Standing(
+    armed = LiveWatcher(
         room,
-        Condition("load1", limit=0.0, hits=3, of=5),
-        Condition("running", limit=1e9),
-        Condition("available_pct", op="under", limit=100.0),
+        WatcherCondition("load1", limit=0.0, required_hits=3, window_readings=5),
+        WatcherCondition("running", limit=1e9),
+        WatcherCondition("available_pct", op="under", limit=100.0),
     )
-    assert sorted(one.number for one in armed.fired(2)) == [1, 3]
+    assert sorted(item.number for item in armed.fired(2)) == [1, 3]
     last = armed.watching(3)
     assert len(armed.fired(2)) == 2
-    assert len(last.values) == 3 and all(one is not None for one in last.values)
-    armed.say("cancel")
+    assert len(last.values) == 3 and all(value is not None for value in last.values)
+    armed.send_line("cancel")
     armed.gone(room, 10)
 
 
 @pytest.mark.parametrize(
     "condition",
     [
-        Condition("stall_pct", "cpu.some", limit=0.0),
-        Condition("busy_pct", limit=0.0),
-        Condition("steal_pct", limit=0.0),
-        Condition("vm_per_s", "pgfault", limit=0.0),
-        Condition("tcp_per_s", "TcpExt.TCPPureAcks", limit=0.0),
-        Condition("softnet_drops_per_s", limit=0.0),
+        WatcherCondition("stall_pct", "cpu.some", limit=0.0),
+        WatcherCondition("busy_pct", limit=0.0),
+        WatcherCondition("steal_pct", limit=0.0),
+        WatcherCondition("vm_per_s", "pgfault", limit=0.0),
+        WatcherCondition("tcp_per_s", "TcpExt.TCPPureAcks", limit=0.0),
+        WatcherCondition("softnet_drops_per_s", limit=0.0),
     ],
-    ids=lambda one: one.kind,
+    ids=lambda item: item.kind,
 )
-def test_every_rate_has_a_reading(room: Room, condition: Condition) -> None:
+def test_every_rate_has_a_reading(room: Room, condition: WatcherCondition) -> None:
     if condition.kind == "stall_pct" and not Path("/proc/pressure/cpu").exists():
         pytest.skip("this kernel measures no pressure")
-    armed = Standing(room, condition)
+    armed = LiveWatcher(room, condition)
     [fired] = armed.fired()
     assert fired.value is not None and fired.value >= 0
     armed.hang_up()
@@ -167,22 +167,22 @@ def test_every_rate_has_a_reading(room: Room, condition: Condition) -> None:
 
 
 def test_the_deadline_is_kept_by_the_host(room: Room) -> None:
-    ring = Standing(room, deadline_s=4)
+    ring = LiveWatcher(room, deadline_s=4)
     assert ring.end(30) == 3
     assert ring.lines_of("end")["why"] == "deadline"
     ring.gone(room, 10)
 
 
 def test_silence_ends_it(room: Room) -> None:
-    ring = Standing(room, silence_s=4)
+    ring = LiveWatcher(room, silence_s=4)
     ring.watching()
     ring.beating = False
     ring.gone(room, 20)
 
 
 @pytest.mark.parametrize("whom", ["guard", "main", "awk"])
-def test_whoever_of_it_is_killed_nothing_stays(room: Room, whom: str) -> None:
-    ring = Standing(room)
+def test_killed_watcher_leaves_nothing(room: Room, whom: str) -> None:
+    ring = LiveWatcher(room)
     ring.watching()
     os.kill(ring.awk() if whom == "awk" else ring.role(whom), signal.SIGKILL)
     ring.gone(room, 20)
@@ -190,37 +190,37 @@ def test_whoever_of_it_is_killed_nothing_stays(room: Room, whom: str) -> None:
         assert ring.lines_of("end")["watcher"] == "137"
 
 
-def test_one_ring_a_host_and_captures_beside_it(room: Room) -> None:
-    ring = Standing(room)
+def test_single_lookback_buffer_per_host_allows_captures(room: Room) -> None:
+    ring = LiveWatcher(room)
     ring.watching()
-    second = Standing(room)
+    second = LiveWatcher(room)
     assert second.end() == 75 and second.lines_of("busy")["run"] == ring.limits.run
-    armed = Standing(room, Condition("load1", limit=0.0), lease="armed")
+    armed = LiveWatcher(room, WatcherCondition("load1", limit=0.0), lease="armed")
     armed.fired()
     _, live = taken_by_a_capture(room)
     assert live.outcomes()["look_back"].state == "done"
-    for one in (ring, armed):
-        one.say("cancel")
-        one.end()
+    for item in (ring, armed):
+        item.send_line("cancel")
+        item.end()
     armed.gone(room, 10)
     ring.gone(room, 10)
 
 
 def test_a_full_disk_refuses_it(room: Room) -> None:
-    ring = Standing(room, ring=Ring(60, 64 << 20, look_back.FILES), directories=("/nowhere",))
+    ring = LiveWatcher(room, ring=LookbackBuffer(60, 64 << 20, lookback.FILES), directories=("/nowhere",))
     assert ring.end() == 73
     assert not ring.of("hello")
 
 
 @pytest.mark.parametrize(
-    "given",
+    "condition",
     [
         {"kind": "unit_start", "key": "a b"},
         {"kind": "unit_start", "key": "x;y"},
         {"kind": "group_start", "key": "/a/../b"},
         {"kind": "load1", "limit": float("nan")},
         {"kind": "load1", "limit": -1},
-        {"kind": "load1", "hits": 3, "of": 2},
+        {"kind": "load1", "required_hits": 3, "window_readings": 2},
         {"kind": "process_start", "key": "x", "limit": 2},
         {"kind": "process_start", "key": "sixteen-chars-no"},
         {"kind": "tcp_per_s", "key": "Tcp.A B"},
@@ -228,9 +228,9 @@ def test_a_full_disk_refuses_it(room: Room) -> None:
         {"kind": "load1", "cmd": "x"},
     ],
 )
-def test_what_no_host_is_asked(given: dict[str, object]) -> None:
+def test_invalid_conditions_are_rejected(condition: dict[str, object]) -> None:
     with pytest.raises(ValueError):
-        Condition.from_json(given)
+        WatcherCondition.from_json(condition)
 
 
 @pytest.mark.parametrize(
@@ -246,28 +246,28 @@ def test_what_no_host_is_asked(given: dict[str, object]) -> None:
     ],
 )
 def test_other_words_are_noise(line: str) -> None:
-    assert standby.said(line) is None
+    assert watcher.parse_line(line) is None
 
 
 def test_words() -> None:
-    assert standby.said("watch 100 20 3000 9 1.5 -\n") == Watching(10**9, 20, 3000, 9, (1.5, None))
-    assert standby.said("fire 2 100 -") == Fired(2, 10**9, None)
+    assert watcher.parse_line("watch 100 20 3000 9 1.5 -\n") == WatcherStatus(10**9, 20, 3000, 9, (1.5, None))
+    assert watcher.parse_line("fire 2 100 -") == ConditionMatch(2, 10**9, None)
 
 
 def test_stacks_of_before_come_home_with_a_capture(room: Room) -> None:
     if shutil.which("perf") is None:
         pytest.skip("needs perf")
-    ring = Standing(room, ring=replace(RING, stacks=True))
+    ring = LiveWatcher(room, ring=replace(RING, stacks=True))
     ring.watching(2)
-    place = room.work / f"culprit-{ring.limits.run}" / "ring" / "perf.pid"
+    place = room.work / f"culprit-{ring.limits.run}" / "lookback" / "perf.pid"
     if any("no stacks" in line for line in ring.lines):
         pytest.skip("perf is not allowed here")
     assert wait_for(lambda: place.exists() and bool(place.read_text().strip()), 20)
     parts, live = taken_by_a_capture(room)
     assert live.outcomes()["look_back"].state == "done", live.outcomes()["look_back"]
     assert parts["look_back", "script.txt"].count(b"\n") > 20
-    given = {name: BytesPart(data) for (_, name), data in parts.items()}
-    parsed = look_back.parse(given, Context(here(), "ring"))
+    supplied = {name: BytesPart(data) for (_, name), data in parts.items()}
+    parsed = lookback.parse_lookback(supplied, Context(here(), "lookback"))
     [profile] = parsed.profiles
     assert (profile.kind, profile.part, profile.raw_part) == ("on_cpu", "script.txt", "perf.data")
     ring.hang_up()
@@ -276,10 +276,10 @@ def test_stacks_of_before_come_home_with_a_capture(room: Room) -> None:
 
 @ROOT
 def test_a_unit_that_starts_fires_and_again_when_it_starts_again(room: Room) -> None:
-    """Without systemd its control group stands in the slice of the system."""
+    """Without systemd its control group is in the slice of the system."""
     name = f"culprit-{uuid.uuid4().hex[:8]}.service"
     with group("cpu", f"system.slice/{name}") as directory:
-        armed = Standing(room, Condition("unit_start", name.removesuffix(".service")))
+        armed = LiveWatcher(room, WatcherCondition("unit_start", name.removesuffix(".service")))
         armed.watching()
         for count in (1, 2):
             with started(*IDLE) as pid:
@@ -298,8 +298,8 @@ def test_a_container_that_starts_fires(room: Room, by: str) -> None:
     engine.write_text("#!/bin/sh\necho /web\n")
     engine.chmod(0o755)
     name = uuid.uuid4().hex * 2
-    condition = Condition("container_start", "web" if by == "name" else name[:12])
-    armed = Standing(room, condition, path=str(path))
+    condition = WatcherCondition("container_start", "web" if by == "name" else name[:12])
+    armed = LiveWatcher(room, condition, path=str(path))
     armed.watching(2)  # what runs already is no start
     with group("pids", f"docker/{name}"):
         [fired] = armed.fired()

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.parse import perf_lines, perf_script
-from collectors.parse.limits import ImportRefused, LimitExceeded, Limits, WrongFormat
-from collectors.tests.profiles import HOSTILE, captured, source, stacks
-from collectors.trie import INLINED, Kind
+from collectors.parse.perf import perf_lines, perf_script
+from collectors.profiles.limits import ImportRefusedError, LimitExceededError, ReaderLimits, WrongFormatError
+from collectors.profiles.trie import INLINED, FrameKind
+from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
 
-def read(text: bytes, limits: Limits | None = None):
-    return perf_script.read(source(text), limits or Limits())
+def read(text: bytes, limits: ReaderLimits | None = None):
+    return perf_script.parse_perf_script(source(text), limits or ReaderLimits())
 
 
 def frames_of(table):
     words = table.frames.strings.all()
     return {
-        words[n]: (words[m], Kind(k), f)
+        words[n]: (words[m], FrameKind(k), f)
         for n, m, k, f in zip(
             table.frames.name.tolist(),
             table.frames.module.tolist(),
@@ -40,15 +40,15 @@ def frames_of(table):
 def test_totals_are_those_of_perf_report():
     table = read(captured("cpu.txt"))
     assert table.samples == 1209  # perf report --stats of the same perf.data
-    said = {}
+    messages = {}
     for line in captured("cpu_report_comm.txt").decode().splitlines():
-        found = re.match(r"\s+[\d.]+%(?:\s+[\d.]+%)?\s+(\d+)\s+(.*?)\s*$", line)
-        if found:
-            said[found[2]] = int(found[1])
+        match = re.match(r"\s+[\d.]+%(?:\s+[\d.]+%)?\s+(\d+)\s+(.*?)\s*$", line)
+        if match:
+            messages[match[2]] = int(match[1])
     comms = table.comms.all()
     counted = Counter(comms[c] for c in table.comm.tolist())
-    assert sum(said.values()) == 1209
-    assert dict(counted) == said
+    assert sum(messages.values()) == 1209
+    assert dict(counted) == messages
 
 
 def test_stacks_are_those_of_inferno():
@@ -87,11 +87,11 @@ def test_odd_names_and_kinds_of_frames():
     table = read(captured("cpu.txt"))
     comms = table.comms.all()
     assert {"io worker", "[odd] :1", "a b 12 [001]", "jit <b>&\"'"} <= set(comms)
-    found = frames_of(table)
-    assert found['LInterpreter;::<hot>("a&b")'][1] is Kind.JIT
-    assert found["do_syscall_64"][1] is Kind.KERNEL
-    assert found["leaf_math"] == ("/opt/shop/server", Kind.USER, 0)
-    assert found["[unknown]"][1] is Kind.UNKNOWN
+    result = frames_of(table)
+    assert result['LInterpreter;::<hot>("a&b")'][1] is FrameKind.JIT
+    assert result["do_syscall_64"][1] is FrameKind.KERNEL
+    assert result["leaf_math"] == ("/opt/shop/server", FrameKind.USER, 0)
+    assert result["[unknown]"][1] is FrameKind.UNKNOWN
     assert table.has_time and table.has_cpu and table.events == ("cpu-clock:ppp",)
     assert 0 < table.quality.unknown_share < 1 and 0 < table.quality.truncated_share < 1
 
@@ -104,7 +104,7 @@ def test_lost_samples_are_counted_and_break_nothing():
     assert table.quality.skipped_lines == 0
 
 
-def test_flat_layout_has_one_frame_per_sample():
+def test_flat_layout_has_a_single_frame_per_sample():
     table = read(captured("flat.txt"))
     assert table.samples == 122 == captured("flat.txt").count(b"\n")
     assert set(table.trie.depth[table.stack].tolist()) <= {1, 2}
@@ -151,28 +151,28 @@ def test_headers_of_all_layouts(head, expected):
 @pytest.mark.parametrize(
     ("line", "name", "module", "kind"),
     [
-        (b"\t 7f main+0x1f (/tmp/my app)", "main", "/tmp/my app", Kind.USER),
+        (b"\t 7f main+0x1f (/tmp/my app)", "main", "/tmp/my app", FrameKind.USER),
         (
             b"\t 7f ns::(anonymous namespace)::f(int)+0x1 (/x (deleted))",
             "ns::(anonymous namespace)::f(int)",
             "/x (deleted)",
-            Kind.USER,
+            FrameKind.USER,
         ),
-        (b"\tffffffff81000000 do_idle ([kernel.kallsyms])", "do_idle", "[kernel.kallsyms]", Kind.IDLE),
-        (b"\tffffffffc0000000 ct_in ([nf_conntrack])", "ct_in", "[nf_conntrack]", Kind.KERNEL),
+        (b"\tffffffff81000000 do_idle ([kernel.kallsyms])", "do_idle", "[kernel.kallsyms]", FrameKind.IDLE),
+        (b"\tffffffffc0000000 ct_in ([nf_conntrack])", "ct_in", "[nf_conntrack]", FrameKind.KERNEL),
         (
             b"\tffffffffc0000000 f (/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz)",
             "f",
             "/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz",
-            Kind.KERNEL,
+            FrameKind.KERNEL,
         ),
-        (b"\t 7f __vdso_time ([vdso])", "__vdso_time", "[vdso]", Kind.USER),
-        (b"\t 7f hot (memfd:jit (deleted))", "hot", "memfd:jit (deleted)", Kind.JIT),
-        (b"\t 7f hot (/tmp/perf-12.map)", "hot", "/tmp/perf-12.map", Kind.JIT),
-        (b"\t 7f [unknown] (/tmp/perf-12.map)", "[unknown]", "/tmp/perf-12.map", Kind.UNKNOWN),
-        (b"\t 7f small (inlined)", "small", "", Kind.USER),
-        (b"\t 7f only_symbol", "only_symbol", "", Kind.USER),
-        (b"\t 7f", "[unknown]", "", Kind.UNKNOWN),
+        (b"\t 7f __vdso_time ([vdso])", "__vdso_time", "[vdso]", FrameKind.USER),
+        (b"\t 7f hot (memfd:jit (deleted))", "hot", "memfd:jit (deleted)", FrameKind.JIT),
+        (b"\t 7f hot (/tmp/perf-12.map)", "hot", "/tmp/perf-12.map", FrameKind.JIT),
+        (b"\t 7f [unknown] (/tmp/perf-12.map)", "[unknown]", "/tmp/perf-12.map", FrameKind.UNKNOWN),
+        (b"\t 7f small (inlined)", "small", "", FrameKind.USER),
+        (b"\t 7f only_symbol", "only_symbol", "", FrameKind.USER),
+        (b"\t 7f", "[unknown]", "", FrameKind.UNKNOWN),
     ],
 )
 def test_frames_of_all_layouts(line, name, module, kind):
@@ -225,13 +225,13 @@ def test_a_bad_time_in_a_known_task_is_no_sample():
     "text", [b"hello\nworld\n", b"main;foo 12\nmain;bar 3\n" * 500, b"\x7fELF\x00\x01" * 1000]
 )
 def test_other_files_are_refused_by_line(text):
-    with pytest.raises(WrongFormat) as refused:
+    with pytest.raises(WrongFormatError) as refused:
         read(text)
     assert refused.value.line == 1 and refused.value.sentence.key == "import.not_perf_script"
 
 
 def test_nothing_is_refused():
-    with pytest.raises(ImportRefused) as refused:
+    with pytest.raises(ImportRefusedError) as refused:
         read(b"")
     assert refused.value.sentence.key == "import.no_samples"
 
@@ -249,19 +249,19 @@ def test_limits_name_the_line():
     deep = block("a", 1, "1.000000001", [f"f{i}" for i in range(10_000)])
     table = read(deep)
     assert int(table.trie.depth.max()) == 10_001
-    with pytest.raises(LimitExceeded) as refused:
+    with pytest.raises(LimitExceededError) as refused:
         read(block("b", 1, "1.000000000", ["x"]) + block("a", 1, "1.000000001", ["f"] * 10_001))
     assert refused.value.sentence.key == "import.limit_depth_at" and refused.value.line == 3 + 10_002
-    with pytest.raises(LimitExceeded) as refused:
+    with pytest.raises(LimitExceededError) as refused:
         read(block("a", 1, "1.000000001", ["f"]) + b"\t 7f " + b"x" * (1 << 20) + b" (/x)\n")
     assert refused.value.sentence.key == "import.limit_line_at" and refused.value.line == 4
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceededError):
         read(b"x" * (3 << 20))
-    with pytest.raises(LimitExceeded) as refused:
-        read(b"".join(block("a", 1, "1.000000001", [f"f{i}"]) for i in range(200)), Limits(frames=100))
+    with pytest.raises(LimitExceededError) as refused:
+        read(b"".join(block("a", 1, "1.000000001", [f"f{i}"]) for i in range(200)), ReaderLimits(frames=100))
     assert refused.value.sentence.key == "import.limit_frames"
-    with pytest.raises(LimitExceeded) as refused:
-        read(b"".join(block("a", 1, "1.000000001", [f"f{i}"]) for i in range(200)), Limits(nodes=100))
+    with pytest.raises(LimitExceededError) as refused:
+        read(b"".join(block("a", 1, "1.000000001", [f"f{i}"]) for i in range(200)), ReaderLimits(nodes=100))
     assert refused.value.sentence.key == "import.limit_nodes"
 
 
@@ -287,7 +287,7 @@ def test_pieces_of_any_size_give_the_same():
 
     whole = stacks(read(text))
     for step in (7, 64, 4096):
-        assert stacks(perf_script.read(Drip(step))) == whole
+        assert stacks(perf_script.parse_perf_script(Drip(step))) == whole
 
 
 def test_forgetting_the_caches_changes_nothing(monkeypatch):
@@ -327,7 +327,7 @@ def test_damage_never_raises_anything_else(noise, at, cut):
     broken = text[:at] + noise + text[at + cut :]
     try:
         table = read(broken)
-    except ImportRefused:
+    except ImportRefusedError:
         return
     assert table.samples >= 1
 
@@ -351,7 +351,7 @@ def test_long_odd_lines_cost_little(line):
 @pytest.mark.skipif(not shutil.which("perf"), reason="perf is not installed")
 def test_a_fresh_capture_counts_as_perf_report_does(tmp_path: Path):
     data = tmp_path / "perf.data"
-    made = subprocess.run(
+    result = subprocess.run(
         [
             "perf",
             "record",
@@ -369,8 +369,8 @@ def test_a_fresh_capture_counts_as_perf_report_does(tmp_path: Path):
         capture_output=True,
         check=False,
     )
-    if made.returncode:
-        pytest.skip(f"perf may not record here: {made.stderr[-200:]!r}")
+    if result.returncode:
+        pytest.skip(f"perf may not record here: {result.stderr[-200:]!r}")
     fields = "comm,pid,tid,cpu,time,event,ip,sym,dso"
     text = subprocess.run(
         ["perf", "script", "--no-inline", "-i", data, "-F", fields, "--ns", "--show-lost-events"],
@@ -382,5 +382,5 @@ def test_a_fresh_capture_counts_as_perf_report_does(tmp_path: Path):
         capture_output=True,
         check=True,
     ).stdout.decode()
-    said = sum(int(n) for n in re.findall(r"^\s+[\d.]+%(?:\s+[\d.]+%)?\s+(\d+)\s", report, re.MULTILINE))
-    assert read(text).samples == said > 0
+    message = sum(int(n) for n in re.findall(r"^\s+[\d.]+%(?:\s+[\d.]+%)?\s+(\d+)\s", report, re.MULTILINE))
+    assert read(text).samples == message > 0

@@ -7,18 +7,18 @@ from __future__ import annotations
 import json
 import math
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from collectors.contract import Parsed
-from collectors.metrics import CATALOGUE
-from collectors.parse import prometheus_range, reports, trace_table
-from collectors.parse.trace_spans import Span
+from collectors.metrics.registry import METRICS
+from collectors.parse.reports import prometheus_range, registry, trace_table
+from collectors.parse.reports.trace_spans import TraceSpan
+from collectors.tests.fixture_files import FIXTURES
 from collectors.tests.support import BytesPart
 
-FOLDER = Path(__file__).parent / "fixtures" / "reports"
+FOLDER = FIXTURES / "reports"
 KINDS = {
     "prometheus_rate.json": "prometheus", "prometheus_refused.json": "prometheus", "wrk.txt": "wrk",
     "iperf3_tcp.json": "iperf3", "iperf3_udp.json": "iperf3", "iperf3_refused.json": "iperf3",
@@ -61,9 +61,9 @@ SYNTHETIC = {"vegeta": [VEGETA_REPORT, VEGETA_RESULTS], "jmeter": [JMETER], "jae
 
 
 def read(data: bytes) -> Parsed:
-    kind = reports.detect(data[:65536])
+    kind = registry.detect_report(data[:65536])
     assert kind is not None
-    return reports.READERS[kind](BytesPart(data), "file")
+    return registry.READERS[kind](BytesPart(data), "file")
 
 
 def rows(parsed: Parsed) -> list[dict[str, object]]:
@@ -75,7 +75,7 @@ def rows(parsed: Parsed) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_file_is_known_by_its_content(name: str) -> None:
-    assert reports.detect((FOLDER / name).read_bytes()) == KINDS[name]
+    assert registry.detect_report((FOLDER / name).read_bytes()) == KINDS[name]
 
 
 def test_what_is_no_report_is_none() -> None:
@@ -88,9 +88,9 @@ def test_what_is_no_report_is_none() -> None:
         b'{"status": "ok"}',
         b"web 1 [000] 1.0: cpu-clock:\n",
     ):
-        assert reports.detect(data) is None
+        assert registry.detect_report(data) is None
     for kind, documents in SYNTHETIC.items():
-        assert {reports.detect(one) for one in documents} == {kind}
+        assert {registry.detect_report(document) for document in documents} == {kind}
 
 
 def test_wrk_run_after_run() -> None:
@@ -131,27 +131,27 @@ def test_iperf3_by_interval() -> None:
     assert udp["lost_pct"] == 0 and udp["jitter_ms"] == pytest.approx(0.0039, abs=1e-4)
 
 
-def test_an_iperf3_that_failed_says_why() -> None:
+def test_failed_iperf3_reports_its_error() -> None:
     parsed = read((FOLDER / "iperf3_refused.json").read_bytes())
     assert not parsed.readable
-    assert parsed.warnings[0].params["said"] == "unable to connect to server: Connection refused"
+    assert parsed.warnings[0].params["message"] == "unable to connect to server: Connection refused"
 
 
 def test_a_report_of_vegeta() -> None:
     (row,) = rows(read(VEGETA_REPORT))
     assert (row["rps"], row["goodput_per_s"], row["p99_ms"], row["errors"]) == (100, 90, 6, 4)
     assert row["non2xx_pct"] == pytest.approx(100 * 16 / 196, abs=1e-3)
-    assert row["timeouts"] is None, "a report says which errors there were, not how many of each"
+    assert row["timeouts"] is None, "a report lists errors without a count of each"
 
 
 def test_results_of_vegeta_become_series() -> None:
     parsed = read(VEGETA_RESULTS)
     (row,) = rows(parsed)
     assert (row["stage"], row["requests"], row["timeouts"], row["errors"]) == ("steady", 10, 1, 1)
-    by_metric = {one.metric: one for one in parsed.series}
-    assert set(by_metric) <= set(CATALOGUE)
+    by_metric = {series.metric: series for series in parsed.series}
+    assert set(by_metric) <= set(METRICS)
     rate = by_metric["app.requests_per_s"]
-    assert rate.labels == {"route": "GET /orders"}, "the query of a URL may hold somebody's data"
+    assert rate.labels == {"route": "GET /orders"}, "the query of a URL may hold personal data"
     assert rate.values[:, 0].tolist() == [5, 5]
     assert rate.t_ns[0] == 1795248001 * 10**9, "08:00:01 UTC"
     assert by_metric["app.errors_pct"].values[:, 0].tolist() == [20, 40]
@@ -173,8 +173,8 @@ def test_results_of_jmeter() -> None:
 
 @pytest.mark.parametrize("name", ["otlp.json", "zipkin.json"])
 def test_spans_of_a_real_sdk(name: str) -> None:
-    found = {row["operation"]: row for row in rows(read((FOLDER / name).read_bytes()))}
-    assert {key: (row["service"], row["count"], row["errors"]) for key, row in found.items()} == {
+    results = {row["operation"]: row for row in rows(read((FOLDER / name).read_bytes()))}
+    assert {key: (row["service"], row["count"], row["errors"]) for key, row in results.items()} == {
         "SELECT orders": ("postgres", 24, 0),
         "list orders": ("orders", 12, 2),
         "GET /orders": ("web", 12, 0),
@@ -185,8 +185,8 @@ def test_spans_of_a_real_sdk(name: str) -> None:
         and dominant["operation"] == "SELECT orders"
         and dominant["self_share_pct"] > 60
     )
-    assert sum(float(str(row["self_share_pct"])) for row in found.values()) == pytest.approx(100, abs=0.01)
-    assert 2 < float(str(found["list orders"]["self_p50_ms"])) < 4, "it slept 2 ms beside its children"
+    assert sum(float(str(row["self_share_pct"])) for row in results.values()) == pytest.approx(100, abs=0.01)
+    assert 2 < float(str(results["list orders"]["self_p50_ms"])) < 4, "it slept 2 ms next to its children"
 
 
 def test_spans_of_jaeger() -> None:
@@ -199,23 +199,23 @@ def test_spans_of_jaeger() -> None:
 
 
 def test_children_that_overlap_or_outlive_their_parent_count_once() -> None:
-    span = lambda name, parent, start, end: Span("t", name, parent, "s", name, start, end, False)  # noqa: E731
+    span = lambda name, parent, start, end: TraceSpan("t", name, parent, "s", name, start, end, False)  # noqa: E731
     spans = [span("p", "", 0, 100), span("a", "p", 10, 50), span("b", "p", 40, 60), span("c", "p", 90, 300)]
-    assert trace_table.self_times(spans) == [40, 40, 20, 210]
-    assert trace_table.self_times([span("x", "x", 0, 5)]) == [5], "its own parent"
+    assert trace_table.compute_self_times(spans) == [40, 40, 20, 210]
+    assert trace_table.compute_self_times([span("x", "x", 0, 5)]) == [5], "its own parent"
 
 
 def test_the_numbers_of_prometheus_and_their_lines() -> None:
     body = (FOLDER / "prometheus_rate.json").read_bytes()
-    lined = prometheus_range.lined(body)
+    lined = prometheus_range.split_into_lines(body)
     assert lined.replace(b"\n", b"") == body.replace(b"\n", b"") and json.loads(lined) == json.loads(body)
-    lanes = prometheus_range.read(lined.decode()).lanes
-    assert {lane.route for lane in lanes} == {"/api/orders", "/api/search"}
+    series_list = prometheus_range.parse_range_answer(lined.decode()).series
+    assert {series.route for series in series_list} == {"/api/orders", "/api/search"}
     lines = lined.decode().splitlines()
-    for lane, raw in zip(lanes, json.loads(body)["data"]["result"], strict=True):
-        assert len(lane.lines) == len(raw["values"])
+    for series, raw in zip(series_list, json.loads(body)["data"]["result"], strict=True):
+        assert len(series.lines) == len(raw["values"])
         for t_ns, value, line, (second, text) in zip(
-            lane.t_ns, lane.values, lane.lines, raw["values"], strict=True
+            series.t_ns, series.values, series.lines, raw["values"], strict=True
         ):
             assert (t_ns, value) == (second * 10**9, float(text))
             assert f'[{second},"{text}"]' in lines[line - 1]
@@ -223,21 +223,22 @@ def test_the_numbers_of_prometheus_and_their_lines() -> None:
 
 def test_errors_of_prometheus_as_a_share() -> None:
     answers = [
-        prometheus_range.read((FOLDER / f"prometheus_{name}.json").read_text()) for name in ("errors", "rate")
+        prometheus_range.parse_range_answer((FOLDER / f"prometheus_{name}.json").read_text())
+        for name in ("errors", "rate")
     ]
-    *_, share = prometheus_range.share_pct("app.errors_pct", *answers, "errors.json")
-    rate = answers[1].lanes[-1].values
+    *_, share = prometheus_range.compute_share_pct("app.errors_pct", *answers, "errors.json")
+    rate = answers[1].series[-1].values
     assert np.array_equal(np.isnan(share.values[:, 0]), rate <= 0), "nothing of nothing is no data"
-    assert share.values[-1, 0] == pytest.approx(100 * answers[0].lanes[-1].values[-1] / rate[-1])
-    *_, silent = prometheus_range.share_pct(
-        "app.errors_pct", prometheus_range.Answer(), answers[1], "errors.json"
+    assert share.values[-1, 0] == pytest.approx(100 * answers[0].series[-1].values[-1] / rate[-1])
+    *_, silent = prometheus_range.compute_share_pct(
+        "app.errors_pct", prometheus_range.RangeAnswer(), answers[1], "errors.json"
     )
     assert silent.values[-1, 0] == 0, "a route that never failed"
 
 
 def test_a_refusal_of_prometheus_is_repeated() -> None:
     parsed = read((FOLDER / "prometheus_refused.json").read_bytes())
-    assert not parsed.readable and "unclosed left parenthesis" in str(parsed.warnings[0].params["said"])
+    assert not parsed.readable and "unclosed left parenthesis" in str(parsed.warnings[0].params["message"])
 
 
 def test_labels_that_look_like_values_break_no_line() -> None:
@@ -247,25 +248,25 @@ def test_labels_that_look_like_values_break_no_line() -> None:
             {"metric": {"a": name}, "values": [[1795295643, "NaN"], [1795295644.5, "+Inf"], [1795295645, "3"]]}]}},
         separators=(",", ":"),
     ).encode()  # fmt: skip
-    lined = prometheus_range.lined(body)
-    (lane,) = prometheus_range.read(lined.decode()).lanes
-    assert lane.labels == {"a": name} and lane.lines.tolist() == [1, 2, 3]
-    assert [math.isnan(value) for value in lane.values] == [True, True, False]
+    lined = prometheus_range.split_into_lines(body)
+    (series,) = prometheus_range.parse_range_answer(lined.decode()).series
+    assert series.labels == {"a": name} and series.lines.tolist() == [1, 2, 3]
+    assert [math.isnan(value) for value in series.values] == [True, True, False]
 
 
 def test_damaged_files_raise_nothing() -> None:
     rng = random.Random(7)
     whole = [(FOLDER / name).read_bytes() for name in KINDS] + [
-        one for some in SYNTHETIC.values() for one in some
+        item for some in SYNTHETIC.values() for item in some
     ]
     for data in whole:
-        kind = reports.detect(data[:65536])
+        kind = registry.detect_report(data[:65536])
         assert kind is not None
         for _ in range(25):
             cut = bytearray(data[: rng.randrange(len(data))])
             for _ in range(rng.randrange(4)):
                 if cut:
                     cut[rng.randrange(len(cut))] = rng.choice(b'0"[]{},\\\xff\n')
-            reports.READERS[kind](BytesPart(bytes(cut)), "file")
+            registry.READERS[kind](BytesPart(bytes(cut)), "file")
         for strange in (b"[" * 100_000, b"null", b'[{"traceId": 5}]', b'{"data": [5], "latencies": 7}'):
-            reports.READERS[kind](BytesPart(strange), "file")
+            registry.READERS[kind](BytesPart(strange), "file")

@@ -15,12 +15,19 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.columns import DamagedFile
-from collectors.parse import folded, perf_script
-from collectors.parse.limits import ImportRefused, LimitExceeded, Limits, WrongFormat, bounded_open, printable
-from collectors.samples import SampleTable
-from collectors.tests.profiles import HOSTILE, captured, source, stacks
-from collectors.trie import Kind
+from collectors.parse.perf import folded, perf_script
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.limits import (
+    ImportRefusedError,
+    LimitExceededError,
+    ReaderLimits,
+    WrongFormatError,
+    open_bounded,
+    to_printable,
+)
+from collectors.profiles.samples import SampleTable
+from collectors.profiles.trie import FrameKind
+from collectors.tests.recorded_profiles import HOSTILE, captured, source, stacks
 
 
 def same(a: SampleTable, b: SampleTable) -> bool:
@@ -37,7 +44,7 @@ def same(a: SampleTable, b: SampleTable) -> bool:
 
 @pytest.fixture(scope="module")
 def table():
-    return perf_script.read(source(captured("cpu.txt")))
+    return perf_script.parse_perf_script(source(captured("cpu.txt")))
 
 
 def test_a_file_gives_back_the_table(tmp_path, table):
@@ -49,7 +56,7 @@ def test_a_file_gives_back_the_table(tmp_path, table):
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
-def test_every_flipped_byte_is_found(tmp_path, table):
+def test_every_flipped_byte_is_detected(tmp_path, table):
     whole = tmp_path / "x"
     table.take(slice(0, 50)).save(whole)
     data = whole.read_bytes()
@@ -61,7 +68,7 @@ def test_every_flipped_byte_is_found(tmp_path, table):
         (tmp_path / "y").write_bytes(broken)
         try:
             loaded = SampleTable.load(tmp_path / "y")
-        except DamagedFile:
+        except DamagedFileError:
             continue
         padding += 1  # zeros between the arrays carry nothing
         assert same(loaded, table.take(slice(0, 50)))
@@ -73,7 +80,7 @@ def test_a_cut_file_is_damaged(tmp_path, table, share):
     table.save(tmp_path / "x")
     data = (tmp_path / "x").read_bytes()
     (tmp_path / "x").write_bytes(data[: int(len(data) * share)])
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DamagedFileError):
         SampleTable.load(tmp_path / "x")
 
 
@@ -90,9 +97,9 @@ def test_a_cut_file_is_damaged(tmp_path, table, share):
         lambda t: replace(t, t_ns=t.t_ns.astype(np.float64)),
     ],
 )
-def test_a_file_that_lies_is_damaged(tmp_path, table, wrong):
+def test_a_file_with_false_lengths_is_damaged(tmp_path, table, wrong):
     wrong(table).save(tmp_path / "x")
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DamagedFileError):
         SampleTable.load(tmp_path / "x")
 
 
@@ -105,8 +112,8 @@ def text_of(rows) -> bytes:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(STACK, st.integers(0, 1000)), min_size=1, max_size=40))
-def test_the_trie_is_what_counting_says(rows):
-    table = folded.read(source(text_of(rows)))
+def test_trie_matches_counted_stacks(rows):
+    table = folded.parse_folded(source(text_of(rows)))
     expected: Counter[tuple[str, ...]] = Counter()
     inclusive: Counter[tuple[str, ...]] = Counter()
     for stack, count in rows:
@@ -128,9 +135,14 @@ def test_the_trie_is_what_counting_says(rows):
 
 
 def test_folded_marks_and_unknowns():
-    table = folded.read(source(b"app;main;do_syscall_64_[k];small_[i];hot_[j];[libc.so.6] 3\n# comment\n\n"))
-    kinds = [Kind(k) for k in table.frames.kind.tolist()]
-    assert kinds[2:] == [Kind.USER, Kind.KERNEL, Kind.USER, Kind.JIT, Kind.UNKNOWN] and not table.has_time
+    table = folded.parse_folded(
+        source(b"app;main;do_syscall_64_[k];small_[i];hot_[j];[libc.so.6] 3\n# comment\n\n")
+    )
+    kinds = [FrameKind(k) for k in table.frames.kind.tolist()]
+    assert (
+        kinds[2:] == [FrameKind.USER, FrameKind.KERNEL, FrameKind.USER, FrameKind.JIT, FrameKind.UNKNOWN]
+        and not table.has_time
+    )
     assert table.samples == 3 and table.quality.unknown_share == 1.0
 
 
@@ -139,25 +151,25 @@ def test_folded_marks_and_unknowns():
     [b"a;b\n", b"a;b x\n", b"a;b -1\n", b"a;b 1.5\n", b"a;b nan\n", b"a;b 99999999999999999999\n", b" 7\n"],
 )
 def test_folded_refuses_by_line(text):
-    with pytest.raises(WrongFormat) as refused:
-        folded.read(source(b"ok;fine 1\n" + text))
+    with pytest.raises(WrongFormatError) as refused:
+        folded.parse_folded(source(b"ok;fine 1\n" + text))
     assert refused.value.line == 2 and refused.value.sentence.key == "import.not_folded"
 
 
 def test_folded_depth_and_line():
-    assert int(folded.read(source(b";".join([b"f"] * 10_000) + b" 1\n")).trie.depth.max()) == 10_000
-    with pytest.raises(LimitExceeded) as refused:
-        folded.read(source(b";".join([b"f"] * 10_001) + b" 1\n"))
+    assert int(folded.parse_folded(source(b";".join([b"f"] * 10_000) + b" 1\n")).trie.depth.max()) == 10_000
+    with pytest.raises(LimitExceededError) as refused:
+        folded.parse_folded(source(b";".join([b"f"] * 10_001) + b" 1\n"))
     assert refused.value.sentence.key == "import.limit_depth_at"
-    with pytest.raises(LimitExceeded):
-        folded.read(source(b"x" * (2 << 20)))
+    with pytest.raises(LimitExceededError):
+        folded.parse_folded(source(b"x" * (2 << 20)))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
-def test_folded_total_on_rubbish(noise):
-    with contextlib.suppress(ImportRefused):
-        folded.read(source(noise))
+def test_folded_total_of_malformed_input(noise):
+    with contextlib.suppress(ImportRefusedError):
+        folded.parse_folded(source(noise))
 
 
 def drain(stream) -> int:
@@ -170,32 +182,32 @@ def drain(stream) -> int:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor(level=3).compress])
 def test_packed_text_reads_as_plain(pack):
     text = captured("cpu.txt")
-    opened = bounded_open(io.BytesIO(pack(text)))
-    assert perf_script.read(opened).samples == 1209 and opened.packed < opened.total == len(text)
+    opened = open_bounded(io.BytesIO(pack(text)))
+    assert perf_script.parse_perf_script(opened).samples == 1209 and opened.packed < opened.total == len(text)
 
 
 def test_members_and_frames_follow_each_other():
     text = captured("flat.txt")
-    assert drain(bounded_open(io.BytesIO(gzip.compress(text) + gzip.compress(text) + b"\0" * 64))) == 2 * len(
+    assert drain(open_bounded(io.BytesIO(gzip.compress(text) + gzip.compress(text) + b"\0" * 64))) == 2 * len(
         text
     )
     packed = zstandard.compress(text)
-    assert drain(bounded_open(io.BytesIO(packed + packed))) == 2 * len(text)
+    assert drain(open_bounded(io.BytesIO(packed + packed))) == 2 * len(text)
 
 
 def test_bombs_are_refused():
     deflate = zlib.compressobj(9, wbits=31)
     bomb = b"".join(deflate.compress(bytes(1 << 20)) for _ in range(64)) + deflate.flush()
     for packed in (bomb, zstandard.compress(bytes(64 << 20))):
-        with pytest.raises(LimitExceeded) as refused:
-            drain(bounded_open(io.BytesIO(packed)))
+        with pytest.raises(LimitExceededError) as refused:
+            drain(open_bounded(io.BytesIO(packed)))
         assert refused.value.sentence.key == "import.limit_ratio"
-    with pytest.raises(LimitExceeded) as refused:
-        drain(bounded_open(io.BytesIO(bytes(3 << 20)), limits=Limits(unpacked=2 << 20)))
+    with pytest.raises(LimitExceededError) as refused:
+        drain(open_bounded(io.BytesIO(bytes(3 << 20)), limits=ReaderLimits(unpacked=2 << 20)))
     assert refused.value.sentence.key in ("import.limit_unpacked", "import.limit_packed")
     noise = np.random.default_rng(1).bytes(3 << 20)
-    with pytest.raises(LimitExceeded) as refused:
-        drain(bounded_open(io.BytesIO(gzip.compress(noise)), limits=Limits(packed=1 << 20)))
+    with pytest.raises(LimitExceededError) as refused:
+        drain(open_bounded(io.BytesIO(gzip.compress(noise)), limits=ReaderLimits(packed=1 << 20)))
     assert refused.value.sentence.key == "import.limit_packed"
 
 
@@ -208,21 +220,21 @@ def test_bombs_are_refused():
         b"\x28\xb5\x2f\xfdnonsense",
     ],
 )
-def test_damaged_packing_is_said(packed):
-    with pytest.raises(WrongFormat) as refused:
-        drain(bounded_open(io.BytesIO(packed)))
+def test_damaged_compression_is_reported(packed):
+    with pytest.raises(WrongFormatError) as refused:
+        drain(open_bounded(io.BytesIO(packed)))
     assert refused.value.sentence.key in ("import.not_gzip", "import.not_zstd")
 
 
 @given(st.text())
 def test_printable_is_printable(text):
-    shown = printable(text)
-    assert len(shown) == len(text) and printable(shown) == shown
-    assert not any(ord(c) < 32 for c in shown)
+    printable = to_printable(text)
+    assert len(printable) == len(text) and to_printable(printable) == printable
+    assert not any(ord(c) < 32 for c in printable)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_folded_names(name):
-    table = folded.read(source(f"ok;{name};end 1\n".encode()))
+    table = folded.parse_folded(source(f"ok;{name};end 1\n".encode()))
     (path,) = stacks(table)
     assert all(c.isprintable() or c == "\ufffd" for word in path for c in word)

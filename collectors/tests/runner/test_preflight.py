@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import preflight
-from collectors.clock import ClockMap
+from collectors.clock.mapping import ClockMap
 from collectors.contract import Sampled, Script
-from collectors.parse.preflight import read
+from collectors.parse.proc.preflight import parse_preflight
 from collectors.registry import COLLECTORS
-from collectors.tests.test_collectors import says
+from collectors.runner import preflight
+from collectors.tests.catalog.test_collectors import check_sentence
 
-SHELLS = [one for one in ("dash", "bash", "busybox ash") if shutil.which(one.split()[0])]
+SHELLS = [item for item in ("dash", "bash", "busybox ash") if shutil.which(item.split()[0])]
 
 
 def look(shell: str = "dash", user: str | None = None, path: str | None = None) -> dict[str, object]:
@@ -33,7 +33,7 @@ def look(shell: str = "dash", user: str | None = None, path: str | None = None) 
         timeout=30,
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    return read(done.stdout)
+    return parse_preflight(done.stdout)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -47,8 +47,13 @@ def test_every_shell_finds_the_same_facts(shell: str) -> None:
     assert ClockMap.from_records([facts["clock"]]).known
 
 
-def test_the_script_looks_for_every_file_that_a_collector_needs() -> None:
-    needed = {file for one in COLLECTORS.values() for way in one.ways for file in way.needs.files}
+def test_script_checks_every_file_that_a_collector_needs() -> None:
+    needed = {
+        file
+        for collector in COLLECTORS.values()
+        for method in collector.methods
+        for file in method.needs.files
+    }
     for file in needed:
         assert file.encode() in preflight.PROGRAM, file
 
@@ -60,28 +65,38 @@ def test_the_script_needs_nothing_but_coreutils_or_busybox(tmp_path) -> None:
     (tmp_path / "getconf").unlink()
     facts = look("busybox ash", path=str(tmp_path))
     assert facts["complete"] and facts["kernel"] == os.uname().release and "page_size" not in facts
-    verdicts = {one.id: one for one in preflight.assess(facts, COLLECTORS.values())}
+    verdicts = {item.id: item for item in preflight.assess_collectors(facts, COLLECTORS.values())}
     assert verdicts["softirqs"].state == "works"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to change the user")
 def test_without_rights_perf_does_not_work_and_counters_do() -> None:
     facts = look(user="nobody")
-    verdicts = {one.id: one for one in preflight.assess(facts, COLLECTORS.values())}
+    verdicts = {item.id: item for item in preflight.assess_collectors(facts, COLLECTORS.values())}
     paranoid = facts["perf_event_paranoid"]
     assert isinstance(paranoid, int)
     if paranoid > -1:
-        assert verdicts["perf_record"].state == "does_not_work"
+        assert verdicts["perf_record"].state == "unavailable"
         assert verdicts["perf_record"].reason is not None
         assert verdicts["perf_record"].reason.params == {"paranoid": paranoid}
-        assert (verdicts["perf_sched"].state, verdicts["perf_sched"].way) == ("degrades", "schedstat")
+        assert (verdicts["perf_sched"].state, verdicts["perf_sched"].method) == ("degrades", "schedstat")
     assert verdicts["softirqs"].state == verdicts["iostat"].state == "works"
 
 
 def host(**facts: object) -> dict[str, object]:
     """A healthy Debian host with root."""
-    files = [file for one in COLLECTORS.values() for way in one.ways for file in way.needs.files]
-    tools = {tool: "" for one in COLLECTORS.values() for way in one.ways for tool in way.needs.tools}
+    files = [
+        file
+        for collector in COLLECTORS.values()
+        for method in collector.methods
+        for file in method.needs.files
+    ]
+    tools = {
+        tool: ""
+        for collector in COLLECTORS.values()
+        for method in collector.methods
+        for tool in method.needs.tool_names
+    }
     base: dict[str, object] = {
         "kernel": "6.1.0-30-amd64",
         "distro_id": "debian",
@@ -105,15 +120,15 @@ def host(**facts: object) -> dict[str, object]:
     return {**base, **facts}
 
 
-def verdict(collector: str, **facts: object) -> preflight.Verdict:
-    [found] = preflight.assess(host(**facts), [COLLECTORS[collector]])
-    return found
+def verdict(collector: str, **facts: object) -> preflight.CollectorReadiness:
+    [result] = preflight.assess_collectors(host(**facts), [COLLECTORS[collector]])
+    return result
 
 
 def test_all_works_on_a_healthy_host() -> None:
-    found = preflight.assess(host(), COLLECTORS.values())
-    assert {one.state for one in found} == {"works"}
-    assert {one.state for one in preflight.checks(host())} <= {"ok", "degraded"}
+    result = preflight.assess_collectors(host(), COLLECTORS.values())
+    assert {item.state for item in result} == {"works"}
+    assert {check.state for check in preflight.list_checks(host())} <= {"ok", "degraded"}
 
 
 NO_TOOLS = {"dmesg": "", "awk": ""}
@@ -136,32 +151,32 @@ NO_TOOLS = {"dmesg": "", "awk": ""}
         ({"packages": "apk", "distro_id": "alpine"}, "apk add perf"),
     ],
 )
-def test_what_mends_a_missing_perf(facts: dict[str, object], command: str) -> None:
-    found = verdict("perf_record", **{**facts, "tools": NO_TOOLS})
-    assert found.state == "does_not_work" and found.reason is not None and found.mend is not None
-    assert (found.reason.key, found.mend.key, found.mend.params) == (
+def test_remedy_for_missing_perf(facts: dict[str, object], command: str) -> None:
+    result = verdict("perf_record", **{**facts, "tools": NO_TOOLS})
+    assert result.state == "unavailable" and result.reason is not None and result.remedy is not None
+    assert (result.reason.key, result.remedy.key, result.remedy.params) == (
         "reason.tool_missing",
-        "mend.run",
+        "remedy.run",
         {"command": command},
     )
 
 
 def test_a_hostile_kernel_name_reaches_no_command_line() -> None:
-    found = verdict("perf_record", tools=NO_TOOLS, distro_id="ubuntu", kernel="5;$(reboot)")
-    assert found.mend is not None and "reboot" not in str(found.mend.params)
+    result = verdict("perf_record", tools=NO_TOOLS, distro_id="ubuntu", kernel="5;$(reboot)")
+    assert result.remedy is not None and "reboot" not in str(result.remedy.params)
 
 
 def test_missing_tools_fall_back() -> None:
-    for collector, way in (("iostat", "proc"), ("vmstat", "proc")):
-        found = verdict(collector, tools=NO_TOOLS)
-        assert (found.state, found.way) == ("degrades", way)
-        assert found.reason is not None and found.reason.key == "reason.tool_missing"
+    for collector, method in (("iostat", "proc"), ("vmstat", "proc")):
+        result = verdict(collector, tools=NO_TOOLS)
+        assert (result.state, result.method) == ("degrades", method)
+        assert result.reason is not None and result.reason.key == "reason.tool_missing"
 
 
 def test_a_perf_that_does_not_run_on_this_kernel() -> None:
     tools = dict.fromkeys(("iostat", "vmstat", "dmesg", "awk"), "")
     broken = verdict("perf_record", tools=tools, broken_tools=["perf"])
-    assert broken.state == "does_not_work" and broken.reason is not None
+    assert broken.state == "unavailable" and broken.reason is not None
     assert broken.reason.key == "reason.tool_broken"
     other = verdict(
         "perf_record", tools=tools, broken_tools=["perf"], other_perf=["/usr/lib/linux-tools/x/perf"]
@@ -173,11 +188,11 @@ def test_what_is_hidden_or_closed() -> None:
     plain = {"root": False, "cap_sys_admin": False, "cap_syslog": False}
     assert verdict("perf_record", **plain, kptr_restrict=1).state == "degrades"
     assert verdict("perf_record", kptr_restrict=2).state == "degrades"
-    assert verdict("kmsg", **plain).state == "does_not_work"
+    assert verdict("kmsg", **plain).state == "unavailable"
     journal = {**NO_TOOLS, "journalctl": ""}
     assert verdict("kmsg", **plain, tools=journal, groups="users adm").state == "degrades"
     assert verdict("kmsg", **plain, dmesg_restrict=0).state == "works"
-    assert verdict("psi", unreadable=["/proc/pressure/cpu"]).state == "does_not_work"
+    assert verdict("psi", unreadable=["/proc/pressure/cpu"]).state == "unavailable"
     assert verdict("numastat", numa_nodes=1).reason is not None
 
 
@@ -187,18 +202,18 @@ def test_every_sentence_has_its_texts() -> None:
     )
     rich = host(broken_tools=["perf"], tools={"awk": ""}, numa_nodes=1, kptr_restrict=2)
     for facts in (poor, rich, {}):
-        found = [*preflight.assess(facts, COLLECTORS.values()), *preflight.checks(facts)]
-        for one in found:
-            for sentence in (one.reason, one.mend):
+        results = [*preflight.assess_collectors(facts, COLLECTORS.values()), *preflight.list_checks(facts)]
+        for item in results:
+            for sentence in (item.reason, item.remedy):
                 if sentence is not None:
-                    says(sentence)
+                    check_sentence(sentence)
 
 
 @given(st.binary(max_size=600))
 def test_any_answer_is_survived(text: bytes) -> None:
-    facts = read(text)
-    preflight.assess(facts, COLLECTORS.values())
-    preflight.checks(facts)
+    facts = parse_preflight(text)
+    preflight.assess_collectors(facts, COLLECTORS.values())
+    preflight.list_checks(facts)
 
 
 KEYS = st.sampled_from(["uid", "space", "tool", "self_CapEff", "cpus_online", "clock", "os_ID"])
@@ -206,10 +221,14 @@ KEYS = st.sampled_from(["uid", "space", "tool", "self_CapEff", "cpus_online", "c
 
 @given(st.lists(st.tuples(KEYS, st.text(max_size=40))))
 def test_any_value_is_survived(lines: list[tuple[str, str]]) -> None:
-    facts = read("\n".join(f"{key} {value}" for key, value in lines).encode())
-    preflight.assess(facts, COLLECTORS.values())
-    preflight.checks(facts)
+    facts = parse_preflight("\n".join(f"{key} {value}" for key, value in lines).encode())
+    preflight.assess_collectors(facts, COLLECTORS.values())
+    preflight.list_checks(facts)
 
 
 def test_every_way_can_be_judged() -> None:
-    assert all(isinstance(way, Script | Sampled) for one in COLLECTORS.values() for way in one.ways)
+    assert all(
+        isinstance(method, Script | Sampled)
+        for collector in COLLECTORS.values()
+        for method in collector.methods
+    )

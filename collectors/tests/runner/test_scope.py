@@ -1,4 +1,4 @@
-"""What may be looked at, and what a host says it has found."""
+"""Scopes of a capture, and the target that a host reports."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import scope
-from collectors.bundle import Job, Limits, build, options_of
 from collectors.contract import Option, Text
 from collectors.registry import COLLECTORS
-from collectors.scope import Scope
+from collectors.runner import scope
+from collectors.runner.program import CollectorJob, RunnerLimits, build_program, resolve_options
+from collectors.runner.scope import Scope
 
-LIMITS = Limits(run="00000000-0000-7000-8000-000000000000")
+LIMITS = RunnerLimits(run="00000000-0000-7000-8000-000000000000")
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ LIMITS = Limits(run="00000000-0000-7000-8000-000000000000")
         ("port", "65535"),
     ],
 )
-def test_what_may_be_asked_for_comes_back_from_its_forms(kind, value) -> None:
-    one = Scope(kind, value)
-    assert Scope.from_json(one.to_json()) == Scope.from_text(f"{kind}={value}") == one
-    program = build([], LIMITS, one).decode()
-    assert f"\nWANT_KIND={kind}\nWANT_VALUE='{value}'\n" in program
+def test_scope_round_trips_through_json_and_text(kind, value) -> None:
+    scope = Scope(kind, value)
+    assert Scope.from_json(scope.to_json()) == Scope.from_text(f"{kind}={value}") == scope
+    program = build_program([], LIMITS, scope).decode()
+    assert f"\nSCOPE_KIND={kind}\nSCOPE_VALUE='{value}'\n" in program
 
 
 @pytest.mark.parametrize(
@@ -63,24 +63,24 @@ def test_what_may_not(kind, value) -> None:
         Scope(kind, value)
 
 
-@pytest.mark.parametrize("told", [[], {}, None])
-def test_nothing_is_the_whole_host(told) -> None:
-    assert Scope.from_json(told) == Scope()
+@pytest.mark.parametrize("value_json", [[], {}, None])
+def test_nothing_is_the_whole_host(value_json) -> None:
+    assert Scope.from_json(value_json) == Scope()
 
 
-@pytest.mark.parametrize("told", ["host", {"kind": 1}, {"kind": "host", "more": 1}, {"value": "x"}])
-def test_json_that_is_no_scope(told) -> None:
+@pytest.mark.parametrize("value_json", ["host", {"kind": 1}, {"kind": "host", "more": 1}, {"value": "x"}])
+def test_json_that_is_no_scope(value_json) -> None:
     with pytest.raises(ValueError):
-        Scope.from_json(told)
+        Scope.from_json(value_json)
 
 
-def test_what_a_host_has_found() -> None:
+def test_resolved_target_from_hello() -> None:
     hello = {"target_kind": "cgroup", "target_pid": "12", "target_cgroup": "/app", "target_pids_count": "3"}
     expected = {"kind": "cgroup", "pid": 12, "cgroup": "/app", "processes": 3, "network": False, "lost": None}
-    assert scope.found(hello) == expected
-    lost = scope.found({"target_kind": "process", "target_lost": "no_process"})
+    assert scope.parse_target(hello) == expected
+    lost = scope.parse_target({"target_kind": "process", "target_lost": "no_process"})
     assert lost is not None and lost["lost"] == {"key": "target.no_process", "params": {}}
-    assert scope.found({}) is None
+    assert scope.parse_target({}) is None
 
 
 WORDS = st.one_of(st.none(), st.text(max_size=40), st.integers(), st.just("9" * 5000))
@@ -88,18 +88,20 @@ WORDS = st.one_of(st.none(), st.text(max_size=40), st.integers(), st.just("9" * 
 
 @given(st.dictionaries(st.sampled_from(["kind", "pid", "cgroup", "pids_count", "network", "lost"]), WORDS))
 def test_a_hostile_host_finds_nothing_odd(hello) -> None:
-    said = scope.found({f"target_{key}": value for key, value in hello.items()} | {"target_kind": "cgroup"})
-    assert said is not None
-    assert said["pid"] is None or 0 < int(str(said["pid"])) < 10_000_000
-    assert len(str(said["cgroup"] or "")) <= scope.MAX_VALUE and "\0" not in str(said["cgroup"])
+    target = scope.parse_target(
+        {f"target_{key}": value for key, value in hello.items()} | {"target_kind": "cgroup"}
+    )
+    assert target is not None
+    assert target["pid"] is None or 0 < int(str(target["pid"])) < 10_000_000
+    assert len(str(target["cgroup"] or "")) <= scope.MAX_VALUE and "\0" not in str(target["cgroup"])
 
 
 def test_options_are_checked_where_the_program_is_built() -> None:
     option = Option("path", r"/[^\n']*", Text("Path", "路径"), "/tmp")
-    one = replace(COLLECTORS["vmstat"], options=(option,))
-    assert options_of(one, {}) == {"path": "/tmp"}
-    assert options_of(one, {"path": "/x"}) == {"path": "/x"}
+    item = replace(COLLECTORS["vmstat"], options=(option,))
+    assert resolve_options(item, {}) == {"path": "/tmp"}
+    assert resolve_options(item, {"path": "/x"}) == {"path": "/x"}
     for wrong in ({"path": "x"}, {"path": "/é"}, {"other": "/x"}):
         with pytest.raises(ValueError):
-            options_of(one, wrong)
-    assert "export OPT_PATH=" in build([Job.of(one, 1, {"path": "/x y"})], LIMITS).decode()
+            resolve_options(item, wrong)
+    assert "export OPT_PATH=" in build_program([CollectorJob.of(item, 1, {"path": "/x y"})], LIMITS).decode()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from collectors.catalog import uprobe
+from collectors.catalog.application import uprobe
 from collectors.contract import Script
 
 TRACEFS = Path("/sys/kernel/tracing")
 UPROBES = TRACEFS / "uprobe_events"
 LIBC = Path("/lib/x86_64-linux-gnu/libc.so.6")
-WAY = uprobe.COLLECTOR.ways[0]
+WAY = uprobe.COLLECTOR.methods[0]
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not os.access(UPROBES, os.W_OK) or not LIBC.exists(),
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(
 def left() -> set[str]:
     """Names of ours, of instances and of groups of probes."""
     groups = {line.split(":", 1)[1].split("/")[0] for line in UPROBES.read_text().splitlines()}
-    names = {one.name for one in (TRACEFS / "instances").iterdir()}
-    return {one for one in groups | names if one.startswith("culprit_")}
+    names = {item.name for item in (TRACEFS / "instances").iterdir()}
+    return {group for group in groups | names if group.startswith("culprit_")}
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_term_takes_the_probe_away(begun: subprocess.Popen[bytes]) -> None:
     assert not {name for name in left() if name.startswith(f"culprit_{begun.pid}_")}
 
 
-def test_the_next_run_sweeps_what_a_killed_one_left(begun: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_next_run_removes_leftovers_of_a_killed_run(begun: subprocess.Popen[bytes], tmp_path: Path) -> None:
     os.killpg(begun.pid, signal.SIGKILL)
     begun.wait(timeout=8)
     mine = {name for name in left() if name.startswith(f"culprit_{begun.pid}_")}

@@ -1,0 +1,1 @@
+"""Collectors of one application: logs, metrics, runtimes and system calls."""

@@ -1,0 +1,1 @@
+"""Collectors of CPU time, scheduling and on-CPU or off-CPU stacks."""

@@ -1,0 +1,1 @@
+"""Collectors of block devices, file systems and file I/O."""

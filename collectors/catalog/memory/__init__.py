@@ -1,0 +1,1 @@
+"""Collectors of memory use, page faults and NUMA placement."""

@@ -1,0 +1,1 @@
+"""Collectors of interfaces, sockets, firewalls and network probes."""

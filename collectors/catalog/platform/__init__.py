@@ -1,0 +1,1 @@
+"""Collectors of the host itself: hardware, kernel, limits and recorded history."""

@@ -1,0 +1,1 @@
+"""Map the clocks of a host to UTC, with an uncertainty."""

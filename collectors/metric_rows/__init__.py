@@ -1,1 +1,0 @@
-"""The rows of the metric catalogue, one file per domain."""

@@ -1,0 +1,1 @@
+"""The rows of the metric catalog, one file per domain."""

@@ -1,0 +1,1 @@
+"""Parsers of sockets, devices, firewall rules and probes."""

@@ -1,0 +1,1 @@
+"""Parsers of perf, ftrace and strace output."""

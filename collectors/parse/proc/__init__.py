@@ -1,0 +1,1 @@
+"""Parsers of /proc, /sys and control group files."""

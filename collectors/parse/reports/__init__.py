@@ -1,0 +1,1 @@
+"""Parsers of reports that other programs wrote."""

@@ -1,0 +1,1 @@
+"""Parsers of text tables, and the tokens and rates that they share."""

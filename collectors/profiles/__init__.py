@@ -1,0 +1,1 @@
+"""Samples and stacks as columns in one file."""

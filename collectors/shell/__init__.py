@@ -1,0 +1,1 @@
+"""Shell fragments that collectors share."""
