@@ -1,4 +1,4 @@
-"""The words of alerts. Everything in them comes from outside: bounded text, never trusted."""
+"""Types of parsed alerts. All text in them is untrusted and has a length limit."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ MAX_SUMMARY = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
-    """One alert. `fingerprint` is what its sender knows it by, `cause` what is alerted, without where.
+class IncomingAlert:
+    """One alert. `fingerprint` is the sender's identifier; `cause` describes the problem without its
+    location.
 
-    `group` names what belongs together at the sender; `began_at` is when it began, as the sender says.
+    `group` is the sender's group; `began_at` is the start time that the sender reports.
     """
 
     fingerprint: str
@@ -38,16 +39,16 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
-    """A request that could be read. `left_out` counts alerts beyond the limit; `sent_at` is the sender's own time."""
+class AlertPayload:
+    """The alerts of one request. `left_out` counts alerts beyond the limit; `sent_at` is the sender's time."""
 
-    alerts: tuple[Incoming, ...]
+    alerts: tuple[IncomingAlert, ...]
     left_out: int = 0
     sent_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A request that is none of its kind."""
+class UnreadablePayload:
+    """A request that does not have the expected form."""
 
     reason: Sentence

@@ -1,4 +1,4 @@
-"""Which host and service the labels of an alert mean, and how many hosts may be captured for it at once."""
+"""Find the host and the service that the labels of an alert name, and limit captures per service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-#: Labels that name a host, the most definite first. Exporters put `host:port` into `instance`.
+#: Labels that name a host, the most specific first. Exporters put `host:port` into `instance`.
 HOST_LABELS = (
     "culprit_host",
     "hostname",
@@ -20,66 +20,68 @@ HOST_LABELS = (
 #: Labels that name a service.
 SERVICE_LABELS = ("culprit_service", "service", "service_name", "app", "job")
 
-#: Of a service's hosts so many may be captured at once because of alerts: a share, and a number by tier.
-SHARE = 0.10
-MOST = {"light": 20, "standard": 5}
+#: Limit of simultaneous captures on the hosts of a service: a share, and an absolute number per tier.
+MAX_SHARE = 0.10
+MAX_BY_TIER = {"light": 20, "standard": 5}
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A host that an alert may mean."""
+class HostCandidate:
+    """A host that an alert may name."""
 
     id: UUID
     name: str
     address: str
 
 
-def host_names(labels: Mapping[str, str], names: Sequence[str] = HOST_LABELS) -> list[str]:
-    """What the labels call the host, the most definite first, without ports, in lower case."""
-    found = (_without_port(labels[name].strip().lower()) for name in names if labels.get(name, "").strip())
-    return [one for one in dict.fromkeys(found) if one]
+def extract_host_names(labels: Mapping[str, str], names: Sequence[str] = HOST_LABELS) -> list[str]:
+    """Return the host names in the labels, the most specific first, without ports, in lower case."""
+    matching_names = (
+        _without_port(labels[name].strip().lower()) for name in names if labels.get(name, "").strip()
+    )
+    return [item for item in dict.fromkeys(matching_names) if item]
 
 
-def service_names(labels: Mapping[str, str], names: Sequence[str] = SERVICE_LABELS) -> list[str]:
-    """What the labels call the service, the most definite first."""
+def extract_service_names(labels: Mapping[str, str], names: Sequence[str] = SERVICE_LABELS) -> list[str]:
+    """Return the service names in the labels, the most specific first."""
     return list(dict.fromkeys(labels[name].strip() for name in names if labels.get(name, "").strip()))
 
 
 def _without_port(text: str) -> str:
-    """`feed-7:9100` as `feed-7`, `[2001:db8::1]:9100` as `2001:db8::1`; addresses of IPv6 stay whole."""
+    """Remove the port: `feed-7:9100` → `feed-7`, `[2001:db8::1]:9100` → `2001:db8::1`."""
     if text.startswith("["):
         return text[1:].partition("]")[0]
     head, _, tail = text.rpartition(":")
     return head if head and ":" not in head and tail.isdigit() else text
 
 
-def choose(names: Sequence[str], hosts: Sequence[Candidate]) -> list[Candidate]:
-    """The hosts that the first fitting name means: by name, else by address, else by the name before its first dot.
+def match_hosts(names: Sequence[str], hosts: Sequence[HostCandidate]) -> list[HostCandidate]:
+    """Return the hosts that match the first name with a match: by name, then address, then short name.
 
-    More than one means that nobody can tell: none of them is captured for a guess.
+    More than one result means that the name is ambiguous; the caller captures none of them.
     """
     for name in names:
         for fits in (
-            [one for one in hosts if one.name.lower() == name],
-            [one for one in hosts if one.address.lower() == name],
-            [one for one in hosts if _same_short(one.name.lower(), name)],
+            [host for host in hosts if host.name.lower() == name],
+            [host for host in hosts if host.address.lower() == name],
+            [host for host in hosts if _same_short(host.name.lower(), name)],
         ):
             if fits:
                 return fits
     return []
 
 
-def _same_short(one: str, other: str) -> bool:
-    """Whether one of the names is the other without its domain; two domains are two hosts."""
-    return ("." not in one or "." not in other) and short(one) == short(other)
+def _same_short(item: str, other: str) -> bool:
+    """Return whether one name is the other without its domain; different domains are different hosts."""
+    return ("." not in item or "." not in other) and to_short_name(item) == to_short_name(other)
 
 
-def short(name: str) -> str:
-    """A host's name before its first dot; an address stays whole."""
+def to_short_name(name: str) -> str:
+    """Return a host name up to its first dot; an address is returned unchanged."""
     head = name.lower().partition(".")[0]
     return name.lower() if head.isdigit() or ":" in name else head
 
 
-def cap(tier: str, hosts: int) -> int:
-    """How many of a service's hosts may be captured at once at a tier: 10 %, at least one."""
-    return max(1, min(int(hosts * SHARE), MOST.get(tier, 0)))
+def compute_capture_limit(tier: str, hosts: int) -> int:
+    """Return how many hosts of a service may be captured at once at a tier: 10 %, at least one."""
+    return max(1, min(int(hosts * MAX_SHARE), MAX_BY_TIER.get(tier, 0)))

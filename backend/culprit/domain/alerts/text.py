@@ -1,4 +1,4 @@
-"""Values out of foreign JSON, made harmless: text without control characters, bounded; times that are times."""
+"""Sanitize values of foreign JSON: bounded text without control characters, and valid times."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from culprit.core.alerts.contract import MAX_LABELS, MAX_NAME, MAX_VALUE
+from culprit.domain.alerts.contract import MAX_LABELS, MAX_NAME, MAX_VALUE
 
-#: JSON that lies deeper than this is nobody's alert.
+#: JSON with deeper nesting is refused.
 MAX_DEPTH = 40
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def parse(body: bytes) -> Mapping[str, Any] | None:
-    """A JSON object; None for anything else, however it is broken."""
+def parse_object(body: bytes) -> Mapping[str, Any] | None:
+    """Return a JSON object, or None for anything else."""
     try:
-        found = json.loads(body.decode("utf-8"), parse_constant=_refuse)
+        result = json.loads(body.decode("utf-8"), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and not _deeper(found, MAX_DEPTH) else None
+    return result if isinstance(result, dict) and not _is_deeper(result, MAX_DEPTH) else None
 
 
-def _refuse(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _deeper(value: object, levels: int) -> bool:
-    """Whether anything lies more than so many levels below."""
+def _is_deeper(value: object, levels: int) -> bool:
+    """Return whether the value has more than this many levels."""
     layer: list[object] = [value]
     for _ in range(levels):
         layer = [
             inner
-            for one in layer
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for item in layer
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
         ]
         if not layer:
             return False
     return True
 
 
-def text(value: object, limit: int) -> str:
-    """One line or a few, bounded; empty for what is no scalar."""
+def clean_text(value: object, limit: int) -> str:
+    """Return bounded text of one or more lines; empty if the value is not a scalar."""
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if isinstance(value, float):
@@ -59,20 +59,20 @@ def text(value: object, limit: int) -> str:
     ]
 
 
-def labels(value: object) -> dict[str, str]:
-    """Names and values, as many as are taken; what is no pair of scalars is left out."""
+def clean_labels(value: object) -> dict[str, str]:
+    """Return names and values up to the limit; pairs that are not scalars are omitted."""
     if not isinstance(value, Mapping):
         return {}
-    found: dict[str, str] = {}
-    for name, one in value.items():
-        kept, said = text(name, MAX_NAME), text(one, MAX_VALUE)
-        if kept and said and len(found) < MAX_LABELS:
-            found[kept] = said
-    return found
+    results: dict[str, str] = {}
+    for name, item in value.items():
+        stored, message = clean_text(name, MAX_NAME), clean_text(item, MAX_VALUE)
+        if stored and message and len(results) < MAX_LABELS:
+            results[stored] = message
+    return results
 
 
-def moment(value: object) -> datetime | None:
-    """RFC 3339, or seconds of UTC; None for anything else and for the zero times that senders use for `unknown`."""
+def parse_time(value: object) -> datetime | None:
+    """Parse RFC 3339 or seconds of UTC. Return None for anything else and for the zero time of some senders."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             at = datetime.fromtimestamp(value, UTC)
@@ -86,11 +86,11 @@ def moment(value: object) -> datetime | None:
     return at if 2000 <= at.year <= 2200 else None
 
 
-def mapping(value: object) -> Mapping[str, Any]:
-    """An object, or an empty one."""
+def to_mapping(value: object) -> Mapping[str, Any]:
+    """Return the value if it is an object, otherwise an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def items(value: object) -> list[Mapping[str, Any]]:
-    """The objects of an array."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+def to_objects(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects in an array."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,7 +1,7 @@
-"""The words of pictures: what a builder reads, and what it hands to whoever draws.
+"""Types of charts: the input of a builder, and its output for the renderers.
 
-Everything here is an immutable value. A builder reads a view and makes visuals; a visual has a body of one kind,
-which one renderer draws. Bodies are in `bodies`, one file per kind, and have bounded size whatever the host holds.
+Everything here is an immutable value. A builder reads a view and makes charts; a chart has a body of one kind,
+which one renderer draws. Bodies are in `bodies`, one file per kind. Their size is bounded for every host.
 """
 
 from __future__ import annotations
@@ -11,55 +11,55 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Subject
-from culprit.core.rules.view import Reads, View
-from culprit.core.visuals.bodies import Body
+from culprit.domain.charts.bodies import ChartBody
+from culprit.domain.rules.finding import Subject
+from culprit.domain.rules.view import HostView, ViewRequest
 
-State = Literal["ok", "no_data"]
+ChartState = Literal["ok", "no_data"]
 
 #: One builder draws at most so many pictures of one view (one per destination, per process, per device).
 MAX_PER_BUILDER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Visual:
-    """One picture. `id` is the builder's, with what it is about behind a colon where there are several.
+class RunChart:
+    """One chart. `id` is the ID of the builder, followed by a colon and the subject if there are several.
 
-    `body` is None where there is no data, and `reason` then says why. `left_out` counts what was not drawn because
-    there was too much of it (always the least). `notes` say what a reader must know before believing the picture.
+    `body` is None if there is no data, and `reason` then states why. `left_out` counts the smallest items, which were
+    left out because of the size limit. `notes` are the limitations that a reader of the chart must know.
     """
 
     id: str
     builder: str
     title: Text
     subject: Subject = ()
-    state: State = "ok"
+    state: ChartState = "ok"
     reason: Sentence | None = None
-    body: Body | None = None
+    body: ChartBody | None = None
     left_out: int = 0
     notes: tuple[Sentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Builder:
-    """One kind of picture: how to read it, what it reads, and the rules that it illustrates.
+class ChartBuilder:
+    """One kind of chart: how to read it, its input, and the rules that it illustrates.
 
-    `says` tells a person how to read the picture. `collectors` are those that it is made of, any of which suffices;
-    `rules` are the ids of the findings that it fits. `build` yields nothing where none of its collectors came home.
+    `summary` explains how to read the chart. `collectors` are its sources, any of which suffices; `rules` are the
+    IDs of the findings that it illustrates. `build` yields nothing if the run has no results of its collectors.
     """
 
     id: str
     title: Text
-    says: Text
-    reads: Reads
+    summary: Text
+    reads: ViewRequest
     collectors: tuple[str, ...]
     rules: tuple[str, ...]
-    build: Callable[[View], Sequence[Visual]]
+    build: Callable[[HostView], Sequence[RunChart]]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """What one builder made of one view: at least one visual, if only to say why there is none."""
+class ChartResult:
+    """The charts of one builder for one view: at least one, which can be empty with a reason."""
 
-    builder: Builder
-    visuals: tuple[Visual, ...] = field(default_factory=tuple)
+    builder: ChartBuilder
+    charts: tuple[RunChart, ...] = field(default_factory=tuple)

@@ -7,9 +7,9 @@ from typing import Literal
 
 from collectors.contract import Text
 
-Class = Literal["futex", "network", "ipc", "file", "sleep", "other"]
+SyscallClass = Literal["futex", "network", "ipc", "file", "sleep", "other"]
 
-CLASSES: tuple[tuple[Class, Text], ...] = (
+SYSCALL_CLASSES: tuple[tuple[SyscallClass, Text], ...] = (
     ("futex", Text("lock (futex)", "锁（futex）")),
     ("network", Text("network", "网络")),
     ("ipc", Text("pipe or local socket", "管道或本地套接字")),
@@ -30,7 +30,7 @@ _LOCAL = re.compile(r"UNIX|pipe:", re.IGNORECASE)
 _REMOTE = re.compile(r"(TCP|UDP|RAW)(v6)?\b", re.IGNORECASE)
 
 
-def class_of(call: str, what: str = "") -> Class:
+def classify_syscall(call: str, what: str = "") -> SyscallClass:
     """The class of a system call on a descriptor that strace describes as `what`; the descriptor decides first."""
     if call.startswith("futex"):
         return "futex"

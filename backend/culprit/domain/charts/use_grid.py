@@ -1,8 +1,7 @@
-"""The USE grid of one host, out of what rules said of it.
+"""The USE grid of one host, from the findings of its rules.
 
-A cell is told by the finding that says most: what fired, the gravest first; else what could not be decided; else the
-quiet number that comes nearest to firing. Where no rule of a cell had its data, the cell is unknown, which is not the
-same as well.
+A cell shows its most important finding: the most severe match; else an inconclusive finding; else the number nearest
+to its threshold. If no rule of a cell had its data, the cell is unknown, which does not mean healthy.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Finding, Number
-from culprit.core.rules.use import LETTERS, PLACES, RESOURCES, Letter, Place, Resource
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.use_grid import CellState, UseCell, UseGrid, UseRow
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.use_grid import CellState, UseCell, UseGrid, UseRow
+from culprit.domain.rules.finding import Finding, Number
+from culprit.domain.rules.registry import USE_BY_RULE
+from culprit.domain.rules.use_method import RESOURCES, USE_TYPES, Resource, Use, UseType
 
 NAMES: dict[Resource, Text] = {
     "cpu": Text("CPU", "CPU"),
@@ -24,68 +24,71 @@ NAMES: dict[Resource, Text] = {
     "application": Text("Application", "应用"),
     "kernel": Text("Kernel and hardware", "内核与硬件"),
 }
-NOT_EVALUATED = Sentence("visual.no_rule_asked")
-_GRAVITY = {"critical": 0, "warn": 1, "info": 2}
-_STATES = {"fired": 0, "inconclusive": 1, "quiet": 2, "not_evaluated": 3}
+NOT_EVALUATED = Sentence("chart.no_rule_asked")
+_SEVERITY_ORDER = {"critical": 0, "warn": 1, "info": 2}
+_STATE_ORDER = {"matched": 0, "inconclusive": 1, "not_matched": 2, "not_evaluated": 3}
 
 
-def grid(findings: Iterable[Finding]) -> UseGrid:
-    """The grid out of everything that rules said, also of what they could not say anything about."""
-    said: dict[Place, list[Finding]] = {}
-    for one in findings:
-        place = PLACES.get(one.rule)
+def build_use_grid(findings: Iterable[Finding]) -> UseGrid:
+    """Build the grid from all findings, those without data included."""
+    reported_findings: dict[Use, list[Finding]] = {}
+    for finding in findings:
+        place = USE_BY_RULE.get(finding.rule)
         if place is not None:
-            said.setdefault(place, []).append(one)
+            reported_findings.setdefault(place, []).append(finding)
     return UseGrid(
         tuple(
             UseRow(
                 name,
                 NAMES[name],
-                tuple(_cell(letter, said.get(Place(name, letter), ())) for letter in LETTERS),
+                tuple(
+                    _build_cell(use_category, reported_findings.get(Use(name, use_category), ()))
+                    for use_category in USE_TYPES
+                ),
             )
             for name in RESOURCES
         )
     )
 
 
-def _cell(letter: Letter, said: Sequence[Finding]) -> UseCell:
-    if not said:
-        return UseCell(letter, "unknown", reason=NOT_EVALUATED)
-    best = min(said, key=_rank)
+def _build_cell(use_category: UseType, findings: Sequence[Finding]) -> UseCell:
+    if not findings:
+        return UseCell(use_category, "unknown", reason=NOT_EVALUATED)
+    best = min(findings, key=_rank_finding)
     number = best.numbers[0] if best.numbers else None
     return UseCell(
-        letter,
-        _state(best),
+        use_category,
+        _cell_state(best),
         best.rule,
         best.subject,
-        _figure(number),
+        _make_figure(number),
         number.op if number else None,
         number.threshold if number and math.isfinite(number.threshold or 0.0) else None,
         best.reason,
-        len({one.rule for one in said if one.state == "fired"}),
-        len({one.rule for one in said if one.state != "not_evaluated"}),
-        len({one.rule for one in said}),
+        len({finding.rule for finding in findings if finding.state == "matched"}),
+        len({finding.rule for finding in findings if finding.state != "not_evaluated"}),
+        len({finding.rule for finding in findings}),
     )
 
 
-def _state(one: Finding) -> CellState:
-    if one.state == "fired":
-        return one.severity
-    return "unknown" if one.state == "not_evaluated" else one.state
+def _cell_state(finding: Finding) -> CellState:
+    if finding.state == "matched":
+        return finding.severity
+    return "unknown" if finding.state == "not_evaluated" else finding.state
 
 
-def _rank(one: Finding) -> tuple[int, int, float, str]:
-    """What says most comes first; among the quiet that which is nearest to firing."""
-    gravity = _GRAVITY[one.severity] if one.state == "fired" else 0
-    return _STATES[one.state], gravity, -_nearness(one), one.rule
+def _rank_finding(finding: Finding) -> tuple[int, int, float, str]:
+    """Return the sort key: the most important finding first; of those not matched, the one nearest to its threshold."""
+    gravity = _SEVERITY_ORDER[finding.severity] if finding.state == "matched" else 0
+    return _STATE_ORDER[finding.state], gravity, -_compute_nearness(finding), finding.rule
 
 
-def _nearness(one: Finding) -> float:
+def _compute_nearness(finding: Finding) -> float:
     """How near the number has come to its threshold; 1 is there.
 
-    A number beyond its threshold whose other conditions did not hold is no good picture of a quiet cell: last.
+    A number beyond its threshold whose other conditions did not hold is no good picture of a not_matched cell: last.
     """
-    number = one.numbers[0] if one.numbers else None
+    number = finding.numbers[0] if finding.numbers else None
     if number is None or number.op is None or number.threshold is None or not math.isfinite(number.value):
         return -2.0
     value, threshold = abs(number.value), abs(number.threshold)
@@ -93,10 +96,10 @@ def _nearness(one: Finding) -> float:
         near = threshold / value if value > 0 else 1.0
     else:
         near = value / threshold if threshold > 0 else min(value, 1.0)
-    return -1.0 if one.state == "quiet" and near >= 1 else near
+    return -1.0 if finding.state == "not_matched" and near >= 1 else near
 
 
-def _figure(number: Number | None) -> Figure | None:
+def _make_figure(number: Number | None) -> Figure | None:
     if number is None or not number.citations or not math.isfinite(number.value):
         return None
     return Figure(number.value, number.unit, number.citations[0])

@@ -1,7 +1,7 @@
-"""What rules last said about one host, folded into the cells of the USE grid.
+"""The latest findings of one host, combined into the cells of the USE grid.
 
-A host is known by its newest looks. A look that asked little (a stage of a diagnosis) does not take back what the one
-before it said: each rule counts with its newest word, and that has the age of its own look.
+The newest evaluations describe a host. An evaluation of few rules (a stage of a diagnosis) does not remove the findings
+of the one before it: each rule counts with its newest finding, which has the age of its own evaluation.
 """
 
 from __future__ import annotations
@@ -10,28 +10,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from culprit.core.rules.contract import Op, Severity
-from culprit.core.rules.use import PLACES, Place
+from culprit.domain.rules.finding import Op, Severity
+from culprit.domain.rules.registry import USE_BY_RULE
+from culprit.domain.rules.use_method import Use
 
-State = Literal["fired", "inconclusive", "quiet"]
+RuleResultState = Literal["matched", "inconclusive", "not_matched"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warn", "critical")
-_STATES: tuple[State, ...] = ("quiet", "inconclusive", "fired")
+_STATES: tuple[RuleResultState, ...] = ("not_matched", "inconclusive", "matched")
 _UP = (">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """What one rule said in one look; `look` counts from 0, the newest.
+class RuleResult:
+    """The finding of one rule in one evaluation; `run_index` is 0 for the newest run.
 
-    `value` and `threshold` are those of the worst subject, None where nothing was there to be measured; `subjects`
-    counts those that it fired for.
+    `value` and `threshold` are those of the worst subject, None if nothing was measured; `subjects` counts the
+    subjects that matched.
     """
 
     rule: str
-    state: State
+    state: RuleResultState
     severity: Severity
     op: Op
-    look: int
+    run_index: int
     value: float | None = None
     threshold: float | None = None
     subject: Mapping[str, str] = field(default_factory=dict)
@@ -48,40 +49,42 @@ class Word:
 
     @property
     def rank(self) -> tuple[int, int, float]:
-        """The worst word is the greatest: what fired by severity, then what is not sure, then the nearest to firing.
+        """Return the sort key: matched by severity, then inconclusive, then the number nearest to its threshold.
 
-        A number beyond its threshold whose other conditions did not hold is no good picture of a quiet cell: last.
+        A number beyond its threshold that failed another condition would mislead in a cell without a match: it is last.
         """
         near = self.closeness
-        if self.state == "quiet" and near >= 1:
+        if self.state == "not_matched" and near >= 1:
             near = -1.0
-        severity = SEVERITIES.index(self.severity) if self.state == "fired" else 0
+        severity = SEVERITIES.index(self.severity) if self.state == "matched" else 0
         return _STATES.index(self.state), severity, near
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One resource and letter of a host: its worst word, how many rules spoke, and how many of them fired."""
+class HostUseCell:
+    """One resource and USE category of a host: its worst state, and the numbers of rules evaluated and matched."""
 
-    word: Word
-    said: int
-    fired: int
+    result: RuleResult
+    evaluated: int
+    matched: int
 
 
-def cells(words: Mapping[str, Word]) -> dict[Place, Cell]:
-    """The cells that somebody looked at; rules without a place are in none."""
-    spoke: dict[Place, list[Word]] = {}
-    for rule, word in words.items():
-        place = PLACES.get(rule)
+def build_use_cells(results: Mapping[str, RuleResult]) -> dict[Use, HostUseCell]:
+    """Return the cells with evaluated rules; rules without a category are in none."""
+    rule_results: dict[Use, list[RuleResult]] = {}
+    for rule, result in results.items():
+        place = USE_BY_RULE.get(rule)
         if place is not None:
-            spoke.setdefault(place, []).append(word)
+            rule_results.setdefault(place, []).append(result)
     return {
-        place: Cell(max(each, key=lambda one: one.rank), len(each), sum(one.state == "fired" for one in each))
-        for place, each in spoke.items()
+        place: HostUseCell(
+            max(each, key=lambda item: item.rank), len(each), sum(item.state == "matched" for item in each)
+        )
+        for place, each in rule_results.items()
     }
 
 
-def worst(words: Iterable[Word]) -> Severity | None:
-    """The severity of the worst that fired."""
-    fired = [SEVERITIES.index(one.severity) for one in words if one.state == "fired"]
-    return SEVERITIES[max(fired)] if fired else None
+def find_worst_severity(results: Iterable[RuleResult]) -> Severity | None:
+    """The severity of the worst that matched."""
+    matched = [SEVERITIES.index(result.severity) for result in results if result.state == "matched"]
+    return SEVERITIES[max(matched)] if matched else None

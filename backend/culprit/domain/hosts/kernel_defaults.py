@@ -1,7 +1,7 @@
-"""What the kernel sets by itself, for the settings that decide how a host behaves under load.
+"""Defaults of the kernel for the settings that decide how a host behaves under load.
 
-Only those are listed whose default does not follow from the size of the machine. Several values are defaults where
-kernels or distributions of the last ten years differ; a value that is none of them was chosen by somebody. Source:
+Only settings whose default does not depend on the size of the host are listed. A setting has several defaults where
+kernels or distributions of the last ten years differ; any other value was set by an administrator. Source:
 Documentation/admin-guide/sysctl and Documentation/networking/ip-sysctl.rst of the kernel.
 """
 
@@ -36,7 +36,7 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def usual(name: str, value: str) -> tuple[str, ...] | None:
+def find_changed_default(name: str, value: str) -> tuple[str, ...] | None:
     """The default values where `value` is none of them; None where it is one, or where no default is known."""
     defaults = DEFAULTS.get(name)
     return None if defaults is None or " ".join(value.split()) in defaults else defaults

@@ -1,56 +1,56 @@
-"""What is made of the words of something that waits on a host: its cost, its last readings, when it begins again."""
+"""Values from the reports of a watcher: its cost, its last readings, and when it restarts after a failure."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
 
-from collectors.standby import Watching
+from collectors.runner.watcher import WatcherStatus
 
 STEP_S = 5.0
-SHOWN = 60
-COST_OVER_NS = 60_000_000_000
-#: A watcher that held for so long had nothing wrong with it; what happens afterwards is counted anew.
-SOUND_S = 300.0
+MAX_REPORTS = 60
+COST_WINDOW_NS = 60_000_000_000
+#: A watcher that ran this long without a failure starts with a new failure count.
+HEALTHY_AFTER_S = 300.0
 MAX_FAILURES = 6
-PAUSE_S = 60.0
-MAX_PAUSE_S = 600.0
+RETRY_DELAY_S = 60.0
+MAX_RETRY_DELAY_S = 600.0
 
 
 @dataclass(slots=True)
-class Heard:
-    """The last minutes of one session."""
+class WatcherReadings:
+    """The reports of the last minutes of one session."""
 
-    reports: deque[Watching] = field(default_factory=lambda: deque(maxlen=SHOWN))
+    reports: deque[WatcherStatus] = field(default_factory=lambda: deque(maxlen=MAX_REPORTS))
 
-    def take(self, report: Watching) -> None:
-        """One more report. One that is not later than the last comes from a host that tells tales."""
+    def add_report(self, report: WatcherStatus) -> None:
+        """Add a report. One that is not later than the last is ignored: the host is not trusted."""
         if not self.reports or report.boot_ns > self.reports[-1].boot_ns:
             self.reports.append(report)
 
-    def cost(self) -> dict[str, float | None] | None:
-        """Percent of one core over the last minute, and what it takes now; None before the first report."""
+    def compute_cost(self) -> dict[str, float | None] | None:
+        """Return the percent of one core over the last minute and the current use; None before the first report."""
         if not self.reports:
             return None
         last = self.reports[-1]
-        first = next(one for one in self.reports if last.boot_ns - one.boot_ns <= COST_OVER_NS)
+        first = next(report for report in self.reports if last.boot_ns - report.boot_ns <= COST_WINDOW_NS)
         span_ns = last.boot_ns - first.boot_ns
         spent_ms = last.cpu_ms - first.cpu_ms
         return {
             "cpu_pct": round(spent_ms * 1e8 / span_ns, 3) if span_ns and spent_ms >= 0 else None,
             "cpu_ms": float(last.cpu_ms),
             "rss_kb": float(last.rss_kb),
-            "ring_bytes": float(last.ring_bytes),
+            "lookback_bytes": float(last.lookback_bytes),
         }
 
-    def values(self, conditions: int) -> list[list[float | None]]:
-        """For each condition its readings, the oldest first; None where there was none."""
+    def list_values(self, conditions: int) -> list[list[float | None]]:
+        """Return the readings of each condition, oldest first; None where there is no data."""
         return [
-            [one.values[at] if at < len(one.values) else None for one in self.reports]
+            [report.values[at] if at < len(report.values) else None for report in self.reports]
             for at in range(conditions)
         ]
 
 
-def pause_s(failures: int) -> float | None:
-    """Seconds until a host is tried again on which it failed so often in a row; None where it is not."""
-    return None if failures > MAX_FAILURES else min(MAX_PAUSE_S, PAUSE_S * 2.0 ** (failures - 1))
+def compute_retry_delay_s(failures: int) -> float | None:
+    """Return the seconds before the next start after so many failures in a row; None to give up."""
+    return None if failures > MAX_FAILURES else min(MAX_RETRY_DELAY_S, RETRY_DELAY_S * 2.0 ** (failures - 1))

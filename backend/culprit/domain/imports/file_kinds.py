@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from collectors import look_back
 from collectors.contract import Context, Parse, Parsed, Part, ProfileSource
-from collectors.parse import prometheus_import, reports
-from collectors.parse.reports import REPORTS, Report
-from culprit.core.usual import PROM_USUAL
-from culprit.imports import usual
+from collectors.parse.reports import prometheus_import, registry
+from collectors.parse.reports.registry import REPORTS, Report
+from collectors.runner import lookback
+from culprit.domain.imports import typical_ranges
+from culprit.domain.series.typical_range import PROM_TYPICAL
 
 Kind = Literal["perf_data", "perf_sched", "perf_script", "folded", "bundle"] | Report
 NAMES: Mapping[Kind, str] = {
@@ -28,10 +28,10 @@ NAMES: Mapping[Kind, str] = {
     "iperf3": "import.iperf3",
     "jmeter": "import.jmeter",
 }
-"""Kind → the name that stands in the place of a collector in its run."""
+"""Kind → the collector name of the file in its run."""
 
-PROM_IMPORT = "prom_import"
-"""What stands in the place of a collector for that which the server fetched from a service's Prometheus."""
+PROM_SERVICE = "prom_service"
+"""The collector name of the data that the server fetched from a service's Prometheus."""
 
 PART = "file"
 PERF_MAGIC = b"PERFILE2"
@@ -57,7 +57,7 @@ _SOURCES: Mapping[Kind, ProfileSource] = {
 
 def _report(kind: Report) -> Parse:
     def parse(parts: Mapping[str, Part], context: Context) -> Parsed:
-        return reports.READERS[kind](parts[PART], PART)
+        return registry.READERS[kind](parts[PART], PART)
 
     return parse
 
@@ -65,19 +65,19 @@ def _report(kind: Report) -> Parse:
 PARSERS: Mapping[str, Parse] = {
     **{NAMES[kind]: _parse(source) for kind, source in _SOURCES.items()},
     **{NAMES[kind]: _report(kind) for kind in REPORTS},
-    PROM_IMPORT: prometheus_import.parse,
-    PROM_USUAL: usual.parse,
-    look_back.ID: look_back.parse,
+    PROM_SERVICE: prometheus_import.parse_prometheus_import,
+    PROM_TYPICAL: typical_ranges.parse_typical_ranges,
+    lookback.ID: lookback.parse_lookback,
 }
 
 
-def detect(head: bytes) -> Kind:
+def detect_file_kind(head: bytes) -> Kind:
     """What a file seems to be, from its first unpacked bytes. Text that is nothing else is perf script's."""
     if head.startswith(PERF_MAGIC):
         return "perf_data"
     if head.startswith(BUNDLE_MAGIC) or b"\n" + BUNDLE_MAGIC in head:
         return "bundle"
-    report = reports.detect(head)
+    report = registry.detect_report(head)
     if report is not None:
         return report
     for line in head.split(b"\n"):

@@ -1,7 +1,7 @@
-"""Rule values under the names and in the base units that Prometheus' conventions ask for. Pure.
+"""Convert rule values to the names and base units of Prometheus' conventions. Pure functions.
 
-https://prometheus.io/docs/practices/naming/: a prefix, lower case, the unit as the last part of the name, and base
-units (seconds, bytes, ratios) in place of their multiples.
+https://prometheus.io/docs/practices/naming/: a prefix, lower case, the unit as the last part of the name, and
+base units (seconds, bytes, ratios) instead of their multiples.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from collectors.contract import Text
 
 PREFIX = "culprit_rule_"
-#: Unit here → (the part of the name, what a value is multiplied with).
+#: Unit in Culprit → (suffix of the metric name, factor).
 UNITS: Mapping[str, tuple[str, float]] = {
     "bool": ("", 1.0),
     "bytes": ("bytes", 1.0),
     "bytes_per_s": ("bytes_per_second", 1.0),
     "count": ("", 1.0),
-    "kb": ("bytes", 1024.0),  # as the kernel counts them
+    "kb": ("bytes", 1024.0),  # USER_HZ is 100
     "mb_per_s": ("bytes_per_second", 1e6),
     "ms": ("seconds", 1e-3),
     "ns": ("seconds", 1e-9),
@@ -32,59 +32,62 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "s": ("seconds", 1.0),
     "us": ("seconds", 1e-6),
 }
-#: What Prometheus' own checker takes for a unit or a kind within a name: written out it says the same.
+#: Prometheus' checker takes these parts of a name for units or types; they are spelled out instead.
 _WORDS: Mapping[str, str] = {"sec": "security", "total": "sum", "count": "number", "bucket": "group"}
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A metric: its name, what stands behind `# HELP`, and what a value is multiplied with."""
+class PrometheusMetric:
+    """A metric: name, help text, and the factor from the rule's unit to the base unit."""
 
     name: str
     help: str
     factor: float
 
 
-def named(rule: str, title: Text, unit: str) -> Named:
-    """The metric of a rule. A unit that is not known stands in the name as it is."""
+def build_metric(rule: str, title: Text, unit: str) -> PrometheusMetric:
+    """Return the metric of a rule. An unknown unit is used unchanged in the name."""
     part, factor = UNITS.get(unit, (unit, 1.0))
     words = [word for word in re.split(r"[^a-z0-9]+", rule.lower().removeprefix("f-")) if word]
-    told = [_WORDS.get(word, word) for word in words]
+    reported_words = [_WORDS.get(word, word) for word in words]
     suffix = f"_{part}" if part else ""
-    return Named(f"{PREFIX}{'_'.join(told)}{suffix}", f"{title.en} ({rule}).", factor)
+    return PrometheusMetric(f"{PREFIX}{'_'.join(reported_words)}{suffix}", f"{title.en} ({rule}).", factor)
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """What a rule last said of a host. `value` is in the rule's own unit, None where nothing was measured."""
+class RuleValue:
+    """Latest result of a rule on a host. `value` is in the rule's unit, None if nothing was measured."""
 
     rule: str
     host: str
     value: float | None
-    fired: bool | None  # None: not sure
+    matched: bool | None  # None: inconclusive
 
 
-def chosen(values: Iterable[Value], rules: frozenset[str], most: int) -> tuple[list[Value], int]:
-    """Of the rules that were asked for (where none was: those that fired somewhere) all values, at most `most`.
+def select_values(
+    values: Iterable[RuleValue], rules: frozenset[str], most: int
+) -> tuple[list[RuleValue], int]:
+    """Return the values of the selected rules (default: all that matched on a host), and the number omitted.
 
-    Whole rules are left out and never single hosts: a sum over hosts shall not lie. Returns how many values were.
+    At most `most` values are returned. Whole rules are omitted, never single hosts, so that sums over hosts
+    stay correct.
     """
-    by_rule: dict[str, list[Value]] = {}
-    for one in values:
-        by_rule.setdefault(one.rule, []).append(one)
-    wanted = {
+    by_rule: dict[str, list[RuleValue]] = {}
+    for value in values:
+        by_rule.setdefault(value.rule, []).append(value)
+    requested = {
         rule: each
         for rule, each in by_rule.items()
-        if (rule in rules if rules else any(one.fired for one in each))
+        if (rule in rules if rules else any(item.matched for item in each))
     }
-    kept: list[Value] = []
+    stored_values: list[RuleValue] = []
     left_out = 0
-    # Those that fired on the most hosts first: what is left out is what says the least.
+    # Rules that matched on most hosts come first; the least informative are omitted.
     for _, each in sorted(
-        wanted.items(), key=lambda item: (-sum(bool(one.fired) for one in item[1]), item[0])
+        requested.items(), key=lambda item: (-sum(bool(item.matched) for item in item[1]), item[0])
     ):
-        if left_out or len(kept) + len(each) > most:
+        if left_out or len(stored_values) + len(each) > most:
             left_out += len(each)
         else:
-            kept += each
-    return sorted(kept, key=lambda one: (one.rule, one.host)), left_out
+            stored_values += each
+    return sorted(stored_values, key=lambda value: (value.rule, value.host)), left_out

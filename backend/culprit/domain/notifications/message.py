@@ -1,4 +1,4 @@
-"""A message: the cause, three numbers that prove it, and a picture. Told in a language when it is sent."""
+"""A message about a diagnosis: the cause, three numbers as evidence, and a chart. Translated when it is sent."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from culprit.core.notices.chart import Chart
-from culprit.core.notices.units import unit_of
+from culprit.domain.notifications.chart import Chart
+from culprit.domain.notifications.units import get_unit_label
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 Both = Mapping[str, str]
-#: What has this unit is no number to be told.
+#: Numbers with this unit are not shown.
 YES_OR_NO = "bool"
-NUMBERS = 3
+MAX_FIGURES = 3
 Outcome = Literal["named", "nothing", "failed", "mention", "test"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """One number with its unit, what it was held against, and what it is about. `title` is in both languages.
+class MessageNumber:
+    """A number with its unit, threshold and subject. `title` is in both languages.
 
-    `op` and `threshold` are None where it was held against nothing.
+    `op` and `threshold` are None if the number was not compared.
     """
 
     title: Both
@@ -35,11 +35,12 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """What is told. `cause`, `fix` and `doubt` are in both languages; `failure` is a sentence.
+class NotificationContent:
+    """Content of a message. `cause`, `fix` and `doubt` are in both languages; `failure` is a message
+    reference.
 
-    `paths` are addresses below the platform's own: of the incident, of the diagnosis. `more` counts further causes.
-    `who` wrote `words`, the beginning of a comment on the incident of that `title`, where the outcome is a mention.
+    `paths` are relative addresses of the incident and the diagnosis. `more` counts further causes. For a
+    mention in a comment, `who` is the author, `words` the beginning of the comment, and `title` the incident.
     """
 
     outcome: Outcome
@@ -53,7 +54,7 @@ class Message:
     confidence: str = ""
     fix: Both | None = None
     more: int = 0
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[MessageNumber, ...] = ()
     peers: tuple[str, ...] = ()
     failure: Json | None = None
     incident: int | None = None
@@ -66,41 +67,41 @@ class Message:
     title: str = ""
 
     def as_json(self) -> Json:
-        """As it is stored."""
+        """Return the JSON that is stored."""
         return asdict(self)
 
     @staticmethod
-    def of(kept: Mapping[str, Any]) -> Message:
-        """Out of what was stored."""
-        chart = kept.get("chart")
-        return Message(
+    def of(stored: Mapping[str, Any]) -> NotificationContent:
+        """Build a message from its stored JSON."""
+        chart = stored.get("chart")
+        return NotificationContent(
             **{
-                **kept,
-                "figures": tuple(Figure(**one) for one in kept.get("figures", ())),
-                "peers": tuple(kept.get("peers", ())),
+                **stored,
+                "figures": tuple(MessageNumber(**item) for item in stored.get("figures", ())),
+                "peers": tuple(stored.get("peers", ())),
                 "chart": Chart.of(chart) if chart else None,
             }
         )
 
 
-def figures(result: Mapping[str, Any], title: Callable[[str, str], Both]) -> list[Figure]:
-    """The numbers of a diagnosis, the most telling first, three at most and none twice.
+def select_figures(result: Mapping[str, Any], title: Callable[[str, str], Both]) -> list[MessageNumber]:
+    """Return up to three distinct numbers of a diagnosis, the most significant first.
 
-    Those of the first cause, then of the others, then what stood out beside them without being evidence. `title` says
-    what the number of a rule is called: (rule, measure).
+    The first cause comes first, then other causes, then findings that are no evidence. `title` returns the
+    name of the number of (rule, measure).
     """
-    found: dict[tuple[str, str], Figure] = {}
-    for one in told(result):
-        kept = _figure(one, title)
-        if kept is not None:
-            found.setdefault((kept.measure, kept.about), kept)
-    return list(found.values())[:NUMBERS]
+    figures: dict[tuple[str, str], MessageNumber] = {}
+    for number in iter_numbers(result):
+        figure = _build_figure(number, title)
+        if figure is not None:
+            figures.setdefault((figure.measure, figure.about), figure)
+    return list(figures.values())[:MAX_FIGURES]
 
 
-def told(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every number of a diagnosis in the form of evidence, the most telling first; what is only yes or no is none."""
+def iter_numbers(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Return every number of a diagnosis, the most significant first; yes/no values are omitted."""
     for cause in result.get("causes", ()):
-        yield from (one for one in cause.get("evidence", ()) if one.get("unit") != YES_OR_NO)
+        yield from (item for item in cause.get("evidence", ()) if item.get("unit") != YES_OR_NO)
     for group in ("inconclusive", "context"):
         for finding in result.get(group, ()):
             for number in finding.get("numbers", ())[:1]:
@@ -115,33 +116,33 @@ def told(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                     }
 
 
-def _figure(one: Mapping[str, Any], title: Callable[[str, str], Both]) -> Figure | None:
+def _build_figure(item: Mapping[str, Any], title: Callable[[str, str], Both]) -> MessageNumber | None:
     try:
-        rule, measure, value = str(one["finding"]), str(one["metric"]), float(one["value"])
-        threshold = None if one["threshold"] is None else float(one["threshold"])
+        rule, measure, value = str(item["finding"]), str(item["metric"]), float(item["value"])
+        threshold = None if item["threshold"] is None else float(item["threshold"])
     except (KeyError, TypeError, ValueError):
         return None
-    baseline = one.get("baseline")
-    return Figure(
+    baseline = item.get("baseline")
+    return MessageNumber(
         title=dict(title(rule, measure)),
         value=value,
-        unit=str(one.get("unit") or ""),
-        op=None if threshold is None else str(one.get("op") or ""),
+        unit=str(item.get("unit") or ""),
+        op=None if threshold is None else str(item.get("op") or ""),
         threshold=threshold,
-        about=about(one.get("subject") or {}),
+        about=describe_subject(item.get("subject") or {}),
         baseline=float(baseline) if isinstance(baseline, int | float) else None,
         measure=measure,
     )
 
 
-def about(subject: Mapping[str, Any], most: int = 60) -> str:
-    """What a number is about, in one short line."""
-    said = " ".join(f"{name}={value}" for name, value in subject.items())
-    return said if len(said) <= most else said[: most - 1] + "…"
+def describe_subject(subject: Mapping[str, Any], most: int = 60) -> str:
+    """Return the subject of a number as one short line."""
+    message = " ".join(f"{name}={value}" for name, value in subject.items())
+    return message if len(message) <= most else message[: most - 1] + "…"
 
 
-def short(value: float) -> str:
-    """Four digits, as people read numbers: 44.1, 12,911, 0.0021."""
+def format_number(value: float) -> str:
+    """Format a number with four significant digits: 44.1, 12,911, 0.0021."""
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is unlike itself
         return "–"
     if abs(value) >= 1000:
@@ -152,24 +153,25 @@ def short(value: float) -> str:
 SIGNS: Mapping[str, str] = {">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
 
 
-def figure(one: Figure) -> str:
-    """A number with its unit, beside its threshold where it has one: `44.1 ms > 3 ms`, `256 MiB`."""
-    unit = f" {shown}" if (shown := unit_of(one.unit)) else ""
-    if not one.op or one.threshold is None:
-        return f"{short(one.value)}{unit}"
-    return f"{short(one.value)}{unit} {SIGNS.get(one.op, one.op)} {short(one.threshold)}{unit}"
+def format_figure(figure: MessageNumber) -> str:
+    """Format a number with its unit and its threshold: `44.1 ms > 3 ms`, `256 MiB`."""
+    unit = f" {unit_label}" if (unit_label := get_unit_label(figure.unit)) else ""
+    if not figure.op or figure.threshold is None:
+        return f"{format_number(figure.value)}{unit}"
+    threshold = f"{format_number(figure.threshold)}{unit}"
+    return f"{format_number(figure.value)}{unit} {SIGNS.get(figure.op, figure.op)} {threshold}"
 
 
-def sparkline(values: Sequence[float | None], width: int = 40) -> str:
-    """A row of blocks for places that show no picture; a gap is a space and never the lowest block."""
-    known = [one for one in values if one is not None]
+def render_sparkline(values: Sequence[float | None], width: int = 40) -> str:
+    """Return a row of block characters for channels without images; a gap is a space."""
+    known = [value for value in values if value is not None]
     if not known:
         return ""
     low, high = min(0.0, *known), max(known)
     step = max(1, -(-len(values) // width))
     cells = []
     for at in range(0, len(values), step):
-        here = [one for one in values[at : at + step] if one is not None]
+        here = [value for value in values[at : at + step] if value is not None]
         level = round((max(here) - low) / (high - low) * 7) if here and high > low else 0
         cells.append("▁▂▃▄▅▆▇█"[level] if here else " ")
     return "".join(cells)

@@ -1,10 +1,10 @@
-"""Units as people write them behind a number."""
+"""Display names of units."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Those that are left out stand as they are stored.
+#: Units without an entry are shown as stored.
 UNITS: Mapping[str, str] = {
     "pct": "%",
     "per_s": "/s",
@@ -21,6 +21,6 @@ UNITS: Mapping[str, str] = {
 }
 
 
-def unit_of(unit: str) -> str:
-    """A unit as people write it."""
+def get_unit_label(unit: str) -> str:
+    """Return the display name of a unit."""
     return UNITS.get(unit, unit)

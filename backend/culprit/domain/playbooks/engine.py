@@ -1,8 +1,8 @@
-"""What a playbook says of a host: a verdict for each step, where the chain stands, and what to look at next.
+"""Evaluation of a playbook on one host: a verdict per step, the state of each hypothesis, and the next step.
 
-A verdict is always about one hypothesis. What was not collected refutes nothing, a doubtful number is inconclusive, and
-a person's verdict stands where a person gave one. The chain is walked to its end whatever is missing on the way: a gap
-is shown as one, and the steps behind it are answered all the same.
+A verdict is about one hypothesis. Missing data refutes nothing, and a number of doubtful quality is inconclusive. The
+verdict of a person overrides that of a rule. The path is followed to its end: a step without an answer is a gap, and
+the steps after it are answered too.
 """
 
 from __future__ import annotations
@@ -13,59 +13,60 @@ from typing import Literal
 
 from collectors.contract import Sentence, Tier
 from collectors.registry import COLLECTORS
-from culprit.core.playbooks.contract import ELSEWHERE, END, GATES, Playbook, Step, Verdict
-from culprit.core.rules.contract import STRENGTH, Finding, Grade, Rule
-from culprit.core.rules.read import needs_of
+from culprit.domain.playbooks.model import END, GATES, PLAYBOOK_PREFIX, Playbook, PlaybookStep, Verdict
+from culprit.domain.rules.finding import STRENGTH_ORDER, Finding, Strength
+from culprit.domain.rules.readings import get_required_collectors
+from culprit.domain.rules.rule import Rule
 
-Standing = Literal["open", "supported", "refuted", "contested"]
+HypothesisStatus = Literal["open", "supported", "refuted", "contested"]
 
-#: What a collector of a tier is worth sparing a sick host, and what a minute of a person is: only their order matters.
-PRICE: Mapping[Tier, float] = {Tier.LIGHT: 1.0, Tier.STANDARD: 4.0, Tier.DEEP: 16.0, Tier.PTRACE: 64.0}
-PERSON_PRICE = 6.0
-#: A gate that is open makes all that follows doubtful.
-GATE_WORTH = 4.0
+#: Relative cost of a collector by tier, and of a minute of a person. Only the order matters.
+TIER_COST: Mapping[Tier, float] = {Tier.LIGHT: 1.0, Tier.STANDARD: 4.0, Tier.DEEP: 16.0, Tier.PTRACE: 64.0}
+PERSON_COST = 6.0
+#: Gain of a gate: an open gate makes all later answers doubtful.
+GATE_GAIN = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The verdict of one step, and what it rests on. `reason` says why where nothing was settled."""
+class StepAnswer:
+    """Verdict of one step with the findings behind it. `reason` explains why a step has no verdict."""
 
     step: str
     verdict: Verdict
-    by: Literal["rule", "person", "nobody"]
+    by: Literal["rule", "person", "none"]
     findings: tuple[Finding, ...] = ()
-    grade: Grade = Grade.CONTEXT
+    strength: Strength = Strength.CONTEXT
     reason: Sentence | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """Where one hypothesis stands: the steps that speak for and against it, and the strongest grade of the former."""
+class HypothesisState:
+    """State of one hypothesis: the steps for and against it, and the highest strength of the supporting steps."""
 
     hypothesis: str
-    standing: Standing
+    status: HypothesisStatus
     supports: tuple[str, ...]
     refutes: tuple[str, ...]
-    grade: Grade
+    strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """A playbook, walked. `path` are the steps in the order of their going, `gaps` those on it that nothing settled.
+class PlaybookChain:
+    """Evaluated playbook. `path` lists the visited steps in order, `gaps` those of them without a verdict.
 
-    `leads_to` is the playbook that the walk ends in, "" where it ends here.
+    `next_playbook` is the playbook that the path continues in, or "".
     """
 
     path: tuple[str, ...]
     gaps: tuple[str, ...]
-    leads_to: str
-    answers: Mapping[str, Answer]
-    stands: Mapping[str, Stand]
+    next_playbook: str
+    answers: Mapping[str, StepAnswer]
+    hypotheses: Mapping[str, HypothesisState]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """The step to take next: what it takes, why this one, and how much it can tell for its price."""
+class StepProposal:
+    """Next step with its collectors, the reason for it, and its expected gain per cost."""
 
     step: str
     collectors: tuple[str, ...]
@@ -74,142 +75,160 @@ class Proposal:
     gain: float = 0.0
 
 
-def answer(step: Step, findings: Sequence[Finding], rules: Mapping[str, Rule]) -> Answer:
-    """What the rule of a step says. Of several subjects, one that fired counts, then a doubt, then silence."""
+def answer_step(step: PlaybookStep, findings: Sequence[Finding], rules: Mapping[str, Rule]) -> StepAnswer:
+    """Answer a step by its rule. Of several subjects, a match has priority, then doubt, then no match."""
     if not step.finding:
-        return Answer(step.id, "not_collected", "nobody", reason=Sentence("playbook.for_a_person"))
+        return StepAnswer(step.id, "not_collected", "none", reason=Sentence("playbook.needs_person"))
     rule = rules[step.finding]
-    mine = [one for one in findings if one.rule == step.finding]
-    fired = tuple(one for one in mine if one.state == "fired")
-    if fired:
-        return Answer(step.id, step.fired, "rule", fired, rule.grade)
-    doubted = tuple(one for one in mine if one.state == "inconclusive" or (one.numbers and one.reason))
+    mine = [finding for finding in findings if finding.rule == step.finding]
+    matched = tuple(item for item in mine if item.state == "matched")
+    if matched:
+        return StepAnswer(step.id, step.matched, "rule", matched, rule.strength)
+    doubted = tuple(item for item in mine if item.state == "inconclusive" or (item.numbers and item.reason))
     if doubted:
-        return Answer(step.id, "inconclusive", "rule", doubted, rule.grade, doubted[0].reason)
-    quiet = tuple(one for one in mine if one.state == "quiet")
-    if quiet:
-        return Answer(step.id, step.quiet, "rule", quiet, rule.grade)
-    reason = next((one.reason for one in mine if one.reason), None)
+        return StepAnswer(step.id, "inconclusive", "rule", doubted, rule.strength, doubted[0].reason)
+    not_matched = tuple(item for item in mine if item.state == "not_matched")
+    if not_matched:
+        return StepAnswer(step.id, step.not_matched, "rule", not_matched, rule.strength)
+    reason = next((item.reason for item in mine if item.reason), None)
     if reason is None:
-        reason = Sentence("missing.not_collected", {"collector": " | ".join(_collectors(rule)[:1])})
-    return Answer(step.id, "not_collected", "nobody", (), rule.grade, reason)
+        reason = Sentence("missing.not_collected", {"collector": " | ".join(_list_collectors(rule)[:1])})
+    return StepAnswer(step.id, "not_collected", "none", (), rule.strength, reason)
 
 
-def walk(
+def evaluate_playbook(
     playbook: Playbook,
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
-    said: Mapping[str, Verdict] | None = None,
-) -> Chain:
-    """The chain of a playbook over findings. `said` are verdicts of people, by step; they stand above a rule's."""
-    said = said or {}
+    verdicts: Mapping[str, Verdict] | None = None,
+) -> PlaybookChain:
+    """Evaluate a playbook over findings. `verdicts` are verdicts of people by step; they override the rules."""
+    verdicts = verdicts or {}
     answers = {
-        one.id: Answer(one.id, said[one.id], "person", grade=Grade.MECHANISM)
-        if one.id in said
-        else answer(one, findings, rules)
-        for one in playbook.steps
+        step.id: StepAnswer(step.id, verdicts[step.id], "person", strength=Strength.MECHANISM)
+        if step.id in verdicts
+        else answer_step(step, findings, rules)
+        for step in playbook.steps
     }
-    return chain(playbook, answers)
+    return build_chain(playbook, answers)
 
 
-def chain(playbook: Playbook, answers: Mapping[str, Answer]) -> Chain:
-    """The chain of a playbook whose every step has an answer."""
+def build_chain(playbook: Playbook, answers: Mapping[str, StepAnswer]) -> PlaybookChain:
+    """Follow the branches of a playbook with an answer for every step."""
     path: list[str] = []
     at = playbook.steps[0].id if playbook.steps else END
-    while at != END and not at.startswith(ELSEWHERE) and at not in path:
+    while at != END and not at.startswith(PLAYBOOK_PREFIX) and at not in path:
         path.append(at)
-        then = playbook.step(at).then
-        at = then.get(answers[at].verdict, then["otherwise"])
+        branches = playbook.get_step(at).branches
+        at = branches.get(answers[at].verdict, branches["otherwise"])
     gaps = tuple(name for name in path if answers[name].verdict in ("inconclusive", "not_collected"))
-    leads_to = at.removeprefix(ELSEWHERE) if at.startswith(ELSEWHERE) else ""
-    return Chain(tuple(path), gaps, leads_to, answers, _stands(playbook, answers))
+    next_playbook = at.removeprefix(PLAYBOOK_PREFIX) if at.startswith(PLAYBOOK_PREFIX) else ""
+    return PlaybookChain(
+        tuple(path), gaps, next_playbook, answers, _build_hypothesis_states(playbook, answers)
+    )
 
 
-def _stands(playbook: Playbook, answers: Mapping[str, Answer]) -> dict[str, Stand]:
-    found = {}
-    for one in playbook.hypotheses:
-        mine = [answers[step.id] for step in playbook.steps if step.about == one.id]
+def _build_hypothesis_states(
+    playbook: Playbook, answers: Mapping[str, StepAnswer]
+) -> dict[str, HypothesisState]:
+    results = {}
+    for hypothesis in playbook.hypotheses:
+        mine = [answers[step.id] for step in playbook.steps if step.about == hypothesis.id]
         supports = [each for each in mine if each.verdict == "supports"]
         refutes = [each for each in mine if each.verdict == "refutes"]
-        standing: Standing = "open"
+        hypothesis_status: HypothesisStatus = "open"
         if supports or refutes:
-            standing = "contested" if supports and refutes else "supported" if supports else "refuted"
-        grade = max((each.grade for each in supports), key=STRENGTH.__getitem__, default=Grade.CONTEXT)
+            hypothesis_status = (
+                "contested" if supports and refutes else "supported" if supports else "refuted"
+            )
+        strength = max(
+            (each.strength for each in supports), key=STRENGTH_ORDER.__getitem__, default=Strength.CONTEXT
+        )
         names = tuple(each.step for each in supports), tuple(each.step for each in refutes)
-        found[one.id] = Stand(one.id, standing, *names, grade)
-    return found
+        results[hypothesis.id] = HypothesisState(hypothesis.id, hypothesis_status, *names, strength)
+    return results
 
 
-def propose(
+def propose_step(
     playbook: Playbook,
-    chain: Chain,
+    chain: PlaybookChain,
     rules: Mapping[str, Rule],
     allowed: Collection[Tier],
     tried: Collection[str] = (),
-) -> Proposal | None:
-    """The unanswered step that tells open hypotheses apart best for what it costs the host; None where none is left.
+) -> StepProposal | None:
+    """Return the unanswered step with the highest gain per cost, or None.
 
-    `tried` are collectors that were asked already, whatever became of them. Steps whose collectors may not run are left
-    out. Of equals the one that stands first in the playbook is taken.
+    `tried` are collectors that were requested before, with any result. A step whose collectors are not allowed is
+    skipped. If two steps are equal, the first one in the playbook is returned.
     """
-    best: Proposal | None = None
+    best: StepProposal | None = None
     undecided = {
         name
-        for name, one in chain.stands.items()
-        if one.standing in ("open", "contested")
-        or (one.standing == "supported" and STRENGTH[one.grade] < STRENGTH[Grade.MECHANISM])
+        for name, item in chain.hypotheses.items()
+        if item.status in ("open", "contested")
+        or (item.status == "supported" and STRENGTH_ORDER[item.strength] < STRENGTH_ORDER[Strength.MECHANISM])
     }
     for step in playbook.steps:
         if chain.answers[step.id].verdict != "not_collected":
             continue
         if step.about not in GATES and step.about not in undecided:
             continue
-        found = _take(step, rules, allowed, tried)
-        if found is None:
+        matching_collectors = _select_collectors(step, rules, allowed, tried)
+        if matching_collectors is None:
             continue
-        collectors, tier, price = found
-        worth = _worth(step, rules, len(undecided))
+        collectors, tier, price = matching_collectors
+        worth = _compute_gain(step, rules, len(undecided))
         params: dict[str, str | int | float] = {
             "about": step.about,
             "open": len(undecided),
             "tier": tier.name.lower(),
         }
         key = "person" if not step.finding else "gate" if step.about in GATES else "settles"
-        proposal = Proposal(step.id, collectors, tier, Sentence(f"next.{key}", params), worth / price)
+        proposal = StepProposal(step.id, collectors, tier, Sentence(f"next.{key}", params), worth / price)
         if best is None or proposal.gain > best.gain + 1e-9:
             best = proposal
     return best
 
 
-def _take(
-    step: Step, rules: Mapping[str, Rule], allowed: Collection[Tier], tried: Collection[str]
+def _select_collectors(
+    step: PlaybookStep, rules: Mapping[str, Rule], allowed: Collection[Tier], tried: Collection[str]
 ) -> tuple[tuple[str, ...], Tier, float] | None:
-    """The cheapest collectors that answer a step, their highest tier, and what they cost together."""
+    """Return the cheapest collectors for a step, their highest tier and their total cost, or None."""
     if not step.finding:
-        return (), Tier.LIGHT, PERSON_PRICE
-    wanted: list[str] = []
-    for any_of in needs_of(rules[step.finding].measure):
-        possible = [one for one in any_of if one in COLLECTORS and COLLECTORS[one].tier in allowed]
+        return (), Tier.LIGHT, PERSON_COST
+    requested: list[str] = []
+    for any_of in get_required_collectors(rules[step.finding].measure):
+        possible = [item for item in any_of if item in COLLECTORS and COLLECTORS[item].tier in allowed]
         if not possible:
             return None
-        fresh = [one for one in possible if one not in tried]
-        # One that was tried and came home is there; one that did not will not come home the next time either.
+        fresh = [item for item in possible if item not in tried]
+        # A collector with output needs no second run, and one that failed would fail again.
         if fresh:
-            wanted.append(min(fresh, key=lambda one: PRICE[COLLECTORS[one].tier]))
-    if not wanted:
+            requested.append(min(fresh, key=lambda item: TIER_COST[COLLECTORS[item].tier]))
+    if not requested:
         return None
-    tier = max((COLLECTORS[one].tier for one in wanted), key=PRICE.__getitem__)
-    return tuple(dict.fromkeys(wanted)), tier, sum(PRICE[COLLECTORS[one].tier] for one in set(wanted))
+    tier = max((COLLECTORS[item].tier for item in requested), key=TIER_COST.__getitem__)
+    return (
+        tuple(dict.fromkeys(requested)),
+        tier,
+        sum(TIER_COST[COLLECTORS[item].tier] for item in set(requested)),
+    )
 
 
-def _worth(step: Step, rules: Mapping[str, Rule], undecided: int) -> float:
-    """How much a step can tell: a step that settles its hypothesis either way, by strong evidence, among many."""
+def _compute_gain(step: PlaybookStep, rules: Mapping[str, Rule], undecided: int) -> float:
+    """Estimate the gain: high for strong evidence that can both support and refute, with many open hypotheses."""
     if step.about in GATES:
-        return GATE_WORTH
-    ways = {step.fired, step.quiet} & {"supports", "refutes"} if step.finding else {"supports", "refutes"}
-    strength = STRENGTH[rules[step.finding].grade] if step.finding else STRENGTH[Grade.MECHANISM]
-    return len(ways) * (0.5 + strength) * (1.0 + 0.25 * max(0, undecided - 1))
+        return GATE_GAIN
+    outcomes = (
+        {step.matched, step.not_matched} & {"supports", "refutes"}
+        if step.finding
+        else {"supports", "refutes"}
+    )
+    strength = (
+        STRENGTH_ORDER[rules[step.finding].strength] if step.finding else STRENGTH_ORDER[Strength.MECHANISM]
+    )
+    return len(outcomes) * (0.5 + strength) * (1.0 + 0.25 * max(0, undecided - 1))
 
 
-def _collectors(rule: Rule) -> tuple[str, ...]:
-    return tuple(one for any_of in needs_of(rule.measure) for one in any_of)
+def _list_collectors(rule: Rule) -> tuple[str, ...]:
+    return tuple(item for any_of in get_required_collectors(rule.measure) for item in any_of)

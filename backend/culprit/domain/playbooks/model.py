@@ -1,4 +1,4 @@
-"""What a playbook is: a checklist as data. Hypotheses, steps that each ask one question, and where to go next."""
+"""Model of a playbook: a checklist as data, with hypotheses, steps, branches and remediations."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from collectors.contract import Text
 
 Kind = Literal["case", "method", "snippet", "reference"]
 Verdict = Literal["supports", "refutes", "inconclusive", "not_collected"]
-Settled = Literal["supports", "refutes", "inconclusive"]
+SettledVerdict = Literal["supports", "refutes", "inconclusive"]
 Better = Literal["lower", "higher"]
 
 KINDS: tuple[Kind, ...] = ("case", "method", "snippet", "reference")
-SETTLED: tuple[Settled, ...] = ("supports", "refutes", "inconclusive")
-#: Where a step leads: verdicts, and what is left when neither was reached.
-WAYS = ("supports", "refutes", "otherwise")
-#: What steps are about that no cause stands behind: is there a symptom at all, may one look, is the capture any good.
+SETTLED_VERDICTS: tuple[SettledVerdict, ...] = ("supports", "refutes", "inconclusive")
+#: Keys of the branches of a step: verdicts, and the default for all other verdicts.
+BRANCHES = ("supports", "refutes", "otherwise")
+#: Subjects of steps without a hypothesis: is there a symptom, can it be investigated, is the data good enough.
 GATES = ("symptom", "prerequisite", "quality")
 END = "end"
-ELSEWHERE = "playbook:"
+PLAYBOOK_PREFIX = "playbook:"
 
 
-class Written:
-    """Written by hand: a key that means nothing is a mistake, not ignored."""
+class StrictDataclass:
+    """Base of the model: an unknown key in the YAML is an error."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
-class Primary(Written):
-    """The number by which a fix of this hypothesis is judged, chosen before anything is fixed.
+class PrimaryNumber(StrictDataclass):
+    """Number that decides whether a fix of the hypothesis worked; it is chosen before the fix.
 
-    `read` is the id of a metric or of a measure of the rules; `better` says which way it should go.
+    `read` is the id of a metric or of a measure of the rules; `better` is the direction of an improvement.
     """
 
     read: str
@@ -42,43 +42,43 @@ class Primary(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis(Written):
-    """One explanation. `cause` is the published cause that it would be, "" where none is."""
+class PlaybookHypothesis(StrictDataclass):
+    """Possible explanation. `cause` is the id of the published cause, or "" without one."""
 
     id: str
-    says: Text
+    summary: Text
     cause: str = ""
-    primary: Primary | None = None
+    primary: PrimaryNumber | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Written):
-    """One question about one hypothesis (or gate).
+class PlaybookStep(StrictDataclass):
+    """Question about one hypothesis or gate.
 
-    `finding` is the rule that answers it; `fired` and `quiet` are the verdicts that its firing and its silence
-    mean for `about`. A step without a rule is for a person: `look` says at what. `then` maps each of WAYS to the
-    id of a step, to `playbook:<id>`, or to `end`; a verdict that it does not name goes the way of `otherwise`.
-    `beware` tells how the answer can mislead, `seen` what a real case showed there.
+    `finding` is the rule that answers the question; `matched` and `not_matched` are the verdicts about `about` in these
+    two states of the finding. A step without a rule is for a person, who follows `instructions`. `branches` maps each
+    of BRANCHES to the id of a step, to `playbook:<id>`, or to `end`; a verdict without a branch follows `otherwise`.
+    `caveat` describes how the answer can mislead, `example` what a real case showed.
     """
 
     id: str
-    asks: Text
+    question: Text
     about: str
-    then: Mapping[str, str]
+    branches: Mapping[str, str]
     finding: str = ""
-    fired: Settled = "supports"
-    quiet: Settled = "inconclusive"
-    look: Text | None = None
-    beware: Text | None = None
-    seen: Text | None = None
+    matched: SettledVerdict = "supports"
+    not_matched: SettledVerdict = "inconclusive"
+    instructions: Text | None = None
+    caveat: Text | None = None
+    example: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Card(Written):
-    """One thing to do or to know, linked from findings.
+class Remediation(StrictDataclass):
+    """Instructions for a fix, or background knowledge; findings link to it.
 
-    `when` it helps, the `command` ("" for a card that only explains), its `risk`, the way `back`, the metric or
-    measure that `verifies` it, and what an older recommendation says that no longer holds (`correction`).
+    `when` describes when it helps. `command` is "" if there is nothing to run. `verifies` is the metric or measure that
+    shows the effect, and `correction` names an older recommendation that no longer holds.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Card(Written):
     when: Text
     command: str = ""
     risk: Text | None = None
-    back: Text | None = None
+    rollback: Text | None = None
     verifies: str = ""
     correction: Text | None = None
     findings: tuple[str, ...] = ()
@@ -94,19 +94,19 @@ class Card(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Reference(Written):
-    """Where a statement is from."""
+class PlaybookReference(StrictDataclass):
+    """Source of a statement."""
 
     title: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Playbook(Written):
-    """A case, a method, a snippet, or a collection of cards. The first step is where it begins.
+class Playbook(StrictDataclass):
+    """Case, method, snippet or collection of remediations. The first step is the start.
 
-    `covered` and `not_covered` say what it answers and what it does not; `dead_ends` what was tried in a real case
-    and led nowhere; `cards` are its fixes; `verify` tells what the same load shows once the fix holds.
+    `covered` and `not_covered` state what it answers. `dead_ends` are attempts of a real case without a result.
+    `verify` describes what the same load shows after a successful fix.
     """
 
     id: str
@@ -115,16 +115,16 @@ class Playbook(Written):
     symptom: Text
     covered: tuple[Text, ...]
     not_covered: tuple[Text, ...]
-    hypotheses: tuple[Hypothesis, ...] = ()
-    steps: tuple[Step, ...] = ()
+    hypotheses: tuple[PlaybookHypothesis, ...] = ()
+    steps: tuple[PlaybookStep, ...] = ()
     dead_ends: tuple[Text, ...] = ()
-    cards: tuple[Card, ...] = ()
+    remediations: tuple[Remediation, ...] = ()
     verify: Text | None = None
-    references: tuple[Reference, ...] = ()
+    references: tuple[PlaybookReference, ...] = ()
 
-    def step(self, name: str) -> Step:
-        """The step of that id. Raises KeyError."""
-        for one in self.steps:
-            if one.id == name:
-                return one
-        raise KeyError(name)
+    def get_step(self, step_id: str) -> PlaybookStep:
+        """Return the step, or raise KeyError."""
+        for step in self.steps:
+            if step.id == step_id:
+                return step
+        raise KeyError(step_id)

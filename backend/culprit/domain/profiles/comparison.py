@@ -16,33 +16,33 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from collectors import columns
-from collectors.columns import DamagedFile
-from collectors.trie import I64, StackTrie, Strings
-from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, Drawn, Step
-from culprit.core.stacks import KINDS, View, callers, narrowest
-from culprit.core.symbol_names import base_name, merged
-from culprit.core.trie_merge import Side, merge
+from collectors.profiles import column_file
+from collectors.profiles.column_file import DamagedFileError
+from collectors.profiles.trie import I64, StackTrie, Strings
+from culprit.domain.profiles.stacks import KINDS, ProfileView, compute_min_weight, list_callers
+from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
+from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, RenderedTree, TreePathStep
+from culprit.domain.profiles.trie_merge import TrieSide, merge_tries
 
-Normalise = Literal["share", "absolute"]
+Normalization = Literal["share", "absolute"]
 F64 = npt.NDArray[np.float64]
 
 VERSION = 1
-LISTED_MAX = 200
-MERGED_CHARS = 100_000
+MAX_LISTED_PATHS = 200
+MAX_MERGED_CHARS = 100_000
 """Characters of names taken together that are kept with a comparison: a header has no room for more."""
 
-EXPECTED_MIN = 5.0
+MIN_EXPECTED_SAMPLES = 5.0
 """Fewest samples that either side must be expected to have in a node for the normal approximation to hold."""
 
-Z_LIMIT = 3.2905
+SIGNIFICANT_Z = 3.2905
 """|z| from which a node counts as changed: two-sided p < 0.001, as a drawing asks hundreds of questions at
 once.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathDifference:
     """A path that only one side has: names from the outside in, and the inclusive weight on that side."""
 
     path: list[str]
@@ -50,7 +50,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Diff:
+class ComparisonTrie:
     """Both sides on one trie. `a`, `b` inclusive weights [nodes], `own_a`, `own_b` own ones; `names` frame id
     → name.
 
@@ -72,7 +72,7 @@ class Diff:
     def save(self, path: Path) -> int:
         """Write it to a file that `load` maps. Returns the size in bytes."""
         trie, words = self.trie, Strings.of(self.names)
-        arrays: dict[str, columns.Array] = {
+        arrays: dict[str, column_file.Array] = {
             "parent": trie.parent,
             "frame": trie.frame,
             "end": trie.end,
@@ -80,13 +80,13 @@ class Diff:
         }
         arrays |= {"own_a": self.own_a, "own_b": self.own_b, "blob": words.blob, "offsets": words.offsets}
         meta: dict[str, Any] = {"kinds": self.kinds, "samples_a": self.samples_a, "samples_b": self.samples_b}
-        meta["merged"] = _fitting(self.merged)
-        return columns.save(path, "diff", VERSION, meta, arrays)
+        meta["merged"] = _limit_merged_names(self.merged)
+        return column_file.write_columns(path, "diff", VERSION, meta, arrays)
 
     @classmethod
-    def load(cls, path: Path) -> Diff:
+    def load(cls, path: Path) -> ComparisonTrie:
         """Read a file that `save` wrote. Raises DamagedFile."""
-        file = columns.load(path, "diff", VERSION)
+        file = column_file.read_columns(path, "diff", VERSION)
         try:
             a, meta = file.arrays, file.meta
             trie = StackTrie(a["parent"], a["frame"], a["end"], a["depth"])
@@ -97,7 +97,7 @@ class Diff:
             together = {str(base): tuple(map(str, of)) for base, of in meta.get("merged", {}).items()}
             return cls(trie, names, list(meta["kinds"]), *totals, own_a, own_b, *samples, together)
         except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
-            raise DamagedFile(f"missing or misshapen: {error}") from error
+            raise DamagedFileError(f"missing or misshapen: {error}") from error
 
     @property
     def total_a(self) -> int:
@@ -109,18 +109,18 @@ class Diff:
         """The weight of what is compared."""
         return int(self.b[0])
 
-    def delta(self, normalise: Normalise = "share") -> F64:
+    def delta(self, normalize: Normalization = "share") -> F64:
         """[nodes]: B - A. `share`: difference of the shares of each side's own total, in -1 … 1.
 
         `absolute`: difference of weights, as a share of the larger total.
         """
-        if normalise == "share":
+        if normalize == "share":
             return self.b / max(self.total_b, 1) - self.a / max(self.total_a, 1)
         return (self.b - self.a) / max(self.total_a, self.total_b, 1)
 
     def z(self) -> F64:
-        """[nodes]: two-proportion z of the node's share on both sides, pooled; NaN where too few samples to
-        say.
+        """[nodes]: two-proportion z of the node's share on both sides, pooled; NaN if there are too
+        few samples.
 
         z = (pB - pA) / sqrt(p (1 - p) (1/nA + 1/nB)), p = (xA + xB) / (nA + nB), with x in samples: weights
         are scaled by samples per weight. Samples next to each other in time are not independent, so z is
@@ -133,12 +133,12 @@ class Diff:
         pooled = (x_a + x_b) / (n_a + n_b)
         spread = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
         z = np.divide(x_b / n_b - x_a / n_a, spread, out=np.zeros(len(self.trie)), where=spread > 0)
-        z[pooled * min(n_a, n_b) < EXPECTED_MIN] = np.nan
+        z[pooled * min(n_a, n_b) < MIN_EXPECTED_SAMPLES] = np.nan
         return z
 
-    def tree(
-        self, width: int = 1200, root: int = 0, normalise: Normalise = "share", min_px: float = 0.5
-    ) -> Drawn:
+    def render_tree(
+        self, width: int = 1200, root: int = 0, normalize: Normalization = "share", min_px: float = 0.5
+    ) -> RenderedTree:
         """The subtree of `root` as wide as B, each node with `a`, `b`, `delta`, `z` and `significant` (null:
         too few).
 
@@ -148,11 +148,11 @@ class Diff:
         if not 0 <= root < len(trie):
             raise IndexError(root)
         part = slice(root, int(trie.end[root]))
-        least = narrowest(int(self.b[root]), width, min_px)
-        seen = (self.b[part] >= least) & (trie.depth[part] <= trie.depth[root] + DEPTH_MAX)
+        least = compute_min_weight(int(self.b[root]), width, min_px)
+        seen = (self.b[part] >= least) & (trie.depth[part] <= trie.depth[root] + MAX_DEPTH)
         seen[0] = True
-        if np.count_nonzero(seen) > DRAWN_MAX:
-            seen &= self.b[part] > np.partition(self.b[part][seen], -DRAWN_MAX)[-DRAWN_MAX]
+        if np.count_nonzero(seen) > MAX_NODES:
+            seen &= self.b[part] > np.partition(self.b[part][seen], -MAX_NODES)[-MAX_NODES]
             seen[0] = True
         ids = np.flatnonzero(seen) + root
         parent = np.searchsorted(ids, trie.parent[ids[1:]])
@@ -160,7 +160,7 @@ class Diff:
         np.subtract.at(rest_a, parent, self.a[ids[1:]])
         np.subtract.at(rest_b, parent, self.b[ids[1:]])
         frame = trie.frame[ids].tolist()
-        drawn = Drawn(
+        rendered_tree = RenderedTree(
             ids.tolist(),
             (trie.depth[ids] - trie.depth[root]).tolist(),
             [self.names[f] for f in frame],
@@ -168,26 +168,28 @@ class Diff:
             [self.kinds[f] for f in frame],
             self.b[ids].tolist(),
             self.own_b[ids].tolist(),
-            self._more(ids, normalise),
+            self._node_numbers(ids, normalize),
         )
-        return drawn.with_pruned(rest_b.tolist(), self._rest(rest_a, rest_b, normalise))
+        return rendered_tree.add_pruned(rest_b.tolist(), self._pruned_numbers(rest_a, rest_b, normalize))
 
-    def path(self, node: int) -> list[Step]:
+    def list_path(self, node: int) -> list[TreePathStep]:
         """From the root down to the caller of `node`."""
-        return callers(self.trie, self.names, node)
+        return list_callers(self.trie, self.names, node)
 
-    def _more(self, ids: I64, normalise: Normalise) -> dict[str, list[int | float | bool | None]]:
+    def _node_numbers(self, ids: I64, normalize: Normalization) -> dict[str, list[int | float | bool | None]]:
         z = self.z()[ids].tolist()
         return {
             "a": self.a[ids].tolist(),
             "b": self.b[ids].tolist(),
-            "delta": [round(d, 9) for d in self.delta(normalise)[ids].tolist()],
+            "delta": [round(d, 9) for d in self.delta(normalize)[ids].tolist()],
             "z": [None if isnan(v) else round(v, 3) for v in z],
-            "significant": [None if isnan(v) else abs(v) >= Z_LIMIT for v in z],
+            "significant": [None if isnan(v) else abs(v) >= SIGNIFICANT_Z for v in z],
         }
 
-    def _rest(self, a: I64, b: I64, normalise: Normalise) -> dict[str, list[int | float | bool | None]]:
-        if normalise == "share":
+    def _pruned_numbers(
+        self, a: I64, b: I64, normalize: Normalization
+    ) -> dict[str, list[int | float | bool | None]]:
+        if normalize == "share":
             delta = b / max(self.total_b, 1) - a / max(self.total_a, 1)
         else:
             delta = (b - a) / max(self.total_a, self.total_b, 1)
@@ -200,51 +202,55 @@ class Diff:
             "significant": nothing,
         }
 
-    def vanished(self, limit: int = LISTED_MAX) -> list[Change]:
+    def list_vanished_paths(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
         """Paths that A has and B has not, at the frame where they part, heaviest first."""
-        return self._only(self.a, self.b, limit)
+        return self._list_unshared_paths(self.a, self.b, limit)
 
-    def new(self, limit: int = LISTED_MAX) -> list[Change]:
+    def new(self, limit: int = MAX_LISTED_PATHS) -> list[PathDifference]:
         """Paths that B has and A has not, at the frame where they part, heaviest first."""
-        return self._only(self.b, self.a, limit)
+        return self._list_unshared_paths(self.b, self.a, limit)
 
-    def _only(self, here: I64, there: I64, limit: int) -> list[Change]:
+    def _list_unshared_paths(self, here: I64, there: I64, limit: int) -> list[PathDifference]:
         alone = (here > 0) & (there == 0)
         alone[1:] &= there[self.trie.parent[1:]] > 0
         nodes = np.flatnonzero(alone)
         nodes = nodes[np.argsort(-here[nodes], kind="stable")[:limit]]
-        return [Change([self.names[f] for f in self.trie.path(n)], int(here[n])) for n in nodes.tolist()]
+        return [
+            PathDifference([self.names[f] for f in self.trie.path(n)], int(here[n])) for n in nodes.tolist()
+        ]
 
 
-def _fitting(merged: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    kept: dict[str, list[str]] = {}
-    left = MERGED_CHARS
+def _limit_merged_names(merged: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    stored: dict[str, list[str]] = {}
+    left = MAX_MERGED_CHARS
     for base, names in merged.items():
         left -= len(base) + sum(map(len, names))
         if left < 0:
             break
-        kept[base] = list(names)
-    return kept
+        stored[base] = list(names)
+    return stored
 
 
-def diff(a: View, b: View) -> Diff:
+def compare_views(a: ProfileView, b: ProfileView) -> ComparisonTrie:
     """Lay two views over each other."""
-    return pooled([a], [b])
+    return compare_pooled_views([a], [b])
 
 
-def pooled(before: Sequence[View], after: Sequence[View], *, by_base: bool = False) -> Diff:
+def compare_pooled_views(
+    before: Sequence[ProfileView], after: Sequence[ProfileView], *, by_base: bool = False
+) -> ComparisonTrie:
     """Lay several views of each side over each other, each side added up; there must be one of either at least.
 
     `by_base`: functions are the same where their names are without the marks of a build. Work is one pass over each
     level of all tries.
     """
-    shared = _Names(by_base=by_base)
-    sides = [Side(view.profile.table.trie, shared.of(view)) for view in (*before, *after)]
-    trie, into = merge(sides)
+    shared = _NameIndex(by_base=by_base)
+    sides = [TrieSide(view.profile.table.trie, shared.intern_frames(view)) for view in (*before, *after)]
+    trie, into = merge_tries(sides)
     own_a, own_b = np.zeros(len(trie), np.int64), np.zeros(len(trie), np.int64)
     for n, view in enumerate((*before, *after)):
         np.add.at(own_a if n < len(before) else own_b, into[n], view.own)
-    return Diff(
+    return ComparisonTrie(
         trie,
         list(shared.words),
         shared.kinds,
@@ -254,11 +260,11 @@ def pooled(before: Sequence[View], after: Sequence[View], *, by_base: bool = Fal
         own_b,
         sum(view.samples for view in before),
         sum(view.samples for view in after),
-        shared.merged(),
+        shared.merged_names(),
     )
 
 
-class _Names:
+class _NameIndex:
     """The names of all sides, each once: `words` name → id, `kinds` of each id what it is."""
 
     def __init__(self, *, by_base: bool) -> None:
@@ -267,7 +273,7 @@ class _Names:
         self._by_base = by_base
         self._known: dict[str, int] = {}
 
-    def of(self, view: View) -> I64:
+    def intern_frames(self, view: ProfileView) -> I64:
         """[frames of the view]: id of the frame's name."""
         table = view.profile.table
         out = np.zeros(len(table.frames), np.int64)
@@ -275,14 +281,14 @@ class _Names:
             zip(view.profile.names, table.frames.kind.tolist(), strict=True)
         ):
             if name not in self._known:
-                shown = base_name(name) if self._by_base else name
-                if shown not in self.words:
-                    self.words[shown] = len(self.words)
+                displayed_name = strip_build_marks(name) if self._by_base else name
+                if displayed_name not in self.words:
+                    self.words[displayed_name] = len(self.words)
                     self.kinds.append(KINDS[kind])
-                self._known[name] = self.words[shown]
+                self._known[name] = self.words[displayed_name]
             out[frame] = self._known[name]
         return out
 
-    def merged(self) -> Mapping[str, Sequence[str]]:
+    def merged_names(self) -> Mapping[str, Sequence[str]]:
         """Base name → the names that became it."""
-        return merged(self._known) if self._by_base else {}
+        return group_by_base_name(self._known) if self._by_base else {}

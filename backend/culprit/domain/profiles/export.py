@@ -13,22 +13,22 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from collectors.parse.limits import printable
-from culprit.core.drawing import PRUNED, Drawn
-from culprit.core.stacks import View
+from collectors.profiles.limits import to_printable
+from culprit.domain.profiles.stacks import ProfileView
+from culprit.domain.profiles.tree import PRUNED, RenderedTree
 
 _SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _ROW_PX, _CHAR_PX, _PAD_PX = 16, 6.6, 10
 _HUES = {"kernel": 28, "user": 8, "jit": 105, "unknown": 0, "idle": 205, "comm": 45, "root": 45, PRUNED: 0}
 
 
-def folded(view: View) -> Iterator[str]:
+def write_folded(view: ProfileView) -> Iterator[str]:
     """`task;outer;…;inner weight`, a line per stack, in the order of the trie.
 
     A semicolon in a name becomes a colon, as the format has no way to quote it.
     """
     trie = view.profile.table.trie
-    words = [name.replace(";", ":").replace("\n", " ") for name in map(printable, view.profile.names)]
+    words = [name.replace(";", ":").replace("\n", " ") for name in map(to_printable, view.profile.names)]
     path: list[str] = []
     weights = view.own.tolist()
     frames, depths = trie.frame.tolist(), trie.depth.tolist()
@@ -39,7 +39,7 @@ def folded(view: View) -> Iterator[str]:
             yield f"{';'.join(path)} {weights[node]}\n"
 
 
-def speedscope(view: View, name: str) -> Iterator[str]:
+def write_speedscope(view: ProfileView, name: str) -> Iterator[str]:
     """speedscope's file format, one `sampled` profile with a sample per distinct stack, not in order of time.
 
     Source: the schema named in `$schema`.
@@ -47,75 +47,75 @@ def speedscope(view: View, name: str) -> Iterator[str]:
     profile, trie = view.profile, view.profile.table.trie
     unit = "nanoseconds" if profile.table.unit == "ns" else "none"
     frames = [
-        {"name": printable(n)} | ({"file": printable(m)} if m else {})
+        {"name": to_printable(n)} | ({"file": to_printable(m)} if m else {})
         for n, m in zip(profile.names, profile.modules, strict=True)
     ]
     head = {
         "$schema": _SPEEDSCOPE_SCHEMA,
         "exporter": "culprit",
-        "name": printable(name),
+        "name": to_printable(name),
         "activeProfileIndex": 0,
         "shared": {"frames": frames},
     }
     yield json.dumps(head)[:-1]
-    yield f',"profiles":[{{"type":"sampled","name":{json.dumps(printable(name))},"unit":"{unit}"'
+    yield f',"profiles":[{{"type":"sampled","name":{json.dumps(to_printable(name))},"unit":"{unit}"'
     yield f',"startValue":0,"endValue":{view.weight},"samples":['
     path: list[int] = []
     nodes = np.flatnonzero(view.own).tolist()
-    wanted = set(nodes)
+    requested_nodes = set(nodes)
     ids, depths = trie.frame.tolist(), trie.depth.tolist()
     first = True
     for node in range(len(trie)):
         del path[max(depths[node] - 1, 0) :]
         if node:
             path.append(ids[node])
-        if node in wanted:
+        if node in requested_nodes:
             yield ("" if first else ",") + str(path).replace(" ", "")
             first = False
     yield '],"weights":' + str(view.own[nodes].tolist()).replace(" ", "") + "}]}"
 
 
-def svg(drawn: Drawn, title: str, width: int = 1200) -> Iterator[str]:
+def write_svg(rendered_tree: RenderedTree, title: str, width: int = 1200) -> Iterator[str]:
     """A still flame graph, root at the bottom: rectangles, labels and tooltips; no script, no link, no style
     sheet.
 
     The text is well-formed XML for any name: markup is escaped, characters that XML forbids become U+FFFD.
     """
-    rows = max(drawn.level, default=0) + 1
+    rows = max(rendered_tree.level, default=0) + 1
     height = rows * _ROW_PX + 2 * _PAD_PX + 24
     usable = width - 2 * _PAD_PX
-    total = max(drawn.value[0], 1)
+    total = max(rendered_tree.value[0], 1)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="monospace" font-size="11">\n'
     )
-    yield f"<title>{_text(title)}</title>\n"
+    yield f"<title>{_escape_text(title)}</title>\n"
     yield f'<rect x="0" y="0" width="{width}" height="{height}" fill="#ffffff"/>\n'
-    yield f'<text x="{_PAD_PX}" y="{_PAD_PX + 10}">{_text(title)}</text>\n'
-    starts = _starts(drawn)
-    for i, level in enumerate(drawn.level):
-        x, w = _PAD_PX + starts[i] / total * usable, drawn.value[i] / total * usable
+    yield f'<text x="{_PAD_PX}" y="{_PAD_PX + 10}">{_escape_text(title)}</text>\n'
+    starts = _compute_starts(rendered_tree)
+    for i, level in enumerate(rendered_tree.level):
+        x, w = _PAD_PX + starts[i] / total * usable, rendered_tree.value[i] / total * usable
         y = height - _PAD_PX - (level + 1) * _ROW_PX
-        name = drawn.name[i]
-        module = f" ({drawn.module[i]})" if drawn.module[i] else ""
-        share = f"{drawn.value[i]} ({100 * drawn.value[i] / total:.2f}%)"
-        yield f"<g><title>{_text(f'{name}{module} {share}')}</title>"
-        fill = _colour(name, drawn.kind[i])
+        name = rendered_tree.name[i]
+        module = f" ({rendered_tree.module[i]})" if rendered_tree.module[i] else ""
+        share = f"{rendered_tree.value[i]} ({100 * rendered_tree.value[i] / total:.2f}%)"
+        yield f"<g><title>{_escape_text(f'{name}{module} {share}')}</title>"
+        fill = _choose_color(name, rendered_tree.kind[i])
         yield f'<rect x="{x:.2f}" y="{y}" width="{w:.2f}" height="{_ROW_PX - 1}" fill="{fill}"/>'
         room = int(w / _CHAR_PX)
         if room >= 3:
             label = name if len(name) <= room else name[: room - 2] + ".."
-            yield f'<text x="{x + 2:.2f}" y="{y + 11}">{_text(label)}</text>'
+            yield f'<text x="{x + 2:.2f}" y="{y + 11}">{_escape_text(label)}</text>'
         yield "</g>\n"
     yield "</svg>\n"
 
 
-def _starts(drawn: Drawn) -> list[int]:
+def _compute_starts(rendered_tree: RenderedTree) -> list[int]:
     """[nodes]: the weight to the left of each node."""
     starts: list[int] = []
     edge: list[int] = []  # per level: where the next child of the open node begins
-    for level, value in zip(drawn.level, drawn.value, strict=True):
+    for level, value in zip(rendered_tree.level, rendered_tree.value, strict=True):
         del edge[level + 1 :]
         start = edge[level] if level < len(edge) else 0
         starts.append(start)
@@ -127,12 +127,12 @@ def _starts(drawn: Drawn) -> list[int]:
     return starts
 
 
-def _text(text: str) -> str:
-    return escape(printable(text), {'"': "&quot;", "'": "&apos;"})
+def _escape_text(text: str) -> str:
+    return escape(to_printable(text), {'"': "&quot;", "'": "&apos;"})
 
 
-def _colour(name: str, kind: str) -> str:
-    """A steady colour for a name; the hue says the kind. Grey for what is unknown or pruned."""
+def _choose_color(name: str, kind: str) -> str:
+    """Return the constant color of a name; the hue shows the kind. Unknown and pruned frames are gray."""
     shade = zlib.crc32(name.encode("utf-8", "replace")) & 0xFF
     if kind in (PRUNED, "unknown"):
         return f"hsl(0,0%,{78 + shade % 8}%)"

@@ -2,21 +2,23 @@
 
 The inverted tree of a profile is far larger than the profile, so it is made level by level, and only below
 nodes that are wide enough to be drawn. A node is named by one stack that runs through it and how far: id =
-steps << 32 | leaf node. That id means the same whatever filter or width is asked next.
+steps << 32 | leaf node. That id means the same for every filter and width.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from collectors.trie import I64
-from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, Drawn, Step
-from culprit.core.stacks import KINDS, View, narrowest
+from collectors.profiles.trie import I64
+from culprit.domain.profiles.stacks import KINDS, ProfileView, compute_min_weight
+from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, RenderedTree, TreePathStep
 
 ROOT = 0
 
 
-def inverted(view: View, width: int = 1200, root: int = ROOT, min_px: float = 0.5) -> Drawn:
+def render_inverted_tree(
+    view: ProfileView, width: int = 1200, root: int = ROOT, min_px: float = 0.5
+) -> RenderedTree:
     """The inverted tree below `root` (an id of an earlier answer, 0 for all), as `View.tree` draws it.
 
     `self` of a node is the weight of stacks whose outermost function it is. Raises IndexError for a wrong id.
@@ -24,7 +26,7 @@ def inverted(view: View, width: int = 1200, root: int = ROOT, min_px: float = 0.
     trie, own = view.profile.table.trie, view.own
     leaves = np.flatnonzero(own)
     leaves = leaves[trie.depth[leaves] > 0]
-    at = leaves.copy()  # the node of the profile that stands for each stack on the present level
+    at = leaves.copy()  # the node of the profile that represents each stack on the present level
     bare = int(own[0])
     path: list[int] = []
     if root:
@@ -40,24 +42,26 @@ def inverted(view: View, width: int = 1200, root: int = ROOT, min_px: float = 0.
             leaves, at = leaves[same], at[same]
         bare = 0
     total = int(own[leaves].sum()) + bare
-    return _Levels(view, path, narrowest(total, width, min_px)).draw(root, total, bare, leaves, at)
+    return _InvertedTreeBuilder(view, path, compute_min_weight(total, width, min_px)).build(
+        root, total, bare, leaves, at
+    )
 
 
-def inverted_path(view: View, root: int) -> list[Step]:
+def find_inverted_path(view: ProfileView, root: int) -> list[TreePathStep]:
     """From "all" out to the function before `root`'s; empty for the root. `root` must exist."""
     if not root:
         return []
     trie, names = view.profile.table.trie, view.profile.names
     leaf, steps = root & 0xFFFFFFFF, root >> 32
     frames = trie.path(leaf)[::-1][: steps - 1]
-    callers = [Step((i + 1) << 32 | leaf, names[frame]) for i, frame in enumerate(frames)]
-    return [Step(ROOT, names[trie.frame[0]]), *callers]
+    callers = [TreePathStep((i + 1) << 32 | leaf, names[frame]) for i, frame in enumerate(frames)]
+    return [TreePathStep(ROOT, names[trie.frame[0]]), *callers]
 
 
-class _Levels:
+class _InvertedTreeBuilder:
     """The nodes found so far, level by level, as lists; at the end they are put into pre-order."""
 
-    def __init__(self, view: View, path: list[int], least: int) -> None:
+    def __init__(self, view: ProfileView, path: list[int], least: int) -> None:
         self.view, self.path, self.least = view, path, least
         self.ids: list[int] = []
         self.frames: list[int] = []
@@ -66,15 +70,15 @@ class _Levels:
         self.rest: list[int] = []
         self.parents: list[int] = []
 
-    def draw(self, root: int, total: int, bare: int, leaves: I64, at: I64) -> Drawn:
+    def build(self, root: int, total: int, bare: int, leaves: I64, at: I64) -> RenderedTree:
         """Start with the asked node and go outwards until nothing wide enough is left."""
         trie, own = self.view.profile.table.trie, self.view.own
         self._add(root, self.path[-1] if self.path else 0, total, bare, -1)
         node = np.zeros(len(leaves), np.int64)
         steps = len(self.path)
         if self.path:
-            node, leaves, at = self._outwards(node, leaves, trie.parent[at].astype(np.int64))
-        while len(leaves) and steps - len(self.path) < DEPTH_MAX and len(self.ids) < DRAWN_MAX:
+            node, leaves, at = self._step_outward(node, leaves, trie.parent[at].astype(np.int64))
+        while len(leaves) and steps - len(self.path) < MAX_DEPTH and len(self.ids) < MAX_NODES:
             steps += 1
             weight = own[leaves]
             keys, first, group = np.unique(
@@ -89,13 +93,13 @@ class _Levels:
                 places[i] = len(self.ids)
                 frame = int(keys[i] & 0xFFFFFFFF)
                 self._add(steps << 32 | int(leaves[first[i]]), frame, int(sums[i]), 0, int(owners[i]))
-            kept = wide[group]
-            node, leaves, at = self._outwards(
-                places[group][kept], leaves[kept], trie.parent[at[kept]].astype(np.int64)
+            stored = wide[group]
+            node, leaves, at = self._step_outward(
+                places[group][stored], leaves[stored], trie.parent[at[stored]].astype(np.int64)
             )
-        return self._preorder()
+        return self._to_preorder()
 
-    def _outwards(self, node: I64, leaves: I64, at: I64) -> tuple[I64, I64, I64]:
+    def _step_outward(self, node: I64, leaves: I64, at: I64) -> tuple[I64, I64, I64]:
         """Stacks that have a caller go on; those that have none end in their node."""
         ended = at <= 0
         ends = np.zeros(len(self.ids), np.int64)
@@ -111,7 +115,7 @@ class _Levels:
         self.own.append(own)
         self.parents.append(parent)
 
-    def _preorder(self) -> Drawn:
+    def _to_preorder(self) -> RenderedTree:
         profile = self.view.profile
         rest = [value - own for value, own in zip(self.values, self.own, strict=True)]
         children: list[list[int]] = [[] for _ in self.ids]
@@ -127,7 +131,7 @@ class _Levels:
             todo += [(child, depth + 1) for child in reversed(children[i])]
         kinds = profile.table.frames.kind
         frames = [self.frames[i] for i in order]
-        drawn = Drawn(
+        rendered_tree = RenderedTree(
             [self.ids[i] for i in order],
             level,
             [profile.names[f] for f in frames],
@@ -136,4 +140,4 @@ class _Levels:
             [self.values[i] for i in order],
             [self.own[i] for i in order],
         )
-        return drawn.with_pruned([rest[i] for i in order])
+        return rendered_tree.add_pruned([rest[i] for i in order])

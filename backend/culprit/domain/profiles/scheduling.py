@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from collectors.sched import PREEMPTED, SchedTable
-from collectors.trie import I64
+from collectors.profiles.scheduling import PREEMPTED, SchedTable
+from collectors.profiles.trie import I64
 
-WIDTH_MAX = 8192
+MAX_WIDTH = 8192
 EDGES_US = tuple([0] + [1 << k for k in range(26)])
 """Lower edges of the log2 histogram in microseconds: 0-1 us, 1-2, 2-4, … and the last bucket is open (≥ 33.6
 s).
@@ -19,25 +19,25 @@ s).
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class DelayHistogram:
     """`counts[i]` waits of at least `edges_us[i]` and less than the next edge."""
 
     edges_us: list[int]
     counts: list[int]
 
 
-def delay_histogram(table: SchedTable, task: int | None = None) -> Histogram:
+def compute_delay_histogram(table: SchedTable, task: int | None = None) -> DelayHistogram:
     """How long the waits were, of all tasks or of one (index). Trailing empty buckets are left out."""
     chosen = table.delay_ns >= 0
     if task is not None:
         chosen = chosen & (table.task == task)
     bucket = np.searchsorted(np.array(EDGES_US) * 1000, table.delay_ns[chosen], "right") - 1
     counts = np.bincount(bucket, minlength=1)
-    return Histogram(list(EDGES_US[: len(counts)]), counts.tolist())
+    return DelayHistogram(list(EDGES_US[: len(counts)]), counts.tolist())
 
 
 @dataclass(frozen=True, slots=True)
-class RunQueue:
+class RunQueueLength:
     """Tasks that could run but did not, over the whole host: per bin the time-weighted mean and the highest
     number.
     """
@@ -48,13 +48,13 @@ class RunQueue:
     peak: list[int]
 
 
-def run_queue(table: SchedTable, bins: int = 600) -> RunQueue:
+def compute_run_queue(table: SchedTable, bins: int = 600) -> RunQueueLength:
     """How many tasks waited for a CPU at once, over time. Waits without a known begin are not in it."""
     span = table.t1_ns - table.t0_ns
     waited = table.delay_ns > 0
     if span <= 0 or bins < 1 or not waited.any():
-        return RunQueue(table.t0_ns, max(span, 0), [], [])
-    bins = min(bins, WIDTH_MAX, span)
+        return RunQueueLength(table.t0_ns, max(span, 0), [], [])
+    bins = min(bins, MAX_WIDTH, span)
     bin_ns = -(-span // bins)
     stop = table.t_ns[waited]
     start = stop - table.delay_ns[waited]
@@ -67,14 +67,16 @@ def run_queue(table: SchedTable, bins: int = 600) -> RunQueue:
     np.add.at(area, at[:-1], level[:-1] * np.diff(times))
     peak = np.zeros(bins, np.int64)
     np.maximum.at(peak, at, level)
-    return RunQueue(table.t0_ns, int(bin_ns), [round(m, 3) for m in (area / bin_ns).tolist()], peak.tolist())
+    return RunQueueLength(
+        table.t0_ns, int(bin_ns), [round(m, 3) for m in (area / bin_ns).tolist()], peak.tolist()
+    )
 
 
-Segment = list[int]
+TrackSegment = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class CpuTrack:
     """One CPU: segments [offset_ns, len_ns, task index, slices]; gaps are idle.
 
     `slices` above 1 means that many short slices were drawn as one; the task is the one that ran longest in
@@ -82,34 +84,36 @@ class Lane:
     """
 
     cpu: int
-    segments: list[Segment]
+    segments: list[TrackSegment]
 
 
-def lanes(table: SchedTable, from_ns: int, to_ns: int, width: int = 1200) -> list[Lane]:
+def build_cpu_tracks(table: SchedTable, from_ns: int, to_ns: int, width: int = 1200) -> list[CpuTrack]:
     """Who ran on each CPU in [from_ns, to_ns), with no more than about two segments per pixel and CPU.
 
     Slices narrower than a pixel are drawn together with their neighbours in that pixel, as long as what they
-    ran together: a lane shows how much of a pixel was busy, never more.
+    ran together: a track shows how much of a pixel was busy, never more.
     """
     span = max(1, to_ns - from_ns)
-    pixel = max(1, span // max(1, min(width, WIDTH_MAX)))
+    pixel = max(1, span // max(1, min(width, MAX_WIDTH)))
     start = np.maximum(table.t_ns, from_ns)
     stop = np.minimum(table.t_ns + table.len_ns, to_ns)
     inside = np.flatnonzero(stop > start)
-    out: list[Lane] = []
+    out: list[CpuTrack] = []
     for cpu in table.cpus:
         own = inside[table.cpu[inside] == cpu]
         own = own[np.argsort(start[own], kind="stable")]
         out.append(
-            Lane(
+            CpuTrack(
                 cpu,
-                _segments(start[own] - from_ns, (stop - start)[own], table.task[own].astype(np.int64), pixel),
+                _build_segments(
+                    start[own] - from_ns, (stop - start)[own], table.task[own].astype(np.int64), pixel
+                ),
             )
         )
     return out
 
 
-def _segments(offset: I64, length: I64, task: I64, pixel: int) -> list[Segment]:
+def _build_segments(offset: I64, length: I64, task: I64, pixel: int) -> list[TrackSegment]:
     """Slices of one CPU in order, those narrower than a pixel joined per pixel."""
     wide = length >= pixel
     rows = [
@@ -142,11 +146,11 @@ def _segments(offset: I64, length: I64, task: I64, pixel: int) -> list[Segment]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class SchedulingWait:
     """One wait of `task` (index) that ended when it was switched in on `cpu`.
 
-    `instead` are (task, ns) of those who ran on that CPU meanwhile, the longest first; it may have been allowed to run
-    on others, and may have come from one.
+    `instead` are (task, ns) of the tasks that ran on that CPU during the wait, the longest first. The task may have
+    been allowed to run on other CPUs, and may have come from one.
     """
 
     task: int
@@ -157,14 +161,14 @@ class Wait:
     instead: tuple[tuple[int, int], ...]
 
 
-def worst_waits(table: SchedTable, most: int = 20) -> list[Wait]:
+def list_longest_waits(table: SchedTable, most: int = 20) -> list[SchedulingWait]:
     """The longest waits, the longest first, each with who had the CPU in its place."""
     waited = np.flatnonzero(table.delay_ns > 0)
     if len(waited) > most:
         waited = waited[np.argpartition(-table.delay_ns[waited], most - 1)[:most]]
     order = waited[np.lexsort((table.t_ns[waited], -table.delay_ns[waited]))]
     by_cpu: dict[int, I64] = {}
-    found: list[Wait] = []
+    scheduling_waits: list[SchedulingWait] = []
     for row in order.tolist():
         cpu, stop = int(table.cpu[row]), int(table.t_ns[row])
         start = stop - int(table.delay_ns[row])
@@ -182,8 +186,8 @@ def worst_waits(table: SchedTable, most: int = 20) -> list[Wait]:
         sums = np.zeros(len(tasks), np.int64)
         np.add.at(sums, which.reshape(-1), ran[ran > 0])
         longest = np.lexsort((tasks, -sums))
-        found.append(
-            Wait(
+        scheduling_waits.append(
+            SchedulingWait(
                 int(table.task[row]),
                 start,
                 stop - start,
@@ -192,4 +196,4 @@ def worst_waits(table: SchedTable, most: int = 20) -> list[Wait]:
                 tuple((int(tasks[at]), int(sums[at])) for at in longest.tolist()),
             )
         )
-    return found
+    return scheduling_waits

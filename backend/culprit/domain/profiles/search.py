@@ -8,15 +8,15 @@ import numpy as np
 import re2  # type: ignore[import-untyped]
 
 from collectors.contract import Sentence
-from collectors.trie import I32, I64, Kind
-from culprit.core.stacks import KINDS, Mask, View
+from collectors.profiles.trie import I32, I64, FrameKind
+from culprit.domain.profiles.stacks import KINDS, Mask, ProfileView
 
-PATTERN_MAX = 200
-NODES_MAX = 20_000
-NAMES_MAX = 1000
+MAX_PATTERN_CHARS = 200
+MAX_MATCHED_NODES = 20_000
+MAX_MATCHED_NAMES = 1000
 
 
-class BadPattern(Exception):
+class SearchPatternError(Exception):
     """The pattern cannot be searched for."""
 
     def __init__(self, sentence: Sentence) -> None:
@@ -25,7 +25,7 @@ class BadPattern(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchMatch:
     """What a search found: `weight` counts each sample once, however many of its frames match; `share` of the
     view.
 
@@ -38,14 +38,14 @@ class Found:
     frames: list[str]
 
 
-def matching(names: list[str], query: str, *, regex: bool = False) -> Mask:
+def match_names(names: list[str], query: str, *, regex: bool = False) -> Mask:
     """[frames]: does the name match? Substring without regard to case; or an RE2 pattern, whose work is
     linear.
 
     Raises BadPattern.
     """
-    if not query or len(query) > PATTERN_MAX:
-        raise BadPattern(Sentence("profile.pattern_length", {"limit": PATTERN_MAX}))
+    if not query or len(query) > MAX_PATTERN_CHARS:
+        raise SearchPatternError(Sentence("profile.pattern_length", {"limit": MAX_PATTERN_CHARS}))
     if not regex:
         folded = query.casefold()
         return np.fromiter((folded in name.casefold() for name in names), bool, len(names))
@@ -54,30 +54,32 @@ def matching(names: list[str], query: str, *, regex: bool = False) -> Mask:
     try:
         pattern = re2.compile(query, options)
     except re2.error as error:
-        raise BadPattern(Sentence("profile.pattern", {"why": str(error)[:120]})) from error
+        raise SearchPatternError(Sentence("profile.pattern", {"why": str(error)[:120]})) from error
     return np.fromiter((pattern.search(name) is not None for name in names), bool, len(names))
 
 
-def search(view: View, query: str, *, regex: bool = False) -> Found:
+def search_frames(view: ProfileView, query: str, *, regex: bool = False) -> SearchMatch:
     """Frames that match, and how much of the view runs through them."""
     trie = view.profile.table.trie
-    hit = matching(view.profile.names, query, regex=regex)
+    hit = match_names(view.profile.names, query, regex=regex)
     hit[0] = False
     nodes = np.flatnonzero(hit[trie.frame] & (view.total > 0))
-    weight = int(view.total[_outer(nodes, trie.end[nodes])].sum())
-    heaviest = nodes[np.argsort(-view.total[nodes], kind="stable")[:NODES_MAX]]
+    weight = int(view.total[_select_outermost(nodes, trie.end[nodes])].sum())
+    heaviest = nodes[np.argsort(-view.total[nodes], kind="stable")[:MAX_MATCHED_NODES]]
     words = sorted({view.profile.names[f] for f in np.unique(trie.frame[nodes]).tolist()})
-    return Found(weight, weight / view.weight if view.weight else 0.0, heaviest.tolist(), words[:NAMES_MAX])
+    return SearchMatch(
+        weight, weight / view.weight if view.weight else 0.0, heaviest.tolist(), words[:MAX_MATCHED_NAMES]
+    )
 
 
-def _outer(nodes: I64, ends: I32) -> I64:
+def _select_outermost(nodes: I64, ends: I32) -> I64:
     """Of nodes in pre-order, those below none of the others."""
     reach = np.maximum.accumulate(np.r_[np.int64(-1), ends[:-1]]) if len(nodes) else nodes
     return np.asarray(nodes[reach <= nodes])
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FunctionRow:
     """One function: `own` weight where it is innermost, `total` where it is anywhere on the stack, once per
     stack.
     """
@@ -89,7 +91,7 @@ class Row:
     total: int
 
 
-def top(view: View, limit: int = 500) -> list[Row]:
+def list_top_functions(view: ProfileView, limit: int = 500) -> list[FunctionRow]:
     """The heaviest functions by own and by total weight (up to `limit` of each), by own weight. Task names
     are not functions.
     """
@@ -99,12 +101,12 @@ def top(view: View, limit: int = 500) -> list[Row]:
     np.add.at(own, trie.frame, view.own)
     total = np.zeros(len(frames), np.int64)
     np.add.at(total, trie.frame[profile.outermost], view.total[profile.outermost])
-    task = (frames.kind == Kind.COMM) | (frames.kind == Kind.ROOT)
+    task = (frames.kind == FrameKind.COMM) | (frames.kind == FrameKind.ROOT)
     own[task] = total[task] = 0
     chosen = np.union1d(np.argsort(-own, kind="stable")[:limit], np.argsort(-total, kind="stable")[:limit])
     chosen = chosen[total[chosen] > 0]
     chosen = chosen[np.lexsort((-total[chosen], -own[chosen]))]
     return [
-        Row(profile.names[f], profile.modules[f], KINDS[frames.kind[f]], int(own[f]), int(total[f]))
+        FunctionRow(profile.names[f], profile.modules[f], KINDS[frames.kind[f]], int(own[f]), int(total[f]))
         for f in chosen.tolist()
     ]

@@ -14,19 +14,19 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from collectors.samples import SampleTable
-from collectors.trie import I32, I64, Kind, StackTrie
-from culprit.core.drawing import DEPTH_MAX, DRAWN_MAX, WIDTH_MAX, Drawn, Step
+from collectors.profiles.samples import SampleTable
+from collectors.profiles.trie import I32, I64, FrameKind, StackTrie
+from culprit.domain.profiles.tree import MAX_DEPTH, MAX_NODES, MAX_WIDTH, RenderedTree, TreePathStep
 
 Mask = npt.NDArray[np.bool_]
-KINDS = tuple(kind.name.lower() for kind in Kind)
+KINDS = tuple(kind.name.lower() for kind in FrameKind)
 """Kind → the word for it in the API."""
 
-EXACT = 1 << 53  # the integers that a float64 holds
+MAX_EXACT_FLOAT = 1 << 53  # the integers that a float64 holds
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class SampleFilter:
     """Which samples. Empty tuples and None let everything through; the fields are joined by and.
 
     `from_ns` inclusive, `to_ns` exclusive, on the clock of the table. `comm` names processes (by the name of
@@ -44,7 +44,7 @@ class Filter:
     hide_idle: bool = False
 
 
-class Profile:
+class StackProfile:
     """A sample table, and what is derived from it once."""
 
     def __init__(self, table: SampleTable) -> None:
@@ -102,9 +102,9 @@ class Profile:
     @cached_property
     def idle(self) -> Mask:
         """[nodes]: a stack that ends here is an idle CPU."""
-        return np.asarray(self.table.frames.kind[self.table.trie.frame] == Kind.IDLE)
+        return np.asarray(self.table.frames.kind[self.table.trie.frame] == FrameKind.IDLE)
 
-    def rows(self, chosen: Filter) -> slice | npt.NDArray[np.int64]:
+    def rows(self, chosen: SampleFilter) -> slice | npt.NDArray[np.int64]:
         """The rows that a filter lets through. A time range alone is a slice, found by bisection."""
         t = self.table
         start, stop = 0, len(t)
@@ -114,43 +114,43 @@ class Profile:
             stop = max(start, int(np.searchsorted(t.t_ns, chosen.to_ns, "left")))
         part = slice(start, stop)
         masks: list[Mask] = []
-        for column, wanted in ((t.cpu, chosen.cpu), (t.pid, chosen.pid), (t.tid, chosen.tid)):
-            if wanted:
-                masks.append(_any_of(column[part], wanted))
+        for column, requested in ((t.cpu, chosen.cpu), (t.pid, chosen.pid), (t.tid, chosen.tid)):
+            if requested:
+                masks.append(_is_any_of(column[part], requested))
         if chosen.comm:
             pids = [pid for pid, name in self.processes.items() if name in chosen.comm]
-            masks.append(_any_of(t.pid[part], pids))
+            masks.append(_is_any_of(t.pid[part], pids))
         if chosen.thread:
             comms = [i for i, name in enumerate(t.comms.all()) if name in chosen.thread]
-            masks.append(_any_of(t.comm[part], comms))
+            masks.append(_is_any_of(t.comm[part], comms))
         if chosen.hide_idle and bool(self.idle.any()):
             masks.append(~self.idle[t.stack[part]])
         if not masks:
             return part
         return np.flatnonzero(np.logical_and.reduce(masks)) + start
 
-    def view(self, chosen: Filter = Filter()) -> View:
+    def view(self, chosen: SampleFilter = SampleFilter()) -> ProfileView:
         """Weigh the trie with the samples of a filter."""
         rows = self.rows(chosen)
         stack, weight = self.table.stack[rows], self.table.weight[rows]
         n = len(self.table.trie)
         if self.even:
             own = np.bincount(stack, minlength=n).astype(np.int64)
-        elif int(weight.sum()) < EXACT:
+        elif int(weight.sum()) < MAX_EXACT_FLOAT:
             own = np.bincount(stack, weights=weight, minlength=n).astype(np.int64)
         else:
             own = np.zeros(n, np.int64)
             np.add.at(own, stack, weight)
-        return View(self, rows, own, self.table.trie.inclusive(own))
+        return ProfileView(self, rows, own, self.table.trie.inclusive(own))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class ProfileView:
     """The trie under one filter: `own` [nodes] the weight of stacks ending in a node, `total` [nodes] with
     all below.
     """
 
-    profile: Profile
+    profile: StackProfile
     rows: slice | npt.NDArray[np.int64]
     own: I64
     total: I64
@@ -166,7 +166,7 @@ class View:
         table = self.profile.table
         return self.weight if table.unit == "samples" else len(table.t_ns[self.rows])
 
-    def tree(self, width: int = 1200, root: int = 0, min_px: float = 0.5) -> Drawn:
+    def render_tree(self, width: int = 1200, root: int = 0, min_px: float = 0.5) -> RenderedTree:
         """The subtree of `root`, callers on top, without what is narrower than `min_px` when it fills `width`
         px.
 
@@ -177,13 +177,13 @@ class View:
             raise IndexError(root)
         part = slice(root, int(trie.end[root]))
         total = self.total[part]
-        deepest = int(trie.depth[root]) + DEPTH_MAX
-        least = narrowest(int(total[0]), width, min_px)
+        deepest = int(trie.depth[root]) + MAX_DEPTH
+        least = compute_min_weight(int(total[0]), width, min_px)
         seen = total >= least
         seen &= trie.depth[part] <= deepest
         seen[0] = True
-        if np.count_nonzero(seen) > DRAWN_MAX:
-            least = int(np.partition(total[seen], -DRAWN_MAX)[-DRAWN_MAX]) + 1
+        if np.count_nonzero(seen) > MAX_NODES:
+            least = int(np.partition(total[seen], -MAX_NODES)[-MAX_NODES]) + 1
             seen &= total >= least
             seen[0] = True
         ids = np.flatnonzero(seen) + root
@@ -193,7 +193,7 @@ class View:
         np.subtract.at(rest, parent, values[1:])
         frame = trie.frame[ids].tolist()
         names, modules = self.profile.names, self.profile.modules
-        drawn = Drawn(
+        rendered_tree = RenderedTree(
             ids.tolist(),
             (trie.depth[ids] - trie.depth[root]).tolist(),
             [names[f] for f in frame],
@@ -202,11 +202,11 @@ class View:
             values.tolist(),
             own.tolist(),
         )
-        return drawn.with_pruned(rest.tolist())
+        return rendered_tree.add_pruned(rest.tolist())
 
-    def path(self, node: int) -> list[Step]:
-        """From the root down to the caller of `node`: what a zoomed drawing stands on."""
-        return callers(self.profile.table.trie, self.profile.names, node)
+    def list_path(self, node: int) -> list[TreePathStep]:
+        """Return the path from the root to the caller of `node`, which a zoomed flame graph shows below it."""
+        return list_callers(self.profile.table.trie, self.profile.names, node)
 
     @property
     def nodes(self) -> int:
@@ -214,24 +214,24 @@ class View:
         return int(np.count_nonzero(self.total))
 
 
-def callers(trie: StackTrie, names: Sequence[str], node: int) -> list[Step]:
+def list_callers(trie: StackTrie, names: Sequence[str], node: int) -> list[TreePathStep]:
     """The nodes from the root down to the parent of `node`."""
-    steps: list[Step] = []
+    steps: list[TreePathStep] = []
     while (node := int(trie.parent[node])) >= 0:
-        steps.append(Step(node, names[trie.frame[node]]))
+        steps.append(TreePathStep(node, names[trie.frame[node]]))
     return steps[::-1]
 
 
-def _any_of(column: I32, wanted: Sequence[int]) -> Mask:
+def _is_any_of(column: I32, requested: Sequence[int]) -> Mask:
     """[rows]: is the value one of `wanted`? A few comparisons are far cheaper than a set."""
-    if len(wanted) > 8:
-        return np.isin(column, np.array(wanted, np.int64))
+    if len(requested) > 8:
+        return np.isin(column, np.array(requested, np.int64))
     mask = np.zeros(len(column), bool)
-    for value in wanted:
+    for value in requested:
         mask |= column == value
     return mask
 
 
-def narrowest(total: int, width: int, min_px: float) -> int:
+def compute_min_weight(total: int, width: int, min_px: float) -> int:
     """The least weight that is drawn when `total` fills `width` pixels; at least 1."""
-    return max(1, int(np.ceil(total * min_px / max(1, min(width, WIDTH_MAX)))))
+    return max(1, int(np.ceil(total * min_px / max(1, min(width, MAX_WIDTH)))))

@@ -2,8 +2,8 @@
 
 Compilers put marks behind the names of functions that they split, clone or specialise, and Rust puts a hash there; they
 change from build to build, so that two profiles seem to have nothing in common. Here the marks are taken off, and
-nothing else: names that differ before their marks stay different. What was taken together is listed, so that anybody
-can see whether it should have been.
+nothing else: names that differ before their marks stay different. Merged names are listed, so that users
+can check the result.
 
 Sources: GCC's `clone_function_name` (.isra .constprop .part .cold .lto_priv), LLVM's `.llvm.<hash>`, Rust's RFC 2603
 (symbol name mangling v0) and the legacy mangling before it (`17h<16 hex digits>E`).
@@ -24,30 +24,30 @@ _CLONE = re.compile(r"(?<=[^ ]) \[clone \.[A-Za-z_]+(?:\.[0-9]+)*\]$")
 #: Legacy Rust, demangled and as the linker has it. The hash is always 16 digits.
 _HASH = re.compile(r"(?<=[^:])::h[0-9a-f]{16}$")
 _MANGLED_HASH = re.compile(r"^(_ZN.+)17h[0-9a-f]{16}E$")
-#: Rust v0: the crate's number where a plain path begins. Further in it cannot be told from a name without parsing all.
+#: Rust v0: the crate's number where a plain path begins. Later ones need a full parser.
 _CRATE = re.compile(r"^(_R(?:N[a-zA-Z])*C)s[0-9A-Za-z]*_(?=[0-9])")
 #: Rust v0, demangled with numbers: `shop[4f0c5f1b1b2d3a4e]::price`.
 _NUMBER = re.compile(r"(?<=[A-Za-z0-9_])\[[0-9a-f]{1,16}\](?=::)")
 
 
-def base_name(symbol: str) -> str:
+def strip_build_marks(symbol: str) -> str:
     """The function's name without marks of this build. A name is never reduced to nothing; twice is as once."""
     while True:
-        shorter = _NUMBER.sub("", _CRATE.sub(r"\1", _once(symbol)))
+        shorter = _NUMBER.sub("", _CRATE.sub(r"\1", _strip_mark(symbol)))
         if shorter == symbol:
             return symbol
         symbol = shorter
 
 
-def _once(symbol: str) -> str:
+def _strip_mark(symbol: str) -> str:
     for pattern in (_BEHIND, _CLONE, _HASH):
         symbol = pattern.sub("", symbol)
     return _MANGLED_HASH.sub(r"\1E", symbol)
 
 
-def merged(symbols: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+def group_by_base_name(symbols: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """What was renamed or taken together: base name → the names that became it, sorted. Others are left out."""
-    found: dict[str, set[str]] = {}
-    for one in symbols:
-        found.setdefault(base_name(one), set()).add(one)
-    return {base: tuple(sorted(names)) for base, names in sorted(found.items()) if names != {base}}
+    results: dict[str, set[str]] = {}
+    for symbol in symbols:
+        results.setdefault(strip_build_marks(symbol), set()).add(symbol)
+    return {base: tuple(sorted(names)) for base, names in sorted(results.items()) if names != {base}}

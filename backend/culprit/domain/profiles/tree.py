@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 PRUNED = "pruned"
-WIDTH_MAX = 16_384
-DRAWN_MAX = 60_000
+MAX_WIDTH = 16_384
+MAX_NODES = 60_000
 """Nodes that one answer holds at most; beyond, the narrowest are pruned first."""
 
-DEPTH_MAX = 400
+MAX_DEPTH = 400
 """Levels below the asked root that one answer holds; what is deeper is pruned and comes on zoom. JSON parsers
 and renderers recurse, stacks may have 10,000 frames."""
 
 
-Cells = Sequence[int | float | bool | None]
+NodeNumbers = Sequence[int | float | bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TreePathStep:
     """A node on the way from the root to the one that a drawing begins with."""
 
     id: int
@@ -31,7 +31,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RenderedTree:
     """Columns [n] in pre-order. `level` is 0 for the first node. `more` holds further numbers per node
     (differences).
     """
@@ -43,14 +43,14 @@ class Drawn:
     kind: Sequence[str]
     value: Sequence[int]
     own: Sequence[int]
-    more: Mapping[str, Cells] = field(default_factory=dict)
+    more: Mapping[str, NodeNumbers] = field(default_factory=dict)
 
     @property
     def pruned(self) -> int:
         """The weight of everything that was pruned."""
         return sum(v for v, k in zip(self.value, self.kind, strict=True) if k == PRUNED)
 
-    def with_pruned(self, rest: Sequence[int], more: Mapping[str, Cells] | None = None) -> Drawn:
+    def add_pruned(self, rest: Sequence[int], more: Mapping[str, NodeNumbers] | None = None) -> RenderedTree:
         """The same with a child of kind `pruned`, first below its parent, for each node whose `rest` is not
         zero.
 
@@ -62,7 +62,7 @@ class Drawn:
             take.append(i)
             if weight:
                 take.append(-1 - i)
-        return Drawn(
+        return RenderedTree(
             [self.id[i] if i >= 0 else -1 - self.id[-1 - i] for i in take],
             [self.level[i] if i >= 0 else self.level[-1 - i] + 1 for i in take],
             [self.name[i] if i >= 0 else PRUNED for i in take],

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from culprit.core.drawing import Drawn, Step
+from culprit.domain.profiles.tree import RenderedTree, TreePathStep
 
 
-def tree_answer(drawn: Drawn, more: Mapping[str, Any], path: Sequence[Step] = ()) -> str:
+def render_tree_json(
+    rendered_tree: RenderedTree, more: Mapping[str, Any], path: Sequence[TreePathStep] = ()
+) -> str:
     """`more` as an object with further members: `pruned_weight`, `path` (to the drawn root) and `tree`."""
     steps = [asdict(step) for step in path]
-    head = json.dumps({**more, "pruned_weight": drawn.pruned, "path": steps}, allow_nan=False)
-    return f'{head[:-1]}, "tree": {drawn.json()}}}'
+    head = json.dumps({**more, "pruned_weight": rendered_tree.pruned, "path": steps}, allow_nan=False)
+    return f'{head[:-1]}, "tree": {rendered_tree.json()}}}'

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from collectors.trie import I32, I64, StackTrie, trie_of
+from collectors.profiles.trie import I32, I64, StackTrie, build_trie
 
 
-class Side:
+class TrieSide:
     """One trie with its nodes by level and the shared name of each node."""
 
     def __init__(self, trie: StackTrie, names: I64) -> None:
@@ -26,7 +26,7 @@ class Side:
         return self.by_level[self.starts[depth] : self.starts[depth + 1]]
 
 
-def merge(sides: Sequence[Side]) -> tuple[StackTrie, list[I64]]:
+def merge_tries(sides: Sequence[TrieSide]) -> tuple[StackTrie, list[I64]]:
     """One trie of all, and for each side the map from its nodes to the nodes of that trie."""
     root_name = int(sides[0].name[0])
     parents, names = [np.full(1, -1, np.int64)], [np.full(1, root_name, np.int64)]
@@ -47,9 +47,9 @@ def merge(sides: Sequence[Side]) -> tuple[StackTrie, list[I64]]:
         names.append(distinct & 0xFFFFFFFF)
         depths.append(np.full(len(distinct), depth, np.int32))
         count, depth = count + len(distinct), depth + 1
-    trie, position = trie_of(_int32(parents), _int32(names), np.concatenate(depths))
+    trie, position = build_trie(_concat_int32(parents), _concat_int32(names), np.concatenate(depths))
     return trie, [position[side.into].astype(np.int64) for side in sides]
 
 
-def _int32(parts: list[I64]) -> I32:
+def _concat_int32(parts: list[I64]) -> I32:
     return np.concatenate(parts).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The words of redaction: what is looked for, who is known by name, and where something was found."""
+"""Types of redaction: kinds, rules and locations of matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRESETS: Mapping[str, frozenset[str]] = {
     "internal": frozenset({"secret", "word"}),
     "customer": EVERYTHING - {"symbol"},
 }
-"""internal: colleagues may know the hosts, nobody may know a password. customer: nothing that names anybody."""
+"""internal: hides secrets and keeps host names. customer: also hides all names of hosts and people."""
 
 NAMES: Mapping[str, str] = {
     "secret": "secret",
@@ -31,8 +31,8 @@ NAMES: Mapping[str, str] = {
 """What a pseudonym of each kind begins with, as in host-3."""
 
 
-class Span(NamedTuple):
-    """A place in a text that must not leave."""
+class TextSpan(NamedTuple):
+    """Part of a text that must be replaced."""
 
     start: int
     end: int
@@ -40,8 +40,8 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What is replaced: kinds, and names that only Culprit knows to be names."""
+class RedactionRules:
+    """What is replaced: kinds, and names known to Culprit."""
 
     kinds: frozenset[str] = EVERYTHING
     hosts: frozenset[str] = field(default_factory=frozenset)

@@ -1,4 +1,6 @@
-"""Known names in a text: one expression shaped as a tree, so that 500 names cost no more than their letters."""
+"""Search of known names with one expression in the form of a prefix tree, so that cost does not grow with their
+number.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ _NOTHING = re.compile(r"(?!)")
 _END = ""
 
 
-def expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern[str]:
-    """Matches any of `names`, in any case, the longest first; with `alone` never inside other words."""
-    wanted = sorted({name.strip().lower() for name in names if name.strip()})
-    if not wanted:
+def build_expression(names: Iterable[str], *, alone: bool = False) -> re.Pattern[str]:
+    """Return an expression that matches any of `names`, case-insensitive, longest first; with `alone` only whole
+    words.
+    """
+    requested_names = sorted({name.strip().lower() for name in names if name.strip()})
+    if not requested_names:
         return _NOTHING
-    inside = {name for name in wanted if len(name) >= ANYWHERE and not name.isalpha() and not alone}
-    long = [name for name in wanted if name in inside]
-    short = [name for name in wanted if name not in inside]
+    inside = {name for name in requested_names if len(name) >= ANYWHERE and not name.isalpha() and not alone}
+    long = [name for name in requested_names if name in inside]
+    short = [name for name in requested_names if name not in inside]
     parts = []
     if long:
         parts.append(_branch(long))
@@ -41,7 +45,7 @@ def _branch(names: Iterable[str]) -> str:
 
 
 def _written(root: dict[str, Any]) -> str:
-    """The tree as an expression, without recursion: names may be as long as anybody types."""
+    """Convert the tree to an expression without recursion, because names have no length limit."""
     done: dict[int, str] = {}
     stack = [(root, False)]
     while stack:

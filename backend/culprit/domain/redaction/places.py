@@ -1,7 +1,7 @@
-"""Addresses, hosts, users, mail and paths in a text.
+"""Detection of addresses, hosts, users, email addresses and paths.
 
-Every expression starts only where a run of its characters starts (a lookbehind), takes what it takes without giving
-it back (possessive), or is bounded: a hostile text costs a few passes and never a power of its length.
+Each expression starts only at the start of a run of its characters (lookbehind), is possessive or bounded. The cost
+of a hostile text is linear.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterator
 
-from culprit.core.redaction.kinds import Span
+from culprit.domain.redaction.kinds import TextSpan
 
 KEPT_USERS = frozenset({"root", "nobody"})
 KEPT_HOSTS = frozenset({"localhost", "localhost.localdomain", "localhost6"})
@@ -56,7 +56,7 @@ _DOTTED = re.compile(
     r"(?<![\w.-])(?:[\w-]{1,63}+\.){1,30}+([A-Za-z]{2,24}|xn--[a-z0-9-]{1,59})(?![\w-]|\.\w)"
 )
 _NUMBERED = re.compile(r"(?<!\w)(?:ip|ec2|host|node)(?:-\d{1,3}){4}(?!\w)", re.IGNORECASE)
-_HOST_SAID = re.compile(
+_HOST_PHRASE = re.compile(
     r"(?<![A-Za-z])(?:host(?:_?name)?|server|node|peer|upstream|machine|nodename)[\"']?\s{0,4}[=:]\s{0,4}[\"']?"
     r"([A-Za-z0-9][\w.-]{1,252}+)",
     re.IGNORECASE,
@@ -71,7 +71,7 @@ _URL = re.compile(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,15}+://(?:([^\s/@\"'<>]{1,256}+)@)?"
     r"(\[[0-9A-Fa-f:.%]{2,60}+\]|[^\s/:?#\"'<>,;()\[\]{}|\\]{1,253}+)(?::\d{1,5})?([/?#][^\s\"'<>]{0,2048}+)?"
 )
-_USER_SAID = (
+_USER_PHRASES = (
     re.compile(
         r"(?<![A-Za-z])(?:user(?:_?name)?|login|log_?name|owner|uname|ruser|sudo_user)[\"']?\s{0,4}[=:]\s{0,4}[\"']?"
         r"([A-Za-z_][\w.\\-]{0,63}+)(?!\()",
@@ -85,24 +85,24 @@ _USER_SAID = (
 _PATH = re.compile(r"(?<![\w.~/<-])(?:~[\w-]{0,64}+|\.{1,2})?/(?!/)[^\s\"'`,;:|<>()\[\]{}=&?*!\\]{1,4096}+")
 _WINDOWS = re.compile(r"(?<!\w)(?:[A-Za-z]:|\\)\\[^\s\"'<>|]{1,1024}+")
 
-Find = Callable[[str], Iterator[Span]]
+Find = Callable[[str], Iterator[TextSpan]]
 
 
-def addresses(text: str) -> Iterator[Span]:
-    """IPv4, IPv6, hardware addresses, and addresses as /proc/net writes them; those that name nobody are kept."""
+def find_addresses(text: str) -> Iterator[TextSpan]:
+    """Find IPv4, IPv6 and hardware addresses, also in the format of /proc/net. Generic addresses are skipped."""
     if "." in text:
-        for one in _IPV4.finditer(text):
-            if one[0] not in KEPT_ADDRESSES and all(int(part) < 256 for part in one[0].split(".")):
-                yield Span(*one.span(), "address")
+        for match in _IPV4.finditer(text):
+            if match[0] not in KEPT_ADDRESSES and all(int(part) < 256 for part in match[0].split(".")):
+                yield TextSpan(*match.span(), "address")
     if ":" not in text and "-" not in text:
         return
-    for one in _IPV6.finditer(text):
-        if one[0] not in KEPT_ADDRESSES and any(map(str.isdigit, one[0])) and _is_address(one[0]):
-            yield Span(*one.span(), "address")
+    for match in _IPV6.finditer(text):
+        if match[0] not in KEPT_ADDRESSES and any(map(str.isdigit, match[0])) and _is_address(match[0]):
+            yield TextSpan(*match.span(), "address")
     for pattern in (_MAC, _SOCKET):
-        for one in pattern.finditer(text):
-            if one[0].strip("0:-") and one[0] != "0100007F":
-                yield Span(*one.span(), "address")
+        for match in pattern.finditer(text):
+            if match[0].strip("0:-") and match[0] != "0100007F":
+                yield TextSpan(*match.span(), "address")
 
 
 def _is_address(text: str) -> bool:
@@ -113,76 +113,76 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def mails(text: str) -> Iterator[Span]:
-    """Mail addresses, percent-encoded ones too."""
+def find_emails(text: str) -> Iterator[TextSpan]:
+    """Find email addresses, including percent-encoded ones."""
     if "@" in text or "%40" in text:
-        for one in _MAIL.finditer(text):
-            if one[0].rsplit(".", 1)[-1] not in _FILES:
-                yield Span(*one.span(), "email")
+        for match in _MAIL.finditer(text):
+            if match[0].rsplit(".", 1)[-1] not in _FILES:
+                yield TextSpan(*match.span(), "email")
 
 
-def hosts(text: str) -> Iterator[Span]:
-    """Names of hosts by their form (dotted, below a known top), or by what stands before them."""
-    for one in _DOTTED.finditer(text):
-        top, labels = one[1].lower(), one[0].count(".") + 1
+def find_hosts(text: str) -> Iterator[TextSpan]:
+    """Find host names by their form (dotted, with a known top-level domain) or by the preceding word."""
+    for match in _DOTTED.finditer(text):
+        top, labels = match[1].lower(), match[0].count(".") + 1
         sure = top in _SURE or top.startswith("xn--")
-        if (sure or (labels >= 3 and top in _COUNTRIES)) and one[0].lower() not in KEPT_HOSTS:
-            yield Span(*one.span(), "host")
-    for one in _NUMBERED.finditer(text):
-        yield Span(*one.span(), "host")
-    for pattern in (_HOST_SAID, _SYSLOG, _UNAME):
-        for one in pattern.finditer(text):
-            yield from _host(one, 1)
-    for one in _AT.finditer(text):
-        if not _is_no_host(one[2]):
-            yield from _host(one, 2)
-    for one in _URL.finditer(text):
-        yield from _host(one, 2)
+        if (sure or (labels >= 3 and top in _COUNTRIES)) and match[0].lower() not in KEPT_HOSTS:
+            yield TextSpan(*match.span(), "host")
+    for match in _NUMBERED.finditer(text):
+        yield TextSpan(*match.span(), "host")
+    for pattern in (_HOST_PHRASE, _SYSLOG, _UNAME):
+        for match in pattern.finditer(text):
+            yield from _host(match, 1)
+    for match in _AT.finditer(text):
+        if not _is_no_host(match[2]):
+            yield from _host(match, 2)
+    for match in _URL.finditer(text):
+        yield from _host(match, 2)
 
 
 def _is_no_host(name: str) -> bool:
-    """Whether what stands behind an @ is a unit of systemd or the version of a symbol."""
+    """Return whether the text after an @ is a systemd unit or a symbol version."""
     return name.rsplit(".", 1)[-1] in _FILES or name.startswith(("GLIBC", "plt"))
 
 
-def _host(found: re.Match[str], group: int) -> Iterator[Span]:
-    name = found[group].rstrip(".").lower()
+def _host(match: re.Match[str], group: int) -> Iterator[TextSpan]:
+    name = match[group].rstrip(".").lower()
     if name in KEPT_HOSTS or name.strip("[]") in KEPT_ADDRESSES or name.replace(".", "").isdigit():
         return
-    yield Span(found.start(group), found.start(group) + len(found[group].rstrip(".")), "host")
+    yield TextSpan(match.start(group), match.start(group) + len(match[group].rstrip(".")), "host")
 
 
-def users(text: str) -> Iterator[Span]:
-    """Names of people and accounts, by what stands before them."""
-    for pattern in _USER_SAID:
-        for one in pattern.finditer(text):
-            if one[1].lower() not in KEPT_USERS | _NOT_USERS:
-                yield Span(*one.span(1), "user")
-    for one in _AT.finditer(text):
-        if one[1].lower() not in KEPT_USERS and not _is_no_host(one[2]):
-            yield Span(*one.span(1), "user")
+def find_users(text: str) -> Iterator[TextSpan]:
+    """Find names of people and accounts by the preceding word."""
+    for pattern in _USER_PHRASES:
+        for match in pattern.finditer(text):
+            if match[1].lower() not in KEPT_USERS | _NOT_USERS:
+                yield TextSpan(*match.span(1), "user")
+    for match in _AT.finditer(text):
+        if match[1].lower() not in KEPT_USERS and not _is_no_host(match[2]):
+            yield TextSpan(*match.span(1), "user")
 
 
-def paths(text: str) -> Iterator[Span]:
-    """Paths, but those that every Linux has; what stands behind the host of a URL."""
-    for one in _PATH.finditer(text):
-        end = one.end() - (len(one[0]) - len(one[0].rstrip(".")))
-        if end - one.start() > 1 and not kept_path(text[one.start() : end]):
-            yield Span(one.start(), end, "path")
-    for one in _WINDOWS.finditer(text):
-        yield Span(*one.span(), "path")
-    for one in _URL.finditer(text):
-        if one[3] and len(one[3]) > 1:
-            yield Span(*one.span(3), "path")
+def find_paths(text: str) -> Iterator[TextSpan]:
+    """Find paths except standard Linux paths, and the part after the host of a URL."""
+    for match in _PATH.finditer(text):
+        end = match.end() - (len(match[0]) - len(match[0].rstrip(".")))
+        if end - match.start() > 1 and not is_standard_path(text[match.start() : end]):
+            yield TextSpan(match.start(), end, "path")
+    for match in _WINDOWS.finditer(text):
+        yield TextSpan(*match.span(), "path")
+    for match in _URL.finditer(text):
+        if match[3] and len(match[3]) > 1:
+            yield TextSpan(*match.span(3), "path")
 
 
-def kept_path(path: str) -> bool:
-    """Whether every Linux has it, so that it tells of nobody."""
+def is_standard_path(path: str) -> bool:
+    """Return whether the path is a standard Linux path, which identifies no one."""
     return KEPT_PATHS.match(path) is not None and ".." not in path
 
 
-def logins(text: str) -> Iterator[Span]:
-    """What stands before the host of a URL: a name, and mostly a password."""
-    for one in _URL.finditer(text):
-        if one[1]:
-            yield Span(*one.span(1), "secret")
+def find_logins(text: str) -> Iterator[TextSpan]:
+    """Find the user name and password before the host of a URL."""
+    for match in _URL.finditer(text):
+        if match[1]:
+            yield TextSpan(*match.span(1), "secret")

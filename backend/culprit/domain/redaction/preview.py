@@ -1,19 +1,19 @@
-"""What a redaction would replace, to be looked at before anything leaves."""
+"""Preview of a redaction before anything is published."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from culprit.core.redaction.kinds import KINDS
-from culprit.core.redaction.redactor import Redactor
+from culprit.domain.redaction.kinds import KINDS
+from culprit.domain.redaction.redactor import Redactor
 
 MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
-    """One original, its kind, and what stands for it."""
+class ReplacedName:
+    """Original, its kind and its pseudonym."""
 
     kind: str
     original: str
@@ -21,30 +21,30 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A line before and after."""
+class ChangedText:
+    """Line before and after the redaction."""
 
     before: str
     after: str
 
 
-def replaced(redactor: Redactor) -> list[Replaced]:
-    """All that was replaced so far, by kind; at most MOST."""
+def list_replaced(redactor: Redactor) -> list[ReplacedName]:
+    """Return all replacements by kind, at most MOST."""
     rows = [
-        Replaced(kind, original, pseudonym)
+        ReplacedName(kind, original, pseudonym)
         for kind in KINDS
         for original, pseudonym in redactor.names.get(kind, {}).items()
     ]
     return rows[:MOST]
 
 
-def changed(redactor: Redactor, lines: Iterable[str]) -> list[Changed]:
-    """The lines that would be other ones; at most MOST."""
-    found = []
+def list_changed(redactor: Redactor, lines: Iterable[str]) -> list[ChangedText]:
+    """Return the changed lines, at most MOST."""
+    results = []
     for line in dict.fromkeys(lines):
         after = redactor.text(line)
         if after != line:
-            found.append(Changed(line, after))
-            if len(found) == MOST:
+            results.append(ChangedText(line, after))
+            if len(results) == MOST:
                 break
-    return found
+    return results

@@ -1,4 +1,4 @@
-"""Texts, structures and frames without what must not leave, by one map of pseudonyms."""
+"""Redaction of texts, structures and frames with one map of pseudonyms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from culprit.core.redaction import places, statements
-from culprit.core.redaction.kinds import KINDS, NAMES, Rules, Span
-from culprit.core.redaction.names import expression
-from culprit.core.redaction.secrets import secrets
+from culprit.domain.redaction import places, statements
+from culprit.domain.redaction.kinds import KINDS, NAMES, RedactionRules, TextSpan
+from culprit.domain.redaction.names import build_expression
+from culprit.domain.redaction.secrets import find_secrets
 
 DEEPEST = 60
 """Levels of a structure; below there is nothing that a person reads, and what is there does not leave."""
@@ -21,7 +21,7 @@ SHORTEST = 4
 
 FOREIGN = frozenset({"subject", "scope", "labels"})
 _RANK = {kind: n for n, kind in enumerate(KINDS)}
-#: What stands under these keys is of that kind, whatever it looks like.
+#: Values of these keys are of that kind in any format.
 _BY_KEY: Mapping[str, str] = {
     **dict.fromkeys(("host", "hostname", "host_name", "nodename", "server", "container", "pod"), "host"),
     **dict.fromkeys(("user", "username", "user_name", "owner", "login", "uname"), "user"),
@@ -41,12 +41,12 @@ Names = Mapping[str, Mapping[str, str]]
 
 
 class Redactor:
-    """Replaces by `rules`. The same original gets the same pseudonym, also over several reports of one map.
+    """Replaces text by `rules`. One original always has the same pseudonym, also in several reports with the same map.
 
-    `names` is the private map, {kind: {original: pseudonym}}; it grows, and is never part of what leaves.
+    `names` is the private map {kind: {original: pseudonym}}. It grows, and is never published.
     """
 
-    def __init__(self, rules: Rules, names: Names | None = None) -> None:
+    def __init__(self, rules: RedactionRules, names: Names | None = None) -> None:
         self.rules = rules
         self.names: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for kind, known in (names or {}).items():
@@ -56,21 +56,21 @@ class Redactor:
         self._known = self._expressions(rules.hosts, rules.users)
         self._taken = {name.lower() for name in rules.hosts | rules.users | rules.words}
         self._last = {
-            kind: max((_number(one) for one in known.values()), default=0)
+            kind: max((_number(item) for item in known.values()), default=0)
             for kind, known in self.names.items()
         }
 
     def _expressions(self, hosts: Iterable[str], users: Iterable[str]) -> dict[str, re.Pattern[str]]:
         return {
-            "host": expression({*hosts} - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
-            "user": expression({*users} - places.KEPT_USERS, alone=True),
-            "word": expression(self.rules.words),
+            "host": build_expression({*hosts} - places.KEPT_HOSTS - places.KEPT_ADDRESSES),
+            "user": build_expression({*users} - places.KEPT_USERS, alone=True),
+            "word": build_expression(self.rules.words),
         }
 
     def learn(self) -> None:
-        """Take what was found so far by its place (`user=`, a URL, mail) for known names, and count anew.
+        """Add names that were found by their context (`user=`, a URL, email) to the known names, and reset the counts.
 
-        A second pass then finds them where they stand alone in a sentence. What may be an ordinary word is not learned.
+        A second pass then finds them without context. Possible ordinary words are not added.
         """
         hosts = {name for name in self.names.get("host", ()) if len(name) >= SHORTEST and not name.isalpha()}
         users = {
@@ -83,7 +83,7 @@ class Redactor:
         self.counts.clear()
 
     def text(self, text: str, *, code: bool = False) -> str:
-        """One text of any length. `code`: it names a function or a module, and is read with their grammar in mind."""
+        """Redact a text. `code` marks a function or module name, which has a different grammar."""
         if not text:
             return text
         pieces, at = [], 0
@@ -92,49 +92,51 @@ class Redactor:
             at = end
         return "".join([*pieces, text[at:]]) if pieces else text
 
-    def spans(self, text: str, *, code: bool = False) -> list[Span]:
-        """What is replaced in a text, in order; what overlaps is one piece, called by the kind of higher right."""
-        found = sorted(self._found(text, code=code))
-        joined: list[Span] = []
-        for one in found:
-            if joined and one.start < joined[-1].end:
+    def spans(self, text: str, *, code: bool = False) -> list[TextSpan]:
+        """Return the parts of a text to replace, in order. Overlapping parts are merged under the kind of higher
+        priority.
+        """
+        result = sorted(self._find_spans(text, code=code))
+        joined: list[TextSpan] = []
+        for item in result:
+            if joined and item.start < joined[-1].end:
                 before = joined[-1]
-                kind = min(before.kind, one.kind, key=_RANK.__getitem__)
-                joined[-1] = Span(before.start, max(before.end, one.end), kind)
-            elif one.end > one.start:
-                joined.append(one)
+                kind = min(before.kind, item.kind, key=_RANK.__getitem__)
+                joined[-1] = TextSpan(before.start, max(before.end, item.end), kind)
+            elif item.end > item.start:
+                joined.append(item)
         return joined
 
-    def _found(self, text: str, *, code: bool) -> Iterator[Span]:
-        wanted = self.rules.kinds
+    def _find_spans(self, text: str, *, code: bool) -> Iterator[TextSpan]:
+        kinds = self.rules.kinds
         for kind, known in self._known.items():
-            if kind in wanted:
-                yield from (Span(*one.span(), kind) for one in known.finditer(text))
-        if "secret" in wanted:
-            yield from secrets(text, unlikely=not (code and text.startswith(_MANGLED)))
-            yield from places.logins(text)
-        if "path" in wanted:
-            yield from places.paths(text)
-        if "email" in wanted:
-            yield from places.mails(text)
+            if kind in kinds:
+                yield from (TextSpan(*match.span(), kind) for match in known.finditer(text))
+        if "secret" in kinds:
+            yield from find_secrets(text, unlikely=not (code and text.startswith(_MANGLED)))
+            yield from places.find_logins(text)
+        if "path" in kinds:
+            yield from places.find_paths(text)
+        if "email" in kinds:
+            yield from places.find_emails(text)
         if code:
             yield from self._in_code(text)
             return
         for kind, find in _IN_PROSE.items():
-            if kind in wanted:
+            if kind in kinds:
                 yield from find(text)
 
-    def _in_code(self, text: str) -> Iterator[Span]:
-        """Addresses and hosts, but not what a language writes likewise: `a1::b2`, `github.com/team/package`."""
+    def _in_code(self, text: str) -> Iterator[TextSpan]:
+        """Return addresses and hosts, except similar syntax of languages: `a1::b2`, `github.com/team/package`."""
         if "address" in self.rules.kinds and "::" not in text:
-            yield from places.addresses(text)
+            yield from places.find_addresses(text)
         if "host" in self.rules.kinds:
-            yield from (one for one in places.hosts(text) if text[one.end : one.end + 1] != "/")
+            yield from (item for item in places.find_hosts(text) if text[item.end : item.end + 1] != "/")
 
     def value(self, value: Any, key: str = "", own: Iterable[str] = ()) -> Any:
-        """A structure as JSON has it; keys are names of fields and stay.
+        """Redact a JSON structure; keys do not change.
 
-        Texts under `own` keys are Culprit's, but not below those of FOREIGN, whose keys are a host's own words.
+        Texts under `own` keys come from Culprit, except below the keys in FOREIGN, whose keys come from a host.
         """
         return self._value(value, key, frozenset(own), 0)
 
@@ -151,17 +153,17 @@ class Redactor:
                 for name, inside in value.items()
             }
         if isinstance(value, list | tuple):
-            return [self._value(one, key, own, depth + 1) for one in value]
+            return [self._value(item, key, own, depth + 1) for item in value]
         return value
 
     def field(self, key: str, text: str) -> str:
-        """A text that stands under a key, which may say more than its form."""
+        """Redact a text whose key determines its kind."""
         if key in _CODE:
             return self.frame(text)
         kind = _BY_KEY.get(key.lower())
         if not text or kind is None or kind not in self.rules.kinds or text in _ALWAYS:
             return self.text(text)
-        if kind == "path" and places.kept_path(text):
+        if kind == "path" and places.is_standard_path(text):
             return self.text(text)
         if kind == "argument":
             program, space, _ = text.partition(" ")
@@ -169,7 +171,7 @@ class Redactor:
         return self.pseudonym(kind, text)
 
     def frame(self, name: str, *, kernel: bool = False) -> str:
-        """The name of a function or module; with `symbols`, functions that are not the kernel's are replaced whole."""
+        """Redact a function or module name. With `symbols`, all functions outside of the kernel are replaced."""
         known = self._frames.get((name, kernel))
         if known is None:
             if "symbol" in self.rules.kinds and not kernel and name:
@@ -180,15 +182,15 @@ class Redactor:
         return known
 
     def pseudonym(self, kind: str, original: str) -> str:
-        """What is written instead; made up where it is new."""
+        """Return the pseudonym of an original; create it if it is new."""
         self.counts[kind] += 1
         known = self.names[kind]
         folded = original.lower() if kind in _FOLDED else original
-        found = known.get(folded)
-        if found is None:
-            found = self._new(kind, folded)
-            known[folded] = found
-        return f"/{found}" if kind == "path" and original.startswith("/") else found
+        result = known.get(folded)
+        if result is None:
+            result = self._new(kind, folded)
+            known[folded] = result
+        return f"/{result}" if kind == "path" and original.startswith("/") else result
 
     def _new(self, kind: str, original: str) -> str:
         if kind == "host":
@@ -206,18 +208,18 @@ _ALWAYS = places.KEPT_HOSTS | places.KEPT_USERS | places.KEPT_ADDRESSES | {"*", 
 #: Names that C++ and Rust make: a hash is part of each.
 _MANGLED = ("_Z", "_R", "__Z")
 _IN_PROSE = {
-    "address": places.addresses,
-    "argument": statements.arguments,
-    "sql": statements.literals,
-    "host": places.hosts,
-    "user": places.users,
+    "address": places.find_addresses,
+    "argument": statements.find_arguments,
+    "sql": statements.find_literals,
+    "host": places.find_hosts,
+    "user": places.find_users,
 }
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether there is no structure in it, in which something of others could stand."""
+    """Return whether the value contains no nested structure."""
     return not isinstance(value, Mapping) and not (
-        isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
+        isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value)
     )
 
 

@@ -1,4 +1,4 @@
-"""Passwords, keys and tokens in a text: by their form, by what stands before them, or because nobody writes so."""
+"""Detection of passwords, keys and tokens by form, preceding word or randomness."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from culprit.core.redaction.kinds import Span
+from culprit.domain.redaction.kinds import TextSpan
 
 _BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|MESSAGE|CERTIFICATE)[A-Z ]{0,20}-----")
 _FORMS = re.compile(
@@ -43,7 +43,7 @@ _GLUED = re.compile(
     r"(?<!\S)(?:mysql|mysqldump|mariadb|sshpass|redis-cli)\b[^\n|;]{0,200}?\s-(?:p|a) ?+(\S{1,256}+)"
 )
 _COOKIE = re.compile(r"(?<![A-Za-z])(?:Set-)?Cookie:\s{0,4}([^\r\n]{1,8192}+)", re.IGNORECASE)
-_NOT_SAID = frozenset(
+_NOT_SECRET = frozenset(
     """for is was of must from not and in to the has be on expired wrong authentication prompt file hash
     failed""".split()  # noqa: SIM905
 )
@@ -73,42 +73,41 @@ _ODD_PAIRS = {
 ODD_PAIRS = frozenset(first + second for first, seconds in _ODD_PAIRS.items() for second in seconds)
 
 
-def secrets(text: str, *, unlikely: bool = True) -> Iterator[Span]:
-    """All of them. Without `unlikely` none by its letters alone: names of functions look like that."""
+def find_secrets(text: str, *, unlikely: bool = True) -> Iterator[TextSpan]:
+    """Find secrets. Without `unlikely`, random text is not included, because function names can look random."""
     read = 0
-    for one in _BLOCK.finditer(text):
-        if one.start() < read:
+    for match in _BLOCK.finditer(text):
+        if match.start() < read:
             continue
-        stop = text.find("-----END", one.end())
+        stop = text.find("-----END", match.end())
         line = text.find("\n", stop) if stop >= 0 else -1
         read = line if line >= 0 else len(text)
-        yield Span(one.start(), read, "secret")
-    for one in _FORMS.finditer(text):
-        yield Span(*one.span(), "secret")
+        yield TextSpan(match.start(), read, "secret")
+    for match in _FORMS.finditer(text):
+        yield TextSpan(*match.span(), "secret")
     for pattern in (_SCHEME, _NAMED, _OPTION, _LOGIN, _GLUED, _COOKIE):
-        for one in pattern.finditer(text):
-            yield _inside(text, *one.span(1))
-    for one in _SPOKEN.finditer(text):
-        if one[1].lower() not in _NOT_SAID:
-            yield _inside(text, *one.span(1))
+        for match in pattern.finditer(text):
+            yield _inside(text, *match.span(1))
+    for match in _SPOKEN.finditer(text):
+        if match[1].lower() not in _NOT_SECRET:
+            yield _inside(text, *match.span(1))
     if unlikely:
-        for one in _RUN.finditer(text):
-            if random_like(one[0]):
-                yield Span(*one.span(), "secret")
+        for match in _RUN.finditer(text):
+            if is_random(match[0]):
+                yield TextSpan(*match.span(), "secret")
 
 
-def _inside(text: str, start: int, end: int) -> Span:
-    """Without the quotes around it."""
+def _inside(text: str, start: int, end: int) -> TextSpan:
+    """Return the text without surrounding quotes."""
     quote = text[start]
     if quote in "\"'" and end - start > 1:
         start += 1
         end -= text[end - 1] == quote
-    return Span(start, end, "secret")
+    return TextSpan(start, end, "secret")
 
 
-def random_like(run: str) -> bool:
-    """Whether nobody writes so: letters and digits change about as often as dice make them, or letters follow as in no
-    word."""
+def is_random(run: str) -> bool:
+    """Return whether a text looks random: by changes between letters and digits, or by rare pairs of letters."""
     pieces = [piece for piece in _SEPARATORS.split(run) if piece]
     joined = "".join(pieces)
     if len(joined) < SHORTEST - 2 or len(set(joined)) < 9:
@@ -116,7 +115,7 @@ def random_like(run: str) -> bool:
     digits = sum(map(str.isdigit, joined))
     if digits == len(joined):
         return False
-    classes = [0 if one.isdigit() else 1 if one.islower() else 2 for one in joined]
+    classes = [0 if item.isdigit() else 1 if item.islower() else 2 for item in joined]
     share = sum(a != b for a, b in pairwise(classes)) / (len(classes) - 1)
     if len(joined) / len(pieces) < PIECE:
         return share >= ALTERNATES and len(set(classes)) == 3  # base64, whose + and / are no separators
@@ -127,7 +126,7 @@ def random_like(run: str) -> bool:
 
 
 def _odd(piece: str) -> bool:
-    """Whether the letters of a long piece follow each other as in no word."""
+    """Return whether a long text consists of rare pairs of letters."""
     if len(piece) < WHOLE:
         return False
     pairs = [a + b for a, b in pairwise(piece.lower()) if a.isalpha() and b.isalpha()]

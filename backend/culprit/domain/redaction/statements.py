@@ -1,11 +1,11 @@
-"""What was asked and called: literals of SQL, arguments of commands."""
+"""Detection of SQL literals and command arguments."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from culprit.core.redaction.kinds import Span
+from culprit.domain.redaction.kinds import TextSpan
 
 _WORDS = re.compile(
     r"(?<![\w.])(?:(select|insert|update|delete|replace|merge|call|execute|with|prepare)"
@@ -24,32 +24,32 @@ _OPTION = re.compile(
 _PROPERTY = re.compile(r"(?<!\S)-[DX][\w.:-]{0,120}+=(\S{1,4096}+)")
 
 
-def literals(text: str) -> Iterator[Span]:
-    """The literals of SQL statements; a statement is a verb with one of its companions behind it."""
-    for start, end in statements(text):
-        for one in _LITERAL.finditer(text, start, end):
-            if one.end() - one.start() > 2 or one[0][0] not in "\"'":
-                yield Span(*one.span(), "sql")
+def find_literals(text: str) -> Iterator[TextSpan]:
+    """Find the literals of SQL statements; a statement is a verb followed by one of its keywords."""
+    for start, end in find_statements(text):
+        for match in _LITERAL.finditer(text, start, end):
+            if match.end() - match.start() > 2 or match[0][0] not in "\"'":
+                yield TextSpan(*match.span(), "sql")
 
 
-def statements(text: str) -> Iterator[tuple[int, int]]:
-    """Where statements stand, from the verb to the semicolon or the end."""
+def find_statements(text: str) -> Iterator[tuple[int, int]]:
+    """Find SQL statements, from the verb to the semicolon or the end."""
     start, sure = -1, False
-    for one in _WORDS.finditer(text):
-        if one[1]:
-            start = start if start >= 0 else one.start()
-        elif one[2]:
+    for match in _WORDS.finditer(text):
+        if match[1]:
+            start = start if start >= 0 else match.start()
+        elif match[2]:
             sure = sure or start >= 0
         elif sure:
-            yield start, one.start()
+            yield start, match.start()
             start, sure = -1, False
     if sure:
         yield start, len(text)
 
 
-def arguments(text: str) -> Iterator[Span]:
-    """The values of options and of properties of a Java machine."""
+def find_arguments(text: str) -> Iterator[TextSpan]:
+    """Find values of command options and Java system properties."""
     if "-" in text:
         for pattern in (_OPTION, _PROPERTY):
-            for one in pattern.finditer(text):
-                yield Span(*one.span(1), "argument")
+            for match in pattern.finditer(text):
+                yield TextSpan(*match.span(1), "argument")

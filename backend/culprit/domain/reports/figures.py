@@ -1,4 +1,4 @@
-"""Numbers and times as a report writes them: with their unit, what they were held against, in the report's zone."""
+"""Format of numbers and times in a report: unit, comparison and time zone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from culprit.core.reports.words import word
+from culprit.domain.reports.words import get_label
+from culprit.json_types import JsonMapping
 
-Json = Mapping[str, Any]
 _UNITS = {
     "pct": "%",
     "percent": "%",
@@ -39,8 +39,8 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def number(value: object, unit: str = "") -> str:
-    """A number with its unit; a dash where there is none."""
+def format_number(value: object, unit: str = "") -> str:
+    """Format a number with its unit, or a dash for None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return "–"
     if isinstance(value, int) or value == int(value):
@@ -53,48 +53,48 @@ def number(value: object, unit: str = "") -> str:
     return f"{text} {sign}".strip()
 
 
-def share(value: object) -> str:
-    """A share as a percentage, with its sign."""
+def format_share(value: object) -> str:
+    """Format a share as a signed percentage."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return "–"
     return f"{100 * value:+.1f} %"
 
 
-def holds(value: object, op: str, threshold: object) -> bool:
-    """Whether a comparison is true as it is written; a sign that is none of ours is left as it was told."""
+def is_true_comparison(value: object, op: str, threshold: object) -> bool:
+    """Return whether a comparison is true; an unknown operator counts as true."""
     if not isinstance(value, int | float) or not isinstance(threshold, int | float):
         return True
     compare = _SIGNS.get(op)
     return compare is None or bool(compare(value, threshold))
 
 
-def compared(one: Json, language: str) -> str:
-    """A number of a finding: `97 % > 80 %`, where that does not hold `12 % (threshold > 80 %)`, and `97 %` alone where
-    it was compared with nothing.
+def format_comparison(item: JsonMapping, language: str) -> str:
+    """Format a number of a finding: `97 % > 80 %`, or `12 % (threshold > 80 %)` if the comparison is false, or `97 %`
+    without a comparison.
     """
-    unit, op = str(one.get("unit") or ""), str(one.get("op") or "")
-    value = text = number(one.get("value"), unit)
+    unit, op = str(item.get("unit") or ""), str(item.get("op") or "")
+    value = text = format_number(item.get("value"), unit)
     extra: list[str] = []
-    if one.get("threshold") is not None:
-        threshold = f"{op} {number(one['threshold'], unit)}"
-        if holds(one.get("value"), op, one["threshold"]):
+    if item.get("threshold") is not None:
+        threshold = f"{op} {format_number(item['threshold'], unit)}"
+        if is_true_comparison(item.get("value"), op, item["threshold"]):
             text = f"{value} {threshold}"
         else:
-            extra = [f"{word('threshold', language)} {threshold}"]
-    if one.get("baseline") is not None:
-        extra.append(f"{word('baseline', language)} {number(one['baseline'], unit)}")
-    if one.get("n"):
-        extra.append(f"n = {one['n']:,}")
+            extra = [f"{get_label('threshold', language)} {threshold}"]
+    if item.get("baseline") is not None:
+        extra.append(f"{get_label('baseline', language)} {format_number(item['baseline'], unit)}")
+    if item.get("n"):
+        extra.append(f"n = {item['n']:,}")
     return f"{text} ({', '.join(extra)})" if extra else text
 
 
-def about(subject: Json) -> str:
-    """What on the host a number is about."""
+def describe_subject(subject: JsonMapping) -> str:
+    """Describe the subject of a number."""
     return ", ".join(f"{name} {value}" for name, value in subject.items())
 
 
-def moment(text: object, zone: str) -> str:
-    """A time in a zone, to the second; empty where there is none."""
+def format_time(text: object, zone: str) -> str:
+    """Format a time in a zone to the second, or return ""."""
     if not isinstance(text, str) or not text:
         return ""
     at = datetime.fromisoformat(text).astimezone(ZoneInfo(zone))

@@ -1,59 +1,57 @@
-"""The pictures of a report as SVG without scripts, styles or links."""
+"""Charts of a report as SVG without scripts, styles or links."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from culprit.core.drawing import Drawn
-from culprit.core.export import svg
-from culprit.core.reports.escaping import html, plain
-from culprit.core.reports.figures import number
+from culprit.domain.profiles.export import write_svg
+from culprit.domain.profiles.tree import RenderedTree
+from culprit.domain.reports.escaping import escape_html, remove_invisible
+from culprit.domain.reports.figures import format_number
+from culprit.json_types import JsonMapping
 
-Json = Mapping[str, Any]
 WIDTH, HEIGHT, PAD = 900, 120, 8
 _COLOURS = {"before": "#8a5a00", "after": "#1a5fb4", "control_before": "#b0a080", "control_after": "#8fb0d8"}
 
 
-def flame(tree: Json, title: str) -> str:
-    """A flame graph of what was frozen."""
+def draw_flame_graph(tree: JsonMapping, title: str) -> str:
+    """Draw a flame graph of the frozen content."""
     columns = tree["tree"]
-    drawn = Drawn(
+    rendered_tree = RenderedTree(
         columns["id"],
         columns["level"],
-        [plain(name) for name in columns["name"]],
-        [plain(name) for name in columns["module"]],
+        [remove_invisible(name) for name in columns["name"]],
+        [remove_invisible(name) for name in columns["module"]],
         columns["kind"],
         columns["value"],
         columns["own"],
     )
-    pieces = list(svg(drawn, plain(title), 1000))
+    pieces = list(write_svg(rendered_tree, remove_invisible(title), 1000))
     return "".join(pieces[1:])  # an XML declaration is no part of HTML
 
 
-def chart(windows: Sequence[Json], unit: str, title: str) -> str:
-    """The readings of every window over one axis of values, the sides beside each other in their order."""
-    drawn = [one for one in windows if any(value is not None for value in one["values"])]
-    values = [value for one in drawn for value in one["values"] if value is not None]
+def draw_windows(windows: Sequence[JsonMapping], unit: str, title: str) -> str:
+    """Draw the values of all measurement windows on one axis, grouped by side."""
+    rendered_windows = [window for window in windows if any(value is not None for value in window["values"])]
+    values = [value for window in rendered_windows for value in window["values"] if value is not None]
     if not values:
         return ""
     top = max(*values, 0.0)
     low = min(*values, 0.0)
     span = (top - low) or 1.0
-    each = (WIDTH - 2 * PAD) / len(drawn)
+    each = (WIDTH - 2 * PAD) / len(rendered_windows)
     pieces = [
         f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + 24}" role="img" '
-        f'font-family="monospace" font-size="11"><title>{html(title)}</title>'
+        f'font-family="monospace" font-size="11"><title>{escape_html(title)}</title>'
     ]
-    for n, one in enumerate(drawn):
+    for n, item in enumerate(rendered_windows):
         left = PAD + n * each
-        colour = _COLOURS.get(one["side"], "#666")
-        for points in _runs(one["values"], left, each - PAD, low, span):
-            pieces.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>')
-        label = f"{one['side'].replace('_', ' ')} {one['host']} {number(one['mean'], unit)}"
-        pieces.append(
-            f'<text x="{left:.1f}" y="{HEIGHT + 18}" fill="{colour}">{html(label[: max(6, int(each / 7))])}</text>'
-        )
+        color = _COLOURS.get(item["side"], "#666")
+        for points in _runs(item["values"], left, each - PAD, low, span):
+            pieces.append(f'<polyline fill="none" stroke="{color}" stroke-width="1.5" points="{points}"/>')
+        label = f"{item['side'].replace('_', ' ')} {item['host']} {format_number(item['mean'], unit)}"
+        text = escape_html(label[: max(6, int(each / 7))])
+        pieces.append(f'<text x="{left:.1f}" y="{HEIGHT + 18}" fill="{color}">{text}</text>')
     zero = HEIGHT - (0 - low) / span * (HEIGHT - PAD)
     pieces.append(
         f'<line x1="0" x2="{WIDTH}" y1="{zero:.1f}" y2="{zero:.1f}" stroke="#999" stroke-width="0.5"/></svg>'
@@ -64,7 +62,7 @@ def chart(windows: Sequence[Json], unit: str, title: str) -> str:
 def _runs(
     values: Sequence[float | None], left: float, width: float, low: float, span: float
 ) -> Iterator[str]:
-    """Points of each piece without a gap; a reading alone is drawn as a short line."""
+    """Return the points of each segment without gaps; a single value is drawn as a short line."""
     step = width / max(len(values) - 1, 1)
     points: list[str] = []
     for n, value in enumerate([*values, None]):

@@ -1,4 +1,4 @@
-"""The style of a report: for a screen, light or dark, and for paper."""
+"""Style sheet of a report for screens, light or dark, and for print."""
 
 STYLE = """
 :root{--ink:#17181b;--dim:#5f636b;--rule:#d9dbe0;--paper:#fff;--soft:#f4f5f7;--accent:#1a5fb4;--good:#1f7a3d;--bad:#b3261e;

@@ -1,4 +1,4 @@
-"""What a cause is: the words that a diagnosis may name, and what it knows of each."""
+"""The definition of a cause."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collectors.contract import Text
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One root cause. Its id is published and for ever.
+    """One root cause. Its ID is part of the API and never changes.
 
-    `what` tells in one sentence how it hurts; `fix` what to change, `risk` what that may break and how to take
-    it back, `verify` what must look different afterwards. `explains` are causes that are not named beside this
-    one, being its consequences. `suspected_by` are rules that open the hypothesis when they fire, however weak;
-    `tested_by` are the collectors of a next stage that can settle it. `proven_by` names the faults of the lab
-    in which it was named rightly; without one it is never more than `possible`.
+    `what` describes the effect, `fix` the change, `risk` its side effects and the rollback, `verify` the expected
+    result. `explains` are causes that are its consequences and are not named with it. `tested_by` are the collectors
+    of a later stage that decide it. `proven_by` are the faults of the fault lab in which it was named correctly;
+    without one, its confidence is at most `possible`.
     """
 
     id: str
@@ -25,6 +24,5 @@ class Cause:
     risk: Text
     verify: Text
     explains: tuple[str, ...] = ()
-    suspected_by: tuple[str, ...] = ()
     tested_by: tuple[str, ...] = ()
     proven_by: tuple[str, ...] = ()

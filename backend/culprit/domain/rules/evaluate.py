@@ -1,4 +1,4 @@
-"""Every rule against a view: what fired, what stayed quiet, what could not be said and why."""
+"""Evaluate rules against a view."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from collectors.contract import Sentence
-from culprit.core.rules.contract import (
-    AnyOf,
-    Condition,
+from culprit.domain.rules.finding import (
     Finding,
-    Limit,
-    Measured,
-    Missing,
+    FindingState,
+    Measurement,
+    MissingData,
     Number,
-    Over,
-    Read,
     Reading,
-    Rule,
     Severity,
-    State,
 )
-from culprit.core.rules.read import compatible, take, unit_of
-from culprit.core.rules.view import View
+from culprit.domain.rules.readings import get_unit, is_compatible, take_reading
+from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, RuleInput, Threshold
+from culprit.domain.rules.view import HostView
 
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -34,192 +29,204 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-#: More subjects than this of one rule are told as the worst ones.
+#: Findings of one rule at most; the worst subjects are kept.
 MAX_SUBJECTS = 20
-Thresholds = Mapping[str, float]
-"""Overrides by `<rule id>.<limit name>`, already those of this host."""
+ThresholdValues = Mapping[str, float]
+"""Overrides by `<rule id>.<threshold name>`, resolved for this host."""
 
 
 @dataclass(slots=True)
 class _Session:
-    """One evaluation: every measure is read once."""
+    """One evaluation: each measure is read once."""
 
-    view: View
-    thresholds: Thresholds
+    view: HostView
+    thresholds: ThresholdValues
     readings: dict[tuple[int, str], Reading] = field(default_factory=dict)
 
-    def read(self, view: View, read: Read) -> Reading:
+    def read(self, view: HostView, read: RuleInput) -> Reading:
         key = (id(view), read.id)
         if key not in self.readings:
-            self.readings[key] = take(view, read)
+            self.readings[key] = take_reading(view, read)
         return self.readings[key]
 
-    def limit(self, rule: Rule, limit: Limit) -> float:
-        return self.thresholds.get(f"{rule.id}.{limit.name}", limit.value)
+    def get_threshold(self, rule: Rule, threshold: Threshold) -> float:
+        return self.thresholds.get(f"{rule.id}.{threshold.name}", threshold.value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What became of a condition for one subject: True, False, or None where nobody can say."""
+    """The result of a condition for one subject: True, False, or None if it is unknown."""
 
     holds: bool | None
     number: Number | None = None
     reason: Sentence | None = None
-    doubts: tuple[Sentence, ...] = ()
+    quality_issues: tuple[Sentence, ...] = ()
 
 
-def evaluate(rules: Iterable[Rule], view: View, thresholds: Thresholds | None = None) -> list[Finding]:
-    """Findings of every rule, in the order of the rules; at least one for each.
+def evaluate_rules(
+    rules: Iterable[Rule], view: HostView, thresholds: ThresholdValues | None = None
+) -> list[Finding]:
+    """Return the findings of all rules, in the order of the rules; at least one per rule.
 
-    `thresholds` are overrides (see `Thresholds`). A rule that nothing could be said about gives one finding
-    `not_evaluated` with the reason; one that stayed silent gives one `quiet` finding with its nearest number.
+    `thresholds` are overrides (see `Thresholds`). A rule without data returns one finding `not_evaluated`
+    with the reason. A rule that does not match returns one finding `not_matched` with its nearest number.
     """
     session = _Session(view, thresholds or {})
     return [finding for rule in rules for finding in _of(session, rule)]
 
 
 def _of(session: _Session, rule: Rule) -> list[Finding]:
-    mildest = rule.levels[0]
+    mildest = rule.thresholds[0]
     reading = session.read(session.view, rule.measure)
-    if isinstance(reading, Missing):
-        return [Finding(rule.id, "not_evaluated", mildest[0], rule.grade, (), (), reading.reason)]
-    findings = [_one(session, rule, measured) for measured in reading]
-    fired = [one for one in findings if one.state in ("fired", "inconclusive")]
-    if fired:
-        fired.sort(key=lambda one: (one.state != "fired", -_excess(rule, one)))
-        return fired[:MAX_SUBJECTS]
-    unsaid = [one for one in findings if one.state == "not_evaluated"]
+    if isinstance(reading, MissingData):
+        return [Finding(rule.id, "not_evaluated", mildest[0], rule.strength, (), (), reading.reason)]
+    findings = [_evaluate_rule(session, rule, measured) for measured in reading]
+    matched = [finding for finding in findings if finding.state in ("matched", "inconclusive")]
+    if matched:
+        matched.sort(key=lambda item: (item.state != "matched", -_excess(rule, item)))
+        return matched[:MAX_SUBJECTS]
+    unsaid = [finding for finding in findings if finding.state == "not_evaluated"]
     if unsaid:
-        return [max(unsaid, key=lambda one: _excess(rule, one))]
+        return [max(unsaid, key=lambda item: _excess(rule, item))]
     if findings:
-        return [max(findings, key=lambda one: _excess(rule, one))]
-    return [Finding(rule.id, "quiet", mildest[0], rule.grade, ())]
+        return [max(findings, key=lambda finding: _excess(rule, finding))]
+    return [Finding(rule.id, "not_matched", mildest[0], rule.strength, ())]
 
 
-def _excess(rule: Rule, one: Finding) -> float:
-    """How far beyond its threshold, for ordering."""
-    value = one.numbers[0].value if one.numbers else 0.0
+def _excess(rule: Rule, finding: Finding) -> float:
+    """Return how far a number is beyond its threshold, for sorting."""
+    value = finding.numbers[0].value if finding.numbers else 0.0
     return value if rule.op in (">", ">=", "==", "!=") else -value
 
 
-def _one(session: _Session, rule: Rule, measured: Measured) -> Finding:
-    severity: Severity = rule.levels[0][0]
+def _evaluate_rule(session: _Session, rule: Rule, measured: Measurement) -> Finding:
+    severity: Severity = rule.thresholds[0][0]
     passed: float | None = None
-    for level, limit in rule.levels:
-        bound = session.limit(rule, limit)
+    for level, limit in rule.thresholds:
+        bound = session.get_threshold(rule, limit)
         if _COMPARE[rule.op](measured.value, bound):
             severity, passed = level, bound
-    bound = session.limit(rule, rule.levels[0][1]) if passed is None else passed
+    bound = session.get_threshold(rule, rule.thresholds[0][1]) if passed is None else passed
     own = Number(
-        rule.measure.id, measured.value, unit_of(rule.measure), rule.op, bound, measured.citations,
-        _baseline_value(session, rule.measure, measured), measured.n,
+        rule.measure.id, measured.value, get_unit(rule.measure), rule.op, bound, measured.citations,
+        _baseline_value(session, rule.measure, measured), measured.sample_count,
     )  # fmt: skip
-    base = Finding(rule.id, "quiet", severity, rule.grade, measured.subject, (own,), None, measured.detail)
+    base = Finding(
+        rule.id, "not_matched", severity, rule.strength, measured.subject, (own,), None, measured.detail
+    )
     if passed is None:
-        if measured.doubts:
-            return _as(base, "not_evaluated", (own,), measured.doubts[0])
+        if measured.quality_issues:
+            return _as(base, "not_evaluated", (own,), measured.quality_issues[0])
         open_end = _other_end(rule, measured, bound, passed=False)
         return base if open_end is None else _as(base, "not_evaluated", (own,), open_end)
-    held = [_holds(session, rule, one, measured) for one in rule.also]
-    numbers = (own, *(one.number for one in held if one.number is not None))
-    if any(one.holds is False for one in held):
-        return _as(base, "quiet", numbers)
-    unknown = next((one for one in held if one.holds is None), None)
+    held = [_holds(session, rule, item, measured) for item in rule.also]
+    numbers = (own, *(item.number for item in held if item.number is not None))
+    if any(item.holds is False for item in held):
+        return _as(base, "not_matched", numbers)
+    unknown = next((item for item in held if item.holds is None), None)
     if unknown is not None:
         return _as(base, "not_evaluated", numbers, unknown.reason)
     for guard in rule.guards:
-        kept = _holds(session, rule, guard.condition, measured)
-        if guard.where_known:
-            if kept.holds is None:
+        stored = _holds(session, rule, guard.condition, measured)
+        if guard.skip_when_missing:
+            if stored.holds is None:
                 continue
-            numbers = (*numbers, *((kept.number,) if kept.number else ()))
-        if kept.holds is not True and guard.unless is not None:
+            numbers = (*numbers, *((stored.number,) if stored.number else ()))
+        if stored.holds is not True and guard.unless is not None:
             instead = _holds(session, rule, guard.unless, measured)
             if instead.holds and instead.number:
                 numbers = (*numbers, instead.number)
                 continue
-        if kept.holds is not True:
-            params = {"value": round(kept.number.value, 3)} if kept.number else {}
+        if stored.holds is not True:
+            params = {"value": round(stored.number.value, 3)} if stored.number else {}
             reason = Sentence(guard.reason.key, {**guard.reason.params, **params})
             return _as(base, "inconclusive", numbers, reason)
-    doubts = (*measured.doubts, *(doubt for one in held for doubt in one.doubts))
-    open_end = _other_end(rule, measured, session.limit(rule, rule.levels[0][1]), passed=True)
-    for doubt in (*doubts, *((open_end,) if open_end else ())):
+    quality_issues = (*measured.quality_issues, *(doubt for item in held for doubt in item.quality_issues))
+    open_end = _other_end(rule, measured, session.get_threshold(rule, rule.thresholds[0][1]), passed=True)
+    for doubt in (*quality_issues, *((open_end,) if open_end else ())):
         return _as(base, "inconclusive", numbers, doubt)
-    return _as(base, "fired", (*numbers, *_beside(session, rule, measured, numbers)))
+    return _as(base, "matched", (*numbers, *_list_related_numbers(session, rule, measured, numbers)))
 
 
-def _beside(session: _Session, rule: Rule, about: Measured, told: tuple[Number, ...]) -> Iterator[Number]:
-    """What stands beside the numbers of a rule that fired: each of the same subject, else of what that is part of."""
-    known = {one.measure for one in told}
-    for read in rule.beside:
+def _list_related_numbers(
+    session: _Session, rule: Rule, about: Measurement, numbers: tuple[Number, ...]
+) -> Iterator[Number]:
+    """Return the related numbers of a match: of the same subject, or of what it is part of."""
+    known = {number.measure for number in numbers}
+    for read in rule.related:
         reading = session.read(session.view, read)
-        if read.id in known or isinstance(reading, Missing):
+        if read.id in known or isinstance(reading, MissingData):
             continue
-        fitting = [one for one in reading if _may_stand_beside(read, one, about)]
+        fitting = [item for item in reading if _is_related(read, item, about)]
         if not fitting:
             continue
-        one = max(fitting, key=lambda each: len(each.subject))
+        item = max(fitting, key=lambda each: len(each.subject))
         yield Number(
-            read.id, one.value, unit_of(read), None, None, one.citations, _baseline_value(session, read, one),
-            one.n, None if one.subject == about.subject else one.subject,
+            read.id, item.value, get_unit(read), None, None, item.citations, _baseline_value(session, read, item),
+            item.sample_count, None if item.subject == about.subject else item.subject,
         )  # fmt: skip
 
 
-def _may_stand_beside(read: Read, one: Measured, about: Measured) -> bool:
-    """Whether it is beyond doubt, can be looked up, and is about nothing that the finding is not about."""
-    asked = set(read.where.items()) if isinstance(read, Over) else set()
-    sound = math.isfinite(one.value) and not one.doubts and bool(one.citations)
-    return sound and set(one.subject) - asked <= set(about.subject)
+def _is_related(read: RuleInput, measurement: Measurement, about: Measurement) -> bool:
+    """Return whether a number has no quality issues, has a source, and is about nothing that the finding is
+    not about.
+    """
+    where = set(read.where.items()) if isinstance(read, MetricReading) else set()
+    sound = (
+        math.isfinite(measurement.value) and not measurement.quality_issues and bool(measurement.citations)
+    )
+    return sound and set(measurement.subject) - where <= set(about.subject)
 
 
-def _other_end(rule: Rule, measured: Measured, bound: float, *, passed: bool) -> Sentence | None:
-    """Why the rule would tell otherwise at another place where the value may lie; None where it would not."""
-    if measured.between is None:
+def _other_end(rule: Rule, measured: Measurement, bound: float, *, passed: bool) -> Sentence | None:
+    """Return the reason why the result would differ at another value within the bounds, or None."""
+    if measured.bounds is None:
         return None
-    low, high, why = measured.between
+    low, high, why = measured.bounds
     return why if any(_COMPARE[rule.op](end, bound) is not passed for end in (low, high)) else None
 
 
-def _as(one: Finding, state: State, numbers: tuple[Number, ...], reason: Sentence | None = None) -> Finding:
-    return replace(one, state=state, numbers=numbers, reason=reason)
+def _as(
+    finding: Finding, state: FindingState, numbers: tuple[Number, ...], reason: Sentence | None = None
+) -> Finding:
+    return replace(finding, state=state, numbers=numbers, reason=reason)
 
 
-def _holds(session: _Session, rule: Rule, condition: Condition | AnyOf, about: Measured) -> _Held:
-    if isinstance(condition, AnyOf):
-        each = [_holds(session, rule, one, about) for one in condition.conditions]
-        for wanted in (True, None, False):
-            found = next((one for one in each if one.holds is wanted), None)
-            if found is not None:
-                return found
+def _holds(session: _Session, rule: Rule, condition: Condition | AnyCondition, about: Measurement) -> _Held:
+    if isinstance(condition, AnyCondition):
+        each = [_holds(session, rule, condition, about) for condition in condition.conditions]
+        for requested in (True, None, False):
+            result = next((item for item in each if item.holds is requested), None)
+            if result is not None:
+                return result
     assert isinstance(condition, Condition)
     reading = session.read(session.view, condition.read)
-    if isinstance(reading, Missing):
+    if isinstance(reading, MissingData):
         return _Held(None, reason=reading.reason)
-    fitting = [one for one in reading if compatible(about.subject, one.subject)]
+    fitting = [item for item in reading if is_compatible(about.subject, item.subject)]
     if not fitting:
         return _Held(False)
     up = condition.op in (">", ">=", "==", "!=")
-    worst = max(fitting, key=lambda one: one.value if up else -one.value)
-    bound = session.limit(rule, condition.limit)
+    worst = max(fitting, key=lambda item: item.value if up else -item.value)
+    bound = session.get_threshold(rule, condition.threshold)
     before = _baseline_value(session, condition.read, worst)
     if condition.against == "baseline":
         if before is None:
             return _Held(None, reason=Sentence("missing.no_baseline", {"measure": condition.read.id}))
         bound *= before
-    unit = unit_of(condition.read)
+    unit = get_unit(condition.read)
     number = Number(
-        condition.read.id, worst.value, unit, condition.op, bound, worst.citations, before, worst.n
+        condition.read.id, worst.value, unit, condition.op, bound, worst.citations, before, worst.sample_count
     )
-    return _Held(_COMPARE[condition.op](worst.value, bound), number, None, worst.doubts)
+    return _Held(_COMPARE[condition.op](worst.value, bound), number, None, worst.quality_issues)
 
 
-def _baseline_value(session: _Session, read: Read, measured: Measured) -> float | None:
-    """The same measure for the same subject in the baseline."""
+def _baseline_value(session: _Session, read: RuleInput, measured: Measurement) -> float | None:
+    """Return the same measure of the same subject in the baseline."""
     if session.view.baseline is None:
         return None
     reading = session.read(session.view.baseline, read)
-    if isinstance(reading, Missing):
+    if isinstance(reading, MissingData):
         return None
-    fitting = [one for one in reading if one.subject == measured.subject]
+    fitting = [item for item in reading if item.subject == measured.subject]
     return fitting[0].value if fitting else None

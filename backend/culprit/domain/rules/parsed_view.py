@@ -1,34 +1,34 @@
-"""A view straight from what parsers made of artifacts, without a database: for tests of rules and for re-reading."""
+"""Build a view from parser results, without a database, for tests of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from collectors.contract import Event, Parsed, Series, Table
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.view import Happening, Lane, Outcome, Row, Stacks, View
-from culprit.core.stacks import Profile
+from culprit.domain.profiles.stacks import StackProfile
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.view import CollectorOutcome, HostEvent, HostView, Stacks, TableRow, ViewSeries
 
 
-def view_of(
+def build_view(
     parsed: Mapping[str, Parsed],
     *,
-    profiles: Mapping[str, Profile] | None = None,
+    profiles: Mapping[str, StackProfile] | None = None,
     facts: Mapping[str, object] | None = None,
-    baseline: View | None = None,
+    baseline: HostView | None = None,
     seconds: float = 30.0,
-) -> View:
-    """The view of collectors by id. `profiles` by kind; `facts` are added to those that the parsers found."""
-    lanes: list[Lane] = []
-    tables: dict[str, list[Row]] = {}
-    events: list[Happening] = []
+) -> HostView:
+    """Build a view from collectors by ID. `profiles` are by kind; `facts` are added to the parsed ones."""
+    series_list: list[ViewSeries] = []
+    tables: dict[str, list[TableRow]] = {}
+    events: list[HostEvent] = []
     known: dict[str, object] = {}
-    for collector, one in parsed.items():
-        lanes += [_lane(collector, series) for series in one.series]
-        for table in one.tables:
+    for collector, item in parsed.items():
+        series_list += [_build_series(collector, series) for series in item.series]
+        for table in item.tables:
             tables.setdefault(table.kind, []).extend(_rows(collector, table))
-        events += [_event(collector, event) for event in one.events]
-        known |= one.facts if collector == "host_facts" else {collector: one.facts} if one.facts else {}
+        events += [_event(collector, event) for event in item.events]
+        known |= item.facts if collector == "host_facts" else {collector: item.facts} if item.facts else {}
     stacks = {
         kind: Stacks(
             kind,
@@ -40,24 +40,33 @@ def view_of(
         for kind, profile in (profiles or {}).items()
     }
     outcomes = {
-        name: Outcome(name, "done" if one.readable else "unreadable", seconds=seconds)
-        for name, one in parsed.items()
+        name: CollectorOutcome(name, "done" if item.readable else "unreadable", seconds=seconds)
+        for name, item in parsed.items()
     }
     known |= dict(facts or {})
-    return View(outcomes, lanes, tables, events, known, stacks, seconds=seconds, baseline=baseline)
+    return HostView(outcomes, series_list, tables, events, known, stacks, seconds=seconds, baseline=baseline)
 
 
-def _lane(collector: str, one: Series) -> Lane:
-    lines = None if one.lines is None else [int(line) for line in one.lines]
-    cite = Citation("", collector, collector, one.part)
-    return Lane(one.metric, one.labels, one.axis, one.axis_values, one.t_ns, one.values, lines, cite)
+def _build_series(collector: str, series: Series) -> ViewSeries:
+    lines = None if series.lines is None else [int(line) for line in series.lines]
+    citation = Citation("", collector, collector, series.part)
+    return ViewSeries(
+        series.metric,
+        series.labels,
+        series.axis,
+        series.axis_values,
+        series.t_ns,
+        series.values,
+        lines,
+        citation,
+    )
 
 
-def _rows(collector: str, table: Table) -> list[Row]:
+def _rows(collector: str, table: Table) -> list[TableRow]:
     names = [column.id for column in table.columns]
     lines = table.lines if len(table.lines) == len(table.rows) else (0,) * len(table.rows)
     return [
-        Row(
+        TableRow(
             dict(zip(names, cells, strict=True)),
             Citation("", collector, collector, table.part, (line,) if line else ()),
         )
@@ -65,6 +74,6 @@ def _rows(collector: str, table: Table) -> list[Row]:
     ]
 
 
-def _event(collector: str, one: Event) -> Happening:
-    cite = Citation("", collector, collector, one.part, (one.line,) if one.line else ())
-    return Happening(one.kind, one.t_ns, one.severity, one.title.params, one.detail, cite)
+def _event(collector: str, event: Event) -> HostEvent:
+    citation = Citation("", collector, collector, event.part, (event.line,) if event.line else ())
+    return HostEvent(event.kind, event.t_ns, event.severity, event.title.params, event.detail, citation)

@@ -1,33 +1,32 @@
-"""What is unusual in a bad host beside healthy twins that were captured at the same time.
+"""Compare an unhealthy host with healthy peers that were captured at the same time.
 
-Facts, settings, limits and cpusets are compared by equality, metrics by the modified z-score (five twins or more) or
-against the median (fewer), stacks by their share of samples. What differs is ranked by surprise: something that all
-twins agree on and the bad host does not comes first; something in which the twins differ among themselves is noise.
+Facts, settings, limits and cpusets are compared by equality, metrics by the modified z-score (five peers or more) or
+against the median (fewer), stacks by their share of samples. Differences are ranked by their surprise score: a value
+on which all peers agree comes first; a value in which the peers differ among themselves is noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
-from culprit.core.rules.peers import outlying
-from culprit.core.rules.view import View
-from culprit.core.stack_search import top
-from culprit.core.stacks import Filter
+from culprit.domain.profiles.search import list_top_functions
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.peers import score_outlier
+from culprit.domain.rules.view import HostView
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 LEAST_SHARE_POINTS = 5.0
 MAX_DIFFERENCES = 40
-#: Facts that name the machine itself, or count since boot or during a capture: they differ always and mean nothing.
+#: Facts that identify the host, or count since boot or during a capture. They always differ and are ignored.
 _OWN = ("boot_id", "uptime_s", "target", "machine_id", "hostname", "perf_reference")
 _COUNTING = (
     "fs.file-nr", "net.netfilter.nf_conntrack_count", "fs.aio-nr", "app_log_odd", "app_log_seen",
-    "app_log_window_s", "proc_io_processes", "tcp_looks",
+    "app_log_window_s", "proc_io_processes", "tcp_samples",
 )  # fmt: skip
-#: Tables that say how things are set up, with the columns that name a row and those that are compared.
+#: Tables of settings, with the columns that identify a row and the columns that are compared.
 _SETTINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cgroup_cpu": (("path",), ("quota_cores",)),
     "cgroup_mem": (("path",), ("limit_kb",)),
@@ -39,24 +38,29 @@ _SETTINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def differences(view: View, twins: Mapping[str, View]) -> list[Json]:
-    """Differences, the most surprising first: {kind, name, here, there, surprise, agree}.
+def compare_with_peers(view: HostView, host_views: Mapping[str, HostView]) -> list[Json]:
+    """Return the differences, most surprising first: {kind, name, local, peers, surprise_score, agreement}.
 
-    `there` holds the values of the twins by name; `agree` of `surprise` in 0..1 is how alike the twins are.
+    `peers` has the values of the peers by name. `surprise_score` is 0..1; `agreement` is the share of equal peers.
     """
-    found = [*_facts(view, twins), *_settings(view, twins), *_metrics(view, twins), *_stacks(view, twins)]
-    found.sort(key=lambda one: -one["surprise"])
-    return found[:MAX_DIFFERENCES]
+    results = [
+        *_facts(view, host_views),
+        *_settings(view, host_views),
+        *_metrics(view, host_views),
+        *_stacks(view, host_views),
+    ]
+    results.sort(key=lambda item: -item["surprise_score"])
+    return results[:MAX_DIFFERENCES]
 
 
-def _facts(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
-    """What both sides were asked for: twins take no part in later stages."""
-    asked = {name for twin in twins.values() for name in twin.facts}
-    here = dict(_flat({name: fact for name, fact in view.facts.items() if name in asked}))
-    there = {name: dict(_flat(twin.facts)) for name, twin in twins.items()}
-    for key in sorted(here.keys() | {key for facts in there.values() for key in facts}):
+def _facts(view: HostView, host_views: Mapping[str, HostView]) -> Iterator[Json]:
+    """Yield differences of the facts that both sides collected; peers take no part in later stages."""
+    requested_host_views = {name for host_view in host_views.values() for name in host_view.facts}
+    local = dict(_flat({name: fact for name, fact in view.facts.items() if name in requested_host_views}))
+    peers = {name: dict(_flat(peer.facts)) for name, peer in host_views.items()}
+    for key in sorted(local.keys() | {key for facts in peers.values() for key in facts}):
         yield from _unlike(
-            "fact", key, here.get(key), {name: facts.get(key) for name, facts in there.items()}
+            "fact", key, local.get(key), {name: facts.get(key) for name, facts in peers.items()}
         )
 
 
@@ -71,78 +75,83 @@ def _flat(facts: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield name, value
 
 
-def _settings(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
-    """Only of what some twin has too: a group or a device of another name is not set up differently."""
-    here = _settings_of(view)
-    there = {name: _settings_of(twin) for name, twin in twins.items()}
-    for key in sorted(here.keys() & {key for settings in there.values() for key in settings}):
-        yield from _unlike("setting", key, here[key], {name: each.get(key) for name, each in there.items()})
+def _settings(view: HostView, host_views: Mapping[str, HostView]) -> Iterator[Json]:
+    """Yield differences of settings that a peer has too; a group or device of another name is no difference."""
+    local = _settings_of(view)
+    peers = {name: _settings_of(peer) for name, peer in host_views.items()}
+    for key in sorted(local.keys() & {key for settings in peers.values() for key in settings}):
+        yield from _unlike("setting", key, local[key], {name: each.get(key) for name, each in peers.items()})
 
 
-def _settings_of(view: View) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _settings_of(view: HostView) -> dict[str, object]:
+    results: dict[str, object] = {}
     for kind, (names, compared) in _SETTINGS.items():
         for row in view.rows(kind):
             at = "/".join(row.text(name) for name in names)
-            found |= {f"{kind}[{at}].{name}": row.cells.get(name) for name in compared}
-    return found
+            results |= {f"{kind}[{at}].{name}": row.cells.get(name) for name in compared}
+    return results
 
 
-def _unlike(kind: str, name: str, here: object, there: Mapping[str, object]) -> Iterator[Json]:
-    """A difference in something that is equal or not: surprising where all twins agree."""
-    values = list(there.values())
-    if here in values or not values:
+def _unlike(kind: str, name: str, local: object, peers: Mapping[str, object]) -> Iterator[Json]:
+    """Yield the difference of a value that is compared by equality, if most peers agree."""
+    values = list(peers.values())
+    if local in values or not values:
         return
-    most = max(values.count(one) for one in values)
-    agree = most / len(values)
-    if agree <= 0.5 and len(values) > 1:
+    most = max(values.count(value) for value in values)
+    agreement = most / len(values)
+    if agreement <= 0.5 and len(values) > 1:
         return
     yield {
-        "kind": kind, "name": name, "here": here, "there": dict(there), "agree": agree, "surprise": 0.5 + agree / 2,
+        "kind": kind, "name": name, "local": local, "peers": dict(peers), "agreement": agreement,
+        "surprise_score": 0.5 + agreement / 2,
     }  # fmt: skip
 
 
-def _metrics(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
-    here = _means(view)
-    there = {name: _means(twin) for name, twin in twins.items()}
-    for key, value in here.items():
-        values = {name: each[key] for name, each in there.items() if key in each}
-        score = outlying(value, list(values.values()))
+def _metrics(view: HostView, host_views: Mapping[str, HostView]) -> Iterator[Json]:
+    local = _means(view)
+    peers = {name: _means(peer) for name, peer in host_views.items()}
+    for key, value in local.items():
+        values = {name: each[key] for name, each in peers.items() if key in each}
+        score = score_outlier(value, list(values.values()))
         if score > 1:
             yield {
-                "kind": "metric", "name": key, "here": value, "there": values, "agree": 1.0,
-                "surprise": 1 - math.exp(-score / 10),
+                "kind": "metric", "name": key, "local": value, "peers": values, "agreement": 1.0,
+                "surprise_score": 1 - math.exp(-score / 10),
             }  # fmt: skip
 
 
-def _means(view: View) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for lane in view.lanes:
-        values = lane.values[~np.isnan(lane.values)]
-        labels = ",".join(f"{k}={v}" for k, v in sorted(lane.labels.items()))
+def _means(view: HostView) -> dict[str, float]:
+    results: dict[str, float] = {}
+    for series in view.series:
+        values = series.values[~np.isnan(series.values)]
+        labels = ",".join(f"{k}={v}" for k, v in sorted(series.labels.items()))
         if len(values):
-            found[f"{lane.metric}{{{labels}}}" if labels else lane.metric] = float(values.mean())
-    return found
+            results[f"{series.metric}{{{labels}}}" if labels else series.metric] = float(values.mean())
+    return results
 
 
-def _stacks(view: View, twins: Mapping[str, View]) -> Iterator[Json]:
-    here = _shares(view)
-    if not here:
+def _stacks(view: HostView, host_views: Mapping[str, HostView]) -> Iterator[Json]:
+    local = _shares(view)
+    if not local:
         return
-    there = {name: shares for name, twin in twins.items() if (shares := _shares(twin))}
-    for frame, share in here.items():
-        values = {name: shares.get(frame, 0.0) for name, shares in there.items()}
+    peers = {name: shares for name, peer in host_views.items() if (shares := _shares(peer))}
+    for frame, share in local.items():
+        values = {name: shares.get(frame, 0.0) for name, shares in peers.items()}
         if values and share - max(values.values()) > LEAST_SHARE_POINTS:
             yield {
-                "kind": "stack", "name": frame, "here": share, "there": values, "agree": 1.0,
-                "surprise": min(0.99, (share - max(values.values())) / 50),
+                "kind": "stack", "name": frame, "local": share, "peers": values, "agreement": 1.0,
+                "surprise_score": min(0.99, (share - max(values.values())) / 50),
             }  # fmt: skip
 
 
-def _shares(view: View) -> dict[str, float]:
-    """Percent of the busy samples in which a function is innermost."""
+def _shares(view: HostView) -> dict[str, float]:
+    """Return the percentage of the busy samples per innermost function."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return {}
-    seen = stacks.profile.view(Filter(hide_idle=True))
-    return {row.frame: 100.0 * row.own / seen.weight for row in top(seen, 200)} if seen.weight else {}
+    seen = stacks.profile.view(SampleFilter(hide_idle=True))
+    return (
+        {row.frame: 100.0 * row.own / seen.weight for row in list_top_functions(seen, 200)}
+        if seen.weight
+        else {}
+    )

@@ -1,4 +1,4 @@
-"""How far one host stands out of its peers, for one number."""
+"""Compare one number of a host with its peers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from culprit.core.peers import OUTLIER_Z, SCALE
+from culprit.domain.statistics.outliers import OUTLIER_Z, SCALE
 
-#: Modified z-scores need some peers to be one of.
+#: Modified z-scores need a minimum number of peers.
 ENOUGH = 5
-#: Of fewer peers, twice their median is far.
+#: With fewer peers, twice their median is an outlier.
 LEAST_RATIO = 2.0
 MOST = 100.0
-#: Labels that say what a host is for; peers have the same values in those that it has.
+#: Labels that state the purpose of a host; peers have equal values.
 ROLE_LABELS = ("service", "role", "cluster")
 
 
-def outlying(value: float, peers: Sequence[float]) -> float:
-    """How far `value` is beyond what counts as one of them: above 1 it is an outlier, at most 100; 0 without peers."""
+def score_outlier(value: float, peers: Sequence[float]) -> float:
+    """Return how far `value` is beyond the normal range of its peers: above 1 is an outlier, at most 100; 0
+    without peers.
+    """
     if not peers:
         return 0.0
     median = float(np.median(peers))

@@ -1,4 +1,4 @@
-"""Reading numbers out of a view: reductions of series, and the derived measures."""
+"""Read numbers from a view: reductions of series, and derived measures."""
 
 from __future__ import annotations
 
@@ -8,78 +8,81 @@ from functools import lru_cache
 import numpy as np
 
 from collectors.contract import Text, Values
-from collectors.metrics import CATALOGUE
+from collectors.metrics.registry import METRICS
 from collectors.registry import COLLECTORS
-from culprit.core.rules.contract import Citation, How, Measured, Missing, Over, Read, Reading, Subject
-from culprit.core.rules.view import Lane, View
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading, Subject
+from culprit.domain.rules.rule import MetricReading, Reduction, RuleInput
+from culprit.domain.rules.view import HostView, ViewSeries
 
-#: A rule holds where it is true in at least 60 % of the readings: that is what the 40th percentile says.
+#: A rule holds if it is true in at least 60 % of the readings, which the 40th percentile shows.
 HELD = 40.0
-#: What these bring home also tells of the time before the capture.
-LOOK_BACK = frozenset({"app_metrics", "atop_history", "prom_import", "sar_history"})
-#: A rate stands at the end of the second that it is of.
+#: Collectors whose output also covers the time before the capture.
+HISTORY_COLLECTORS = frozenset({"app_metrics", "atop_history", "prom_service", "sar_history"})
+#: A rate is stored at the end of the second that it covers.
 STEP_NS = 1_000_000_000
 
 
 @lru_cache(maxsize=1)
-def sources() -> dict[str, tuple[str, ...]]:
-    """Metric id → the collectors that yield it."""
-    found: dict[str, list[str]] = {}
-    for one in COLLECTORS.values():
-        for metric in one.yields:
-            found.setdefault(metric, []).append(one.id)
-    return {metric: tuple(ids) for metric, ids in found.items()}
+def collectors_by_metric() -> dict[str, tuple[str, ...]]:
+    """Return the collectors that yield each metric, by metric ID."""
+    results: dict[str, list[str]] = {}
+    for collector in COLLECTORS.values():
+        for metric in collector.yields:
+            results.setdefault(metric, []).append(collector.id)
+    return {metric: tuple(ids) for metric, ids in results.items()}
 
 
-def unit_of(read: Read) -> str:
-    """The unit of a measure."""
-    return CATALOGUE[read.metric].unit if isinstance(read, Over) else read.unit
+def get_unit(read: RuleInput) -> str:
+    """Return the unit of a measure."""
+    return METRICS[read.metric].unit if isinstance(read, MetricReading) else read.unit
 
 
-def title_of(read: Read) -> Text:
-    """What a measure is called."""
-    return CATALOGUE[read.metric].title if isinstance(read, Over) else read.title
+def get_title(read: RuleInput) -> Text:
+    """Return the title of a measure."""
+    return METRICS[read.metric].title if isinstance(read, MetricReading) else read.title
 
 
-def needs_of(read: Read) -> tuple[tuple[str, ...], ...]:
-    """The collectors that a measure reads: one of each inner tuple."""
-    return (sources().get(read.metric, ()),) if isinstance(read, Over) else read.needs
+def get_required_collectors(read: RuleInput) -> tuple[tuple[str, ...], ...]:
+    """Return the collectors that a measure requires: one of each inner tuple."""
+    return (collectors_by_metric().get(read.metric, ()),) if isinstance(read, MetricReading) else read.needs
 
 
-def take(view: View, read: Read) -> Reading:
-    """The numbers of one measure; Missing where what it reads did not come home."""
-    for any_of in needs_of(read):
-        if not any(view.has(one) for one in any_of):
-            return Missing(view.why_not(any_of))
-    if isinstance(read, Over):
-        reduced_ = [one for lane in view.of(read.metric, read.where) for one in _reduce(lane, read)]
-        return reduced_ or Missing(view.why_not(needs_of(read)[0]))
-    found = read.read(view)
-    return found if isinstance(found, Missing) else [one for one in found if np.isfinite(one.value)]
+def take_reading(view: HostView, read: RuleInput) -> Reading:
+    """Return the numbers of a measure, or MissingData if required data was not stored."""
+    for any_of in get_required_collectors(read):
+        if not any(view.has_data(item) for item in any_of):
+            return MissingData(view.missing_reason(any_of))
+    if isinstance(read, MetricReading):
+        reduced_ = [
+            item for series in view.series_of(read.metric, read.where) for item in _reduce(series, read)
+        ]
+        return reduced_ or MissingData(view.missing_reason(get_required_collectors(read)[0]))
+    result = read.read(view)
+    return result if isinstance(result, MissingData) else [item for item in result if np.isfinite(item.value)]
 
 
-def _reduce(lane: Lane, read: Over) -> Iterator[Measured]:
-    names = lane.axis_values if lane.axis is not None else ("",)
+def _reduce(series: ViewSeries, read: MetricReading) -> Iterator[Measurement]:
+    names = series.axis_values if series.axis is not None else ("",)
     for at, name in enumerate(names):
         if read.axis and name != read.axis:
             continue
-        values = lane.values[:, at]
+        values = series.values[:, at]
         rows = np.flatnonzero(~np.isnan(values))
         if not len(rows):
             continue
-        pairs = dict(lane.labels)
-        if lane.axis is not None:
-            pairs[lane.axis] = name
-        yield Measured(
-            reduced(values[rows], read.how),
+        pairs = dict(series.labels)
+        if series.axis is not None:
+            pairs[series.axis] = name
+        yield Measurement(
+            reduce_values(values[rows], read.reduction),
             tuple(sorted(pairs.items())),
-            (cited(lane, values, rows, read.how),),
+            (cite_series(series, values, rows, read.reduction),),
             len(rows),
         )
 
 
-def reduced(values: Values, how: How) -> float:
-    """One number of [n] readings without NaN, n > 0."""
+def reduce_values(values: Values, how: Reduction) -> float:
+    """Reduce [n] readings without NaN (n > 0) to one number."""
     match how:
         case "mean":
             return float(values.mean())
@@ -103,34 +106,43 @@ def reduced(values: Values, how: How) -> float:
             return float(np.percentile(values, 100 - HELD, method="higher"))
 
 
-def cited(lane: Lane, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: How) -> Citation:
-    """The lines that the number rests on: those of the extreme for extremes, else first and last."""
-    if lane.lines is None:
-        return lane.cite
+def cite_series(
+    series: ViewSeries, values: Values, rows: np.ndarray[tuple[int], np.dtype[np.int64]], how: Reduction
+) -> Citation:
+    """Return the source lines of a number: the extreme reading for extremes, otherwise first and last."""
+    if series.lines is None:
+        return series.citation
     pick = {"max": [int(rows[np.argmax(values[rows])])], "min": [int(rows[np.argmin(values[rows])])]}.get(
         how, [int(rows[0]), int(rows[-1])]
     )
-    lines = tuple(dict.fromkeys(int(lane.lines[at]) for at in pick if lane.lines[at] > 0))
-    one = lane.cite
-    return Citation(one.run, one.collector, one.artifact, one.part, lines)
+    lines = tuple(dict.fromkeys(int(series.lines[at]) for at in pick if series.lines[at] > 0))
+    citation = series.citation
+    return Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)
 
 
-def compatible(one: Subject, other: Subject) -> bool:
-    """Whether two numbers may be about the same thing: no name that both have differs."""
-    mine = dict(one)
+def is_compatible(subject: Subject, other: Subject) -> bool:
+    """Return whether two numbers may be about the same subject: no common name differs."""
+    mine = dict(subject)
     return all(mine.get(name, value) == value for name, value in other)
 
 
-def captured(view: View) -> tuple[int, int] | None:
-    """From when to when was captured. A log and a Prometheus also tell of the time before, and so does the run's span.
+def find_captured_span(view: HostView) -> tuple[int, int] | None:
+    """Return start and end of the capture. Logs and Prometheus also cover earlier time, and so does the span
+    of the run.
 
-    That time is neither this window's nor after a fix that was applied just now: it is cut off by what was sampled
-    beside it, else by how long the collectors watched.
+    That time may belong to another window or precede a fix. It is cut off by the sampled series, or by the
+    duration of the collectors.
     """
-    sampled = [lane for lane in view.lanes if lane.cite.collector not in LOOK_BACK and len(lane.t_ns)]
+    sampled = [
+        series
+        for series in view.series
+        if series.citation.collector not in HISTORY_COLLECTORS and len(series.t_ns)
+    ]
     if sampled:
-        return min(int(one.t_ns[0]) for one in sampled) - STEP_NS, max(int(one.t_ns[-1]) for one in sampled)
-    watched_ns = int(1e9 * max((one.seconds for one in view.outcomes.values()), default=0.0))
+        return min(int(item.t_ns[0]) for item in sampled) - STEP_NS, max(
+            int(item.t_ns[-1]) for item in sampled
+        )
+    watched_ns = int(1e9 * max((outcome.seconds for outcome in view.outcomes.values()), default=0.0))
     if view.span_ns is None or not watched_ns:
         return view.span_ns
     return max(view.span_ns[0], view.span_ns[1] - watched_ns), view.span_ns[1]

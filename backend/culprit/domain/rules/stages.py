@@ -1,4 +1,4 @@
-"""What the next stage of a diagnosis captures: only what open hypotheses need, and only what may run."""
+"""Plan the next stage of a diagnosis: only collectors that open hypotheses need and that may run."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 from collectors.contract import Tier
 from collectors.registry import COLLECTORS
-from culprit.core.rules.cause import Cause
-from culprit.core.rules.contract import Finding, Subject
-from culprit.core.rules.rank import Ranking
+from culprit.domain.rules.cause import Cause
+from culprit.domain.rules.finding import Finding, Subject
+from culprit.domain.rules.rank import Ranking
+from culprit.domain.rules.rule import Rule
 
 MAX_STAGES = 3
-#: How long collectors of later stages run, by id; the others for as long as their stage.
+#: Duration of collectors in later stages, by ID; other collectors run for the duration of the stage.
 SECONDS: Mapping[str, int] = {"perf_record": 8, "perf_sched": 2, "perf_trace": 5, "offcpu": 5}
 DEFAULT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """The collectors of a next stage with their seconds, the hypotheses behind them, and what may not run.
+class DiagnosisStage:
+    """The collectors of a stage with their seconds, its hypotheses, and collectors that may not run.
 
-    `about` is what a suspicion points at: the scope that the stage looks at where the question named none.
+    `about` is the scope of the stage if the diagnosis has none.
     """
 
     collectors: Mapping[str, int]
@@ -30,38 +31,41 @@ class Stage:
     about: Subject
 
 
-def next_stage(
+def plan_next_stage(
     ranking: Ranking,
     findings: Sequence[Finding],
+    rules: Mapping[str, Rule],
     causes: Mapping[str, Cause],
+    *,
     tried: Collection[str],
     may_run: Callable[[Tier], bool],
-) -> Stage | None:
-    """The next stage, None where nothing is open that anything untried could settle.
+) -> DiagnosisStage | None:
+    """Return the next stage, or None if no untried collector can decide an open hypothesis.
 
-    `tried` are the collectors of earlier stages, whatever became of them: trying again would tell the same.
+    `tried` are the collectors of earlier stages, with any outcome.
     """
-    wanted: dict[str, int] = {}
+    requested: dict[str, int] = {}
     refused: list[str] = []
     hypotheses: list[str] = []
     for name in ranking.open:
-        fresh = [one for one in causes[name].tested_by if one in COLLECTORS and one not in tried]
-        allowed = [one for one in fresh if may_run(COLLECTORS[one].tier)]
-        refused += [one for one in fresh if one not in allowed and one not in refused]
+        fresh = [item for item in causes[name].tested_by if item in COLLECTORS and item not in tried]
+        allowed = [item for item in fresh if may_run(COLLECTORS[item].tier)]
+        refused += [item for item in fresh if item not in allowed and item not in refused]
         if allowed:
             hypotheses.append(name)
-            wanted |= {one: SECONDS.get(one, DEFAULT_SECONDS) for one in allowed}
-    if not wanted:
+            requested |= {item: SECONDS.get(item, DEFAULT_SECONDS) for item in allowed}
+    if not requested:
         return None
-    return Stage(wanted, tuple(hypotheses), tuple(refused), _about(findings, causes, hypotheses))
+    return DiagnosisStage(requested, tuple(hypotheses), tuple(refused), _about(findings, rules, hypotheses))
 
 
-def _about(findings: Sequence[Finding], causes: Mapping[str, Cause], hypotheses: Sequence[str]) -> Subject:
-    """The process or control group that the first suspicion with one points at."""
+def _about(findings: Sequence[Finding], rules: Mapping[str, Rule], hypotheses: Sequence[str]) -> Subject:
+    """Return the process or control group of the first finding that suspects a hypothesis."""
     for name in hypotheses:
-        for one in findings:
-            if one.state in ("fired", "inconclusive") and one.rule in causes[name].suspected_by:
-                places = tuple(pair for pair in one.subject if pair[0] in ("pid", "cgroup"))
+        for finding in findings:
+            rule = rules.get(finding.rule)
+            if finding.state in ("matched", "inconclusive") and rule is not None and name in rule.suspects:
+                places = tuple(pair for pair in finding.subject if pair[0] in ("pid", "cgroup"))
                 if places:
                     return places
     return ()

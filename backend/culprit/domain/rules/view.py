@@ -1,7 +1,7 @@
-"""What is known of one host around one time: the only thing that rules may read.
+"""The data of one host around one time: the only input of rules.
 
-A view is made of one or more runs (the stages of a diagnosis), of the database or straight from parsers. Where
-several runs hold the same collector, the latest one that came home counts.
+A view contains one or more runs, such as the stages of a diagnosis, from the database or directly from
+parsers. If several runs have the same collector, the latest stored one counts.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from collectors.contract import Sentence, Times, Values
-from collectors.sched import SchedTable
-from culprit.core.intervals import wilson
-from culprit.core.rules.contract import Citation, Finding, Measured, Subject
-from culprit.core.stack_search import matching, search
-from culprit.core.stacks import Filter, Profile
+from collectors.profiles.scheduling import SchedTable
+from culprit.domain.profiles.search import match_names, search_frames
+from culprit.domain.profiles.stacks import SampleFilter, StackProfile
+from culprit.domain.rules.finding import Citation, Finding, Measurement, Subject
+from culprit.domain.statistics.intervals import wilson_interval
 
 Cell = str | int | float | None
-HOME = frozenset({"done", "timed_out", "failed"})
+STORED_STATES = frozenset({"done", "timed_out", "failed"})
 MAX_LOST_SHARE = 0.01
 MAX_UNKNOWN_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one collector of one run; `seconds` is how long it watched."""
+class CollectorOutcome:
+    """The outcome of one collector in one run; `seconds` is its duration."""
 
     collector: str
     state: str
@@ -36,8 +36,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lane:
-    """One series: `t_ns` [n], `values` [n, k], `lines` [n] or None, and where it was read."""
+class ViewSeries:
+    """One series: `t_ns` [n], `values` [n, k], `lines` [n] or None, and its source."""
 
     metric: str
     labels: Mapping[str, str]
@@ -46,29 +46,29 @@ class Lane:
     t_ns: Times
     values: Values
     lines: Sequence[int] | None
-    cite: Citation
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a table by column name, with the place it was read from."""
+class TableRow:
+    """One row of a table by column name, with its source."""
 
     cells: Mapping[str, Cell]
-    cite: Citation
+    citation: Citation
 
     def number(self, name: str) -> float | None:
-        """The cell as a number; None where it is none."""
+        """Return the cell as a number, or None."""
         value = self.cells.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def text(self, name: str) -> str:
-        """The cell as text; empty where it is missing."""
+        """Return the cell as text; empty if it is missing."""
         value = self.cells.get(name)
         return "" if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class HostEvent:
     """An event with its parameters."""
 
     kind: str
@@ -76,108 +76,106 @@ class Happening:
     severity: str
     params: Mapping[str, str | int | float]
     detail: str
-    cite: Citation
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stacks:
-    """One profile. `lost` and `unknown_share` are as the reader noted them."""
+    """One profile. `lost` and `unknown_share` are as the reader recorded them."""
 
     kind: str
-    profile: Profile
-    cite: Citation
+    profile: StackProfile
+    citation: Citation
     lost: int = 0
     unknown_share: float = 0.0
 
-    def share(self, pattern: str, pids: Iterable[int] = (), *, subject: Subject = ()) -> Measured:
-        """Percent of the busy weight that runs through frames matching `pattern` (RE2), of `pids` or of all.
+    def share(self, pattern: str, pids: Iterable[int] = (), *, subject: Subject = ()) -> Measurement:
+        """Return the percentage of the busy weight in frames that match `pattern` (RE2), of `pids` or of all.
 
-        With few samples it may lie anywhere in an interval; frames without names can only hide some of it.
+        With few samples the value has an interval; frames without names can only hide a part of it.
         """
-        view = self.profile.view(Filter(pid=tuple(pids), hide_idle=True))
-        found = search(view, pattern, regex=True)
-        cite = replace(self.cite, frame=pattern)
-        return Measured(
-            100.0 * found.share,
+        view = self.profile.view(SampleFilter(pid=tuple(pids), hide_idle=True))
+        frames = search_frames(view, pattern, regex=True)
+        citation = replace(self.citation, frame=pattern)
+        return Measurement(
+            100.0 * frames.share,
             subject,
-            (cite,),
+            (citation,),
             view.samples,
-            self.doubts(),
-            {"frames": ", ".join(found.frames[:4]), "samples": view.samples},
-            self.between(found.share, view.samples),
+            self.quality_issues(),
+            {"frames": ", ".join(frames.frames[:4]), "samples": view.samples},
+            self.bounds(frames.share, view.samples),
         )
 
-    def between(self, share: float, samples: int) -> tuple[float, float, Sentence]:
-        """From and to how many percent a share of so many samples may really be, and why."""
-        low, high = wilson(share, max(samples, 1))
+    def bounds(self, share: float, samples: int) -> tuple[float, float, Sentence]:
+        """Return the bounds of a share of so many samples in percent, with the reason."""
+        low, high = wilson_interval(share, max(samples, 1))
         if self.unknown_share > MAX_UNKNOWN_SHARE:
             why = Sentence("doubt.unknown_frames", {"share": round(100 * self.unknown_share)})
             return 100.0 * low, 100.0 * min(high + self.unknown_share, 1.0), why
         params = {"samples": samples, "low": round(100 * low, 1), "high": round(100 * high, 1)}
         return 100.0 * low, 100.0 * high, Sentence("doubt.between", params)
 
-    def doubts(self) -> tuple[Sentence, ...]:
-        """Why shares of this profile should not be built on."""
+    def quality_issues(self) -> tuple[Sentence, ...]:
+        """Return reasons not to rely on shares of this profile."""
         total = self.lost + self.profile.table.samples
         if total and self.lost / total > MAX_LOST_SHARE:
             return (Sentence("doubt.lost", {"lost": self.lost, "total": total}),)
         return ()
 
-    def names(self, pattern: str) -> list[str]:
-        """The frames that match."""
-        hit = matching(self.profile.names, pattern, regex=True)
-        return sorted({name for name, found in zip(self.profile.names, hit, strict=True) if found})
+    def matching_frames(self, pattern: str) -> list[str]:
+        """Return the frames that match."""
+        hit = match_names(self.profile.names, pattern, regex=True)
+        return sorted({name for name, result in zip(self.profile.names, hit, strict=True) if result})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scheduled:
-    """What the scheduler did, event by event, and where that was read."""
+class SchedulerEvents:
+    """Scheduler events with their source."""
 
     table: SchedTable
-    cite: Citation
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """Everything that rules may read. `scope` is what the capture looked at, as subject pairs.
+class HostView:
+    """Everything that rules may read. `scope` is the capture scope as subject pairs.
 
-    `span_ns` is from when to when it was captured; what was fetched from elsewhere may cover more.
-
-    `baseline` is the same host, another time, or peers; None where there is none. `twins` are healthy hosts of
-    the same kind at the same time, by name. `findings` are what rules said of it already, and `sched` the events of
-    the scheduler: no rule reads these, pictures do.
+    `span_ns` is the time of the capture; data from other systems may cover more. `baseline` is the same host
+    at another time, or peers; None without one. `peers` are healthy hosts of the same kind at the same time,
+    by name. Only charts read `findings` and the scheduler events in `sched`.
     """
 
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    lanes: Sequence[Lane] = ()
-    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    events: Sequence[Happening] = ()
+    outcomes: Mapping[str, CollectorOutcome] = field(default_factory=dict)
+    series: Sequence[ViewSeries] = ()
+    tables: Mapping[str, Sequence[TableRow]] = field(default_factory=dict)
+    events: Sequence[HostEvent] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
     stacks: Mapping[str, Stacks] = field(default_factory=dict)
     scope: Subject = ()
     seconds: float = 0.0
     span_ns: tuple[int, int] | None = None
     capture_cpu_cores: float | None = None
-    baseline: View | None = None
-    twins: Mapping[str, View] = field(default_factory=dict)
+    baseline: HostView | None = None
+    peers: Mapping[str, HostView] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
-    sched: Scheduled | None = None
+    sched: SchedulerEvents | None = None
 
-    def against(self, baseline: View) -> View:
-        """The same view with something to compare with."""
+    def with_baseline(self, baseline: HostView) -> HostView:
+        """Return the view with a baseline."""
         return replace(self, baseline=baseline)
 
-    def beside(self, twins: Mapping[str, View]) -> View:
-        """The same view with healthy twins."""
-        return replace(self, twins=twins)
+    def with_peers(self, peers: Mapping[str, HostView]) -> HostView:
+        """Return the view with healthy peers."""
+        return replace(self, peers=peers)
 
-    def has(self, collector: str) -> bool:
-        """Whether anything of that collector came home and could be read."""
+    def has_data(self, collector: str) -> bool:
+        """Return whether the collector stored readable data."""
         outcome = self.outcomes.get(collector)
-        return outcome is not None and outcome.state in HOME
+        return outcome is not None and outcome.state in STORED_STATES
 
-    def why_not(self, collectors: Sequence[str]) -> Sentence:
-        """Why none of these collectors gave anything."""
+    def missing_reason(self, collectors: Sequence[str]) -> Sentence:
+        """Return why none of these collectors has data."""
         for name in collectors:
             outcome = self.outcomes.get(name)
             if outcome is not None:
@@ -186,40 +184,42 @@ class View:
                 return Sentence("missing.no_data", {"collector": name, "state": outcome.state})
         return Sentence("missing.not_collected", {"collector": " | ".join(collectors)})
 
-    def rows(self, kind: str) -> Sequence[Row]:
-        """The rows of all tables of that kind."""
+    def rows(self, kind: str) -> Sequence[TableRow]:
+        """Return the rows of all tables of a kind."""
         return self.tables.get(kind, ())
 
-    def of(self, metric: str, where: Mapping[str, str] | None = None) -> Iterator[Lane]:
-        """The series of a metric whose labels include `where`."""
-        wanted = (where or {}).items()
-        for lane in self.lanes:
-            if lane.metric == metric and all(lane.labels.get(name) == value for name, value in wanted):
-                yield lane
+    def series_of(self, metric: str, where: Mapping[str, str] | None = None) -> Iterator[ViewSeries]:
+        """Yield the series of a metric whose labels include `where`."""
+        requested_where = (where or {}).items()
+        for series in self.series:
+            if series.metric == metric and all(
+                series.labels.get(name) == value for name, value in requested_where
+            ):
+                yield series
 
-    def happened(self, *kinds: str) -> list[Happening]:
-        """The events of these kinds, oldest first."""
-        return [one for one in self.events if one.kind in kinds]
+    def events_of(self, *kinds: str) -> list[HostEvent]:
+        """Return the events of these kinds, oldest first."""
+        return [event for event in self.events if event.kind in kinds]
 
     @property
     def cpus(self) -> int | None:
-        """Online CPUs, as the host said."""
+        """The number of online CPUs, or None if it is unknown."""
         value = self.facts.get("cpus")
         return value if isinstance(value, int) and value > 0 else None
 
     @property
     def target(self) -> Mapping[str, object]:
-        """What the scope of the capture meant on the host, as the runner told (see `collectors.scope.found`)."""
-        told = self.facts.get("target")
-        return told if isinstance(told, Mapping) else {}
+        """The resolved scope of the capture on the host (see `collectors.runner.scope`)."""
+        fact = self.facts.get("target")
+        return fact if isinstance(fact, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
-    """What somebody wants to see of a view, by exact names: so much is read, and no more.
+class ViewRequest:
+    """The parts of a view to load, by exact name.
 
-    `stacks` are kinds of profiles; the kind `sched` is `View.sched`. `findings` wants what rules said, and `peers` are
-    the metrics that are wanted of the other hosts of the same capture.
+    `stacks` are kinds of profiles; the kind `sched` is `HostView.sched`. `peers` are metrics of the other
+    hosts of the same capture.
     """
 
     metrics: frozenset[str] = frozenset()
@@ -229,8 +229,8 @@ class Reads:
     peers: frozenset[str] = frozenset()
     findings: bool = False
 
-    def __or__(self, other: Reads) -> Reads:
-        return Reads(
+    def __or__(self, other: ViewRequest) -> ViewRequest:
+        return ViewRequest(
             self.metrics | other.metrics,
             self.tables | other.tables,
             self.events | other.events,
@@ -240,7 +240,7 @@ class Reads:
         )
 
 
-def reads(
+def request_view(
     *,
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
@@ -248,9 +248,9 @@ def reads(
     stacks: Iterable[str] = (),
     peers: Iterable[str] = (),
     findings: bool = False,
-) -> Reads:
-    """`Reads` of any collections of names."""
-    return Reads(
+) -> ViewRequest:
+    """Build a request from any collections of names."""
+    return ViewRequest(
         frozenset((*metrics, *peers)),
         frozenset(tables),
         frozenset(events),
@@ -260,8 +260,8 @@ def reads(
     )
 
 
-def column(lane: Lane, name: str) -> Values | None:
-    """[n]: one column of a matrix by its name on the axis; None where it has none of that name."""
-    if name not in lane.axis_values:
+def get_axis_column(series: ViewSeries, name: str) -> Values | None:
+    """Return one column of a matrix [n] by its name on the axis, or None."""
+    if name not in series.axis_values:
         return None
-    return np.asarray(lane.values[:, lane.axis_values.index(name)])
+    return np.asarray(series.values[:, series.axis_values.index(name)])

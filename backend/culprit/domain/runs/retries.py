@@ -1,8 +1,8 @@
-"""Whether a run that did not end well is tried again by itself, and when.
+"""Decide whether and when a failed run is retried automatically.
 
-A worker that died says nothing about the host: the run starts again as soon as the host is free. A failure on
-the host says that the host is sick, and every further login makes it sicker: at most two more attempts, each
-after a longer pause. What was expensive for the host is never repeated unless a person asks for it.
+A worker that stopped does not mean a host problem: the run starts again as soon as the host is free. A failure on
+the host means that the host is unhealthy, and every further login adds load: at most two more attempts, each
+after a longer pause. Work that was expensive for the host is repeated only when a user requests it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Side = Literal["worker", "host", "user"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class AttemptHistory:
     """What was tried so far, the attempt that just ended included.
 
-    `begun` says whether a command may have been started on the host, `final` that trying again cannot help.
+    `begun`: a command may have started on the host. `final`: a retry cannot succeed.
     """
 
     side: Side
@@ -33,7 +33,7 @@ class Tried:
     final: bool = False
 
 
-def pause_s(tried: Tried) -> float | None:
+def compute_retry_pause_s(tried: AttemptHistory) -> float | None:
     """Seconds until the next attempt, or None where there is none."""
     if tried.final or tried.side == "user" or (tried.begun and tried.tier in NEVER_REPEATED):
         return None

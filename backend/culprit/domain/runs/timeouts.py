@@ -1,8 +1,8 @@
-"""How long to wait for a host, from how slow it just was.
+"""Timeouts for a host, from its measured delay.
 
-Sick hosts are slow, and a limit that suits a healthy one would call the very hosts unreachable that one wants
-to look at. So limits grow with what was measured, up to a maximum that each host has of its own; and on a
-healthy host a dead connection is noticed in 20 seconds.
+Unhealthy hosts are slow. The timeouts of a healthy host would report exactly those hosts as unreachable that are
+under investigation. Timeouts therefore grow with the measured delay, up to a maximum per host. On a healthy host,
+a dead connection is noticed in 20 seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BEAT_MAX_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class Timeouts:
     """The limits of one run, in seconds.
 
     The server may hear nothing for `silence_s`, the runner for `runner_silence_s`; between heartbeats are
@@ -28,21 +28,23 @@ class Waits:
     total_s: float
 
 
-def silence_s(slowest_s: float, max_silence_s: float) -> float:
+def compute_silence_timeout_s(slowest_s: float, max_silence_s: float) -> float:
     """How long a host may be silent whose slowest answer so far took `slowest_s`."""
     return min(max_silence_s, max(HEALTHY_SILENCE_S, 8 * slowest_s))
 
 
-def waits(host_deadline_s: float, round_trip_s: float, login_s: float, max_silence_s: float) -> Waits:
+def compute_timeouts(
+    host_deadline_s: float, round_trip_s: float, login_s: float, max_silence_s: float
+) -> Timeouts:
     """The limits of a run that a healthy host does within `host_deadline_s`, on one that is slower.
 
-    `login_s` is how long it took to be let in. A login is some ten steps on the host, forks among them, so it
-    stands for several round trips.
+    `login_s` is the duration of the login. A login is some ten steps on the host, forks among them, so it counts as
+    several round trips.
     """
-    silence = silence_s(max(round_trip_s * 4, login_s), max_silence_s)
+    silence = compute_silence_timeout_s(max(round_trip_s * 4, login_s), max_silence_s)
     runner = silence * 0.75
     deadline = host_deadline_s + min(10 * login_s, 2 * max_silence_s)
-    return Waits(
+    return Timeouts(
         silence_s=silence,
         runner_silence_s=runner,
         beat_s=min(BEAT_MAX_S, runner / 3),
@@ -51,6 +53,6 @@ def waits(host_deadline_s: float, round_trip_s: float, login_s: float, max_silen
     )
 
 
-def connect_s(last_connect_s: float | None, max_silence_s: float) -> float:
+def compute_connect_timeout_s(last_connect_s: float | None, max_silence_s: float) -> float:
     """How long to wait for a TCP connection: three lost SYNs take 15 s; more for a host known to be slow."""
     return min(max_silence_s, max(20.0, 8 * (last_connect_s or 0.0)))

@@ -1,7 +1,7 @@
-"""What becomes of the instants that a schedule was due at: the newest may fire, those before it were missed.
+"""Decide about the due times of a schedule: the newest may start a capture, earlier ones are missed.
 
-A scheduler that was away finds many at once. They are never worked off one after another: whatever was missed is one
-record that says how many there were and from when to when, and at most one capture is started for all of them.
+A scheduler that was offline finds several due times at once. All missed ones are one record with their
+number, first and last time; at most one capture starts for all of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-#: Due instants that one record stands for at most: what comes after them is the next record.
+#: Maximum number of due times in one record; later ones are in the next record.
 MAX_TOGETHER = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Due instants that are recorded together: the first, the last, and how many there are."""
+class DueRange:
+    """Due times that are recorded together: first, last and number."""
 
     first: datetime
     last: datetime
@@ -24,34 +24,36 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """`fires` is the instant that a capture is started for; `caught_up` says that it comes late, by choice.
+class DueDecision:
+    """Decision about due times. `start` starts a capture; `caught_up` means that it starts late on purpose.
 
-    `missed` are those before it, or all where nothing fires. `next_due` is None where there is none any more.
+    `missed` are the earlier ones, or all if none starts. `next_due` is None if there is no further due time.
     """
 
-    fires: datetime | None
+    start: datetime | None
     caught_up: bool
-    missed: Span | None
+    missed: DueRange | None
     next_due: datetime | None
 
 
-def settle(due: Iterable[datetime], at: datetime, grace: timedelta, *, catch_up: bool) -> Settled:
-    """Decide about all of `due` (in order) up to `at`. Late by more than `grace` fires only to `catch_up`."""
+def decide_due_times(
+    due: Iterable[datetime], at: datetime, tolerance: timedelta, *, catch_up: bool
+) -> DueDecision:
+    """Decide about all of `due` (in order) up to `at`. Later than `tolerance` starts only with `catch_up`."""
     first = before = last = None
     count = 0
     following = None
-    for one in due:
-        if one > at or count == MAX_TOGETHER:
-            following = one
+    for item in due:
+        if item > at or count == MAX_TOGETHER:
+            following = item
             break
-        first, before, last = first or one, last, one
+        first, before, last = first or item, last, item
         count += 1
     if first is None or last is None:
-        return Settled(None, False, None, following)
+        return DueDecision(None, False, None, following)
     more_to_come = following is not None and following <= at
-    late = at - last > grace
+    late = at - last > tolerance
     if more_to_come or (late and not catch_up):
-        return Settled(None, False, Span(first, last, count), following)
-    missed = Span(first, before, count - 1) if before is not None else None
-    return Settled(last, late, missed, following)
+        return DueDecision(None, False, DueRange(first, last, count), following)
+    missed = DueRange(first, before, count - 1) if before is not None else None
+    return DueDecision(last, late, missed, following)

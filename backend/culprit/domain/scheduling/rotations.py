@@ -1,7 +1,7 @@
-"""Who is on call: turns of a rotation, with what overrides them; the same for turns that came from elsewhere.
+"""Compute who is on call: shifts of a rotation with their overrides, or shifts of an external source.
 
-A simple rotation hands over at one wall-clock time of one zone, every so many days from its first day on: turns are an
-hour shorter or longer where clocks change within them.
+A simple rotation hands over at one local time of a zone, every few days from its first day. A shift is an
+hour shorter or longer if clocks change within it.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from culprit.core.cron import first_valid
+from culprit.domain.scheduling.cron import resolve_local_time
 
-How = Literal["rotation", "calendar", "override"]
-FOREVER = datetime(9000, 1, 1, tzinfo=UTC)
+ShiftSource = Literal["rotation", "calendar", "override"]
+NO_END = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Somebody is on call from `start` until `end`. `level` 1 is who is called first."""
+class Shift:
+    """A person is on call from `start` until `end`. Level 1 is called first."""
 
     start: datetime
     end: datetime
     who: str
-    how: How = "rotation"
+    source: ShiftSource = "rotation"
     level: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rotation:
-    """`people` in their order; the first has the turn that begins on `first_day`."""
+class RotationRule:
+    """A rotation. `people` are in order; the first has the shift that begins on `first_day`."""
 
     people: Sequence[str]
     first_day: date
@@ -40,68 +40,71 @@ class Rotation:
     zone: ZoneInfo
 
     def begin(self, number: int) -> datetime:
-        """When turn `number` (0 is the first) begins."""
+        """Return the begin of shift `number` (0 is the first)."""
         day = self.first_day + timedelta(days=self.days * number)
-        return first_valid(datetime.combine(day, self.handover), self.zone).at
+        return resolve_local_time(datetime.combine(day, self.handover), self.zone).at
 
-    def turns(self, start: datetime, end: datetime) -> list[Turn]:
-        """Those that overlap [start, end); none before the first day."""
+    def list_shifts(self, start: datetime, end: datetime) -> list[Shift]:
+        """Return the shifts that overlap [start, end); there is none before the first day."""
         if not self.people:
             return []
         day = start.astimezone(self.zone).date()
         number = max(0, (day - self.first_day).days // self.days - 1)
-        found: list[Turn] = []
+        shifts: list[Shift] = []
         begin = self.begin(number)
         while begin < end:
             following = self.begin(number + 1)
             if following > start:
-                found.append(Turn(begin, following, self.people[number % len(self.people)]))
+                shifts.append(Shift(begin, following, self.people[number % len(self.people)]))
             number, begin = number + 1, following
-        return found
+        return shifts
 
 
-def overridden(turns: Iterable[Turn], overrides: Iterable[Turn]) -> list[Turn]:
-    """The turns with what overrides them laid over them; of two overrides at once the later in the list holds."""
-    found = sorted(turns, key=_order)
+def apply_overrides(shifts: Iterable[Shift], overrides: Iterable[Shift]) -> list[Shift]:
+    """Return the shifts with overrides applied; of two simultaneous overrides, the later in the list holds."""
+    matching_shifts = sorted(shifts, key=_sort_key)
     for over in overrides:
-        found = [part for turn in found for part in _without(turn, over)] + [over]
-    return sorted(found, key=_order)
+        matching_shifts = [part for shift in matching_shifts for part in _subtract(shift, over)] + [over]
+    return sorted(matching_shifts, key=_sort_key)
 
 
-def _without(turn: Turn, over: Turn) -> list[Turn]:
+def _subtract(shift: Shift, over: Shift) -> list[Shift]:
     parts = []
-    if turn.start < over.start:
-        parts.append(replace(turn, end=min(turn.end, over.start)))
-    if turn.end > over.end:
-        parts.append(replace(turn, start=max(turn.start, over.end)))
-    return [one for one in parts if one.start < one.end]
+    if shift.start < over.start:
+        parts.append(replace(shift, end=min(shift.end, over.start)))
+    if shift.end > over.end:
+        parts.append(replace(shift, start=max(shift.start, over.end)))
+    return [part for part in parts if part.start < part.end]
 
 
-def _order(turn: Turn) -> tuple[datetime, int, str]:
-    return (turn.start, turn.level, turn.who)
+def _sort_key(shift: Shift) -> tuple[datetime, int, str]:
+    return (shift.start, shift.level, shift.who)
 
 
-def now_and_next(turns: Sequence[Turn], at: datetime) -> tuple[list[Turn], Turn | None]:
-    """Who is on call at `at`, those called first before the others; and the next turn of somebody else."""
-    now = sorted((one for one in turns if one.start <= at < one.end), key=lambda one: (one.level, one.start))
-    names = {one.who for one in now}
-    later = (one for one in turns if one.start > at and one.who not in names)
-    return now, min(later, key=_order, default=None)
+def find_current_and_next(shifts: Sequence[Shift], at: datetime) -> tuple[list[Shift], Shift | None]:
+    """Return who is on call at `at`, the lowest level first, and the next shift of another person."""
+    now = sorted(
+        (shift for shift in shifts if shift.start <= at < shift.end),
+        key=lambda shift: (shift.level, shift.start),
+    )
+    names = {item.who for item in now}
+    later = (shift for shift in shifts if shift.start > at and shift.who not in names)
+    return now, min(later, key=_sort_key, default=None)
 
 
-def account_of(
-    who: str, address: str | None, given: Mapping[str, str], names: Mapping[str, str]
+def find_account(
+    who: str, address: str | None, supplied: Mapping[str, str], names: Mapping[str, str]
 ) -> str | None:
-    """The account behind a name that came from elsewhere: as somebody has said, else by an equal name or address.
+    """Return the account of an external name: the configured one, or one with an equal name or address.
 
-    `given` maps names or addresses there, `names` account names in lower case, to ids of accounts. An e-mail address
-    stands for an account that is named by all of it or by what is before the @.
+    `given` maps external names or addresses, and `names` lower-case account names, to account IDs. An email
+    address matches an account that is named like it, or like the part before the @.
     """
-    for wanted in (who, address):
-        if wanted and wanted in given:
-            return given[wanted]
-    found = [who.casefold()]
+    for requested_who in (who, address):
+        if requested_who and requested_who in supplied:
+            return supplied[requested_who]
+    results = [who.casefold()]
     for mail in (address, who):
         if mail and "@" in mail:
-            found += [mail.casefold(), mail.casefold().partition("@")[0]]
-    return next((names[one] for one in found if one in names), None)
+            results += [mail.casefold(), mail.casefold().partition("@")[0]]
+    return next((names[item] for item in results if item in names), None)

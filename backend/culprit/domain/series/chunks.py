@@ -1,7 +1,7 @@
 """How a metric over time is stored: chunks of a matrix [n, k], a pyramid above them, and a summary.
 
 A chunk never straddles a UTC hour, so that the chunks of an hour add up to exactly that hour. Level 0 holds
-the rows as they were read. A row of level j stands for up to 8^j neighbouring rows and holds when they begin
+the rows as they were read. A row of level j combines up to 8^j neighboring rows and holds when they begin
 and end, and their minimum, mean, maximum and count per column; it never reaches over a gap, so that a gap
 stays a gap at every level. NaN is "no data" throughout, which is not zero.
 
@@ -35,15 +35,15 @@ _MAGIC = b"CTC1"
 _PLANES_RAW = 1
 _PLANES_LEVEL = 4
 # A decoded chunk above this is damage, not data.
-_MAX_DECODED = 1 << 30
+_MAX_DECODED_BYTES = 1 << 30
 
 
-class Damaged(ValueError):
+class DamagedChunkError(ValueError):
     """Stored bytes that are no chunk."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SeriesRows:
     """Rows of one level. Shapes: `start_ns`, `end_ns` [m]; `low`, `mean`, `high`, `count` [m, k]."""
 
     start_ns: Int
@@ -59,23 +59,23 @@ class Rows:
         return len(self.start_ns)
 
 
-def raw_rows(t_ns: Int, values: Float) -> Rows:
-    """The rows of level 0: each stands for itself."""
+def make_raw_rows(t_ns: Int, values: Float) -> SeriesRows:
+    """Return the rows of level 0: each represents only itself."""
     count = (~np.isnan(values)).astype(np.float64)
-    return Rows(t_ns, t_ns, values, values, values, count)
+    return SeriesRows(t_ns, t_ns, values, values, values, count)
 
 
-def usual_step_ns(t_ns: Int) -> int:
+def compute_median_step_ns(t_ns: Int) -> int:
     """The median distance of neighbouring rows; 0 for fewer than two."""
     return int(np.median(np.diff(t_ns))) if len(t_ns) > 1 else 0
 
 
-def gap_limit_ns(step_ns: int) -> int:
+def compute_gap_limit_ns(step_ns: int) -> int:
     """From which pause on neighbouring rows do not belong together."""
     return int(step_ns * GAP_STEPS)
 
 
-def hour_slices(t_ns: Int) -> Iterator[slice]:
+def split_by_hour(t_ns: Int) -> Iterator[slice]:
     """Cuts ascending times into runs of rows within one UTC hour and at most MAX_ROWS long."""
     if len(t_ns) == 0:
         return
@@ -86,13 +86,13 @@ def hour_slices(t_ns: Int) -> Iterator[slice]:
             yield slice(at, min(at + MAX_ROWS, end))
 
 
-def pyramid(t_ns: Int, values: Float) -> list[Rows]:
+def build_levels(t_ns: Int, values: Float) -> list[SeriesRows]:
     """The levels 1, 2, … above raw rows that are worth storing; none for a short chunk."""
-    levels: list[Rows] = []
-    rows = raw_rows(t_ns, values)
-    limit = gap_limit_ns(usual_step_ns(t_ns))
+    levels: list[SeriesRows] = []
+    rows = make_raw_rows(t_ns, values)
+    limit = compute_gap_limit_ns(compute_median_step_ns(t_ns))
     while rows.n > SMALLEST_LEVEL:
-        above = _condense(rows, limit)
+        above = _build_next_level(rows, limit)
         if above.n == rows.n:
             break
         levels.append(above)
@@ -100,7 +100,7 @@ def pyramid(t_ns: Int, values: Float) -> list[Rows]:
     return levels
 
 
-def _condense(rows: Rows, gap_ns: int) -> Rows:
+def _build_next_level(rows: SeriesRows, gap_ns: int) -> SeriesRows:
     """One level up: groups of FACTOR neighbours, never over a gap."""
     pauses = rows.start_ns[1:] - rows.end_ns[:-1] > gap_ns
     segment = np.concatenate(([0], np.cumsum(pauses)))
@@ -108,11 +108,11 @@ def _condense(rows: Rows, gap_ns: int) -> Rows:
     within = np.arange(rows.n) - first_of_segment[segment]
     starts = np.flatnonzero(within % FACTOR == 0)
     ends = np.concatenate((starts[1:], [rows.n])) - 1
-    low, mean, high, count = gather(rows, starts)
-    return Rows(rows.start_ns[starts], rows.end_ns[ends], low, mean, high, count)
+    low, mean, high, count = aggregate_groups(rows, starts)
+    return SeriesRows(rows.start_ns[starts], rows.end_ns[ends], low, mean, high, count)
 
 
-def gather(rows: Rows, starts: npt.NDArray[np.intp]) -> tuple[Float, Float, Float, Float]:
+def aggregate_groups(rows: SeriesRows, starts: npt.NDArray[np.intp]) -> tuple[Float, Float, Float, Float]:
     """Minimum, mean, maximum and count [g, k] of the groups that begin at rows `starts`; NaN where empty."""
     count = np.add.reduceat(rows.count, starts, axis=0)
     total = np.add.reduceat(np.where(rows.count > 0, rows.mean * rows.count, 0.0), starts, axis=0)
@@ -124,30 +124,32 @@ def gather(rows: Rows, starts: npt.NDArray[np.intp]) -> tuple[Float, Float, Floa
     return low, np.clip(mean, low, high), high, count
 
 
-def summary(rows: Rows) -> bytes:
+def encode_summary(rows: SeriesRows) -> bytes:
     """One row for a whole chunk: float32 [4, k] of minimum, mean, maximum, count. Bounds round outwards."""
-    low, mean, high, count = gather(rows, np.zeros(1, np.intp))
-    return np.concatenate((_down(low), mean.astype("<f4"), _up(high), count.astype("<f4"))).tobytes()
+    low, mean, high, count = aggregate_groups(rows, np.zeros(1, np.intp))
+    return np.concatenate(
+        (_round_down(low), mean.astype("<f4"), _round_up(high), count.astype("<f4"))
+    ).tobytes()
 
 
-def read_summary(data: bytes) -> npt.NDArray[np.float32]:
+def decode_summary(data: bytes) -> npt.NDArray[np.float32]:
     """[4, k] out of `summary`. Raises Damaged."""
     if len(data) % 16:
-        raise Damaged("a summary of an odd length")
+        raise DamagedChunkError("a summary of an odd length")
     return np.frombuffer(data, "<f4").reshape(4, -1)
 
 
-def _down(values: Float) -> npt.NDArray[np.float32]:
-    narrow = _narrow(values)
+def _round_down(values: Float) -> npt.NDArray[np.float32]:
+    narrow = _to_float32(values)
     return np.where(narrow > values, np.nextafter(narrow, np.float32(-np.inf)), narrow)
 
 
-def _up(values: Float) -> npt.NDArray[np.float32]:
-    narrow = _narrow(values)
+def _round_up(values: Float) -> npt.NDArray[np.float32]:
+    narrow = _to_float32(values)
     return np.where(narrow < values, np.nextafter(narrow, np.float32(np.inf)), narrow)
 
 
-def _narrow(values: Float) -> npt.NDArray[np.float32]:
+def _to_float32(values: Float) -> npt.NDArray[np.float32]:
     with np.errstate(over="ignore"):
         return values.astype("<f4")
 
@@ -157,7 +159,7 @@ def encode_raw(t_ns: Int, values: Float) -> bytes:
     return _encode(t_ns, None, (values,))
 
 
-def encode_level(rows: Rows) -> bytes:
+def encode_level(rows: SeriesRows) -> bytes:
     """A level above 0 as bytes."""
     return _encode(rows.start_ns, rows.end_ns, (rows.low, rows.mean, rows.high, rows.count))
 
@@ -177,20 +179,20 @@ def _encode(start_ns: Int, end_ns: Int | None, planes: tuple[Float, ...]) -> byt
     return zstandard.ZstdCompressor(level=3).compress(b"".join(body))
 
 
-def decode(data: bytes) -> Rows:
+def decode_rows(data: bytes) -> SeriesRows:
     """The rows of either kind of level. Raises Damaged for anything else."""
     try:
-        plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_DECODED)
+        plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_DECODED_BYTES)
     except zstandard.ZstdError as error:
-        raise Damaged(str(error)) from None
+        raise DamagedChunkError(str(error)) from None
     if len(plain) < _HEADER.size:
-        raise Damaged("shorter than a header")
+        raise DamagedChunkError("shorter than a header")
     magic, planes, width, _, n, k, base = _HEADER.unpack_from(plain)
     if magic != _MAGIC or planes not in {_PLANES_RAW, _PLANES_LEVEL} or width not in {4, 8}:
-        raise Damaged("not a chunk")
+        raise DamagedChunkError("not a chunk")
     times = 1 if planes == _PLANES_RAW else 2
     if len(plain) != _HEADER.size + times * n * 8 + planes * n * k * width:
-        raise Damaged("not the length that its header says")
+        raise DamagedChunkError("the length differs from the header")
     start = np.cumsum(np.frombuffer(plain, "<i8", n, _HEADER.size)) + base
     at = _HEADER.size + n * 8
     end = start
@@ -200,8 +202,8 @@ def decode(data: bytes) -> Rows:
     flat = np.frombuffer(plain, f"<f{width}", planes * n * k, at)
     cube = flat.reshape(planes, k, n).transpose(0, 2, 1).astype(np.float64)
     if planes == _PLANES_RAW:
-        return raw_rows(start, cube[0])
-    return Rows(start, end, cube[0], cube[1], cube[2], cube[3])
+        return make_raw_rows(start, cube[0])
+    return SeriesRows(start, end, cube[0], cube[1], cube[2], cube[3])
 
 
 def encode_lines(lines: npt.NDArray[np.int32]) -> bytes:
@@ -214,7 +216,7 @@ def decode_lines(data: bytes) -> npt.NDArray[np.int32]:
     try:
         plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_ROWS * 4)
     except zstandard.ZstdError as error:
-        raise Damaged(str(error)) from None
+        raise DamagedChunkError(str(error)) from None
     if len(plain) % 4:
-        raise Damaged("not the length of line numbers")
+        raise DamagedChunkError("not the length of line numbers")
     return np.cumsum(np.frombuffer(plain, "<i4"), dtype=np.int32)

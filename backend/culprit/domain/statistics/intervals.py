@@ -10,8 +10,8 @@ Z_95 = 1.959964
 """Standard deviations on either side that hold 95 % of a normal distribution."""
 
 
-def wilson(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
-    """Where the true share (0 to 1) lies in 95 of 100 cases, of that many independent samples (>= 1).
+def wilson_interval(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a share (0 to 1) of that many independent samples (>= 1).
 
     Unlike the textbook's interval it stays within 0 and 1 and holds for few samples and for shares near either end.
     Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
@@ -22,7 +22,7 @@ def wilson(share: float, samples: int, z: float = Z_95) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def student(confidence: float, freedom: float) -> float:
+def student_quantile(confidence: float, freedom: float) -> float:
     """How many standard errors on either side hold that share of Student's t, for `freedom` degrees of it (>= 1).
 
     With t = sqrt(freedom) * tan(a) the density is a power of cos(a), which is summed up on a fine grid.

@@ -1,6 +1,6 @@
 """Which of a group of machines that do the same is unlike the others: median, MAD, robust z.
 
-Half of a group may be sick before its median moves (the mean moves with the first), so a host is compared with
+Half of a group can be unhealthy before its median moves (the mean moves with the first), so each host is compared with
 the group that it is in. Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993): z = 0.6745 (x - median)
 / MAD; beyond 3.5 is an outlier.
 """
@@ -16,11 +16,11 @@ import numpy as np
 OUTLIER_Z = 3.5
 #: The MAD of a normal distribution, in standard deviations.
 SCALE = 0.6745
-#: Peers besides oneself; of fewer nobody can say which one is the odd one.
+#: Peers apart from the host itself; with fewer, an outlier cannot be identified.
 LEAST_PEERS = 4
 #: Machines that agree to within 2 % of their median agree: a step of z is never less.
 LEAST_SHARE = 0.02
-#: Where all the others are equal any difference is infinitely unusual; that is drawn at this z.
+#: If all the others are equal, any difference has an infinite z; charts draw it at this z.
 MOST = 100.0
 #: Numbers beyond this are no measurement, and differences of them would overflow.
 HUGE = 1e300
@@ -45,45 +45,45 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GroupMember:
     """One machine in its group."""
 
-    who: str
+    name: str
     value: float
     z: float
 
     @property
-    def unlike(self) -> bool:
+    def is_outlier(self) -> bool:
         """Whether it counts as an outlier."""
         return abs(self.z) > OUTLIER_Z
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One measure over a group: the most unusual machine first."""
+class GroupComparison:
+    """One measure over a group: the most atypical host first."""
 
     measure: str
     spread: Spread
-    standings: tuple[Standing, ...]
+    members: tuple[GroupMember, ...]
 
     @property
-    def most(self) -> float:
-        """How unusual the most unusual one is."""
-        return abs(self.standings[0].z)
+    def max_deviation(self) -> float:
+        """Return the greatest absolute z of the group."""
+        return abs(self.members[0].z)
 
 
-def known(value: float) -> bool:
-    """Whether a number says anything: NaN is no data."""
+def is_measured(value: float) -> bool:
+    """Return whether a number is data: NaN is no data."""
     return abs(value) <= HUGE
 
 
-def spread(values: Iterable[float], least: float = 0.0) -> Spread | None:
+def compute_spread(values: Iterable[float], least: float = 0.0) -> Spread | None:
     """Median and step of what is known (see `known`); None with fewer than 4 peers.
 
-    `least` is the smallest step that means anything in the unit: of hosts at 0, 0 and 0.1 % none stands out. Where more
-    than half are equal the MAD is 0 and the step is the least one.
+    `least` is the smallest relevant step in the unit: of hosts at 0, 0 and 0.1 % none is an outlier. If more than
+    half are equal, the MAD is 0 and the step is `least`.
     """
-    group = np.array([value for value in values if known(value)], float)
+    group = np.array([value for value in values if is_measured(value)], float)
     if len(group) <= LEAST_PEERS:
         return None
     median = float(np.median(group))
@@ -91,15 +91,21 @@ def spread(values: Iterable[float], least: float = 0.0) -> Spread | None:
     return Spread(len(group), median, max(mad / SCALE, LEAST_SHARE * abs(median), least))
 
 
-def compare(measure: str, values: Mapping[str, float], least: float = 0.0) -> Compared | None:
-    """Everybody's standing in one measure, by how unusual it is, then by name; None with fewer than 4 peers."""
-    group = spread(values.values(), least)
+def compare_group(measure: str, values: Mapping[str, float], least: float = 0.0) -> GroupComparison | None:
+    """Return the z of each host in one measure, the most atypical first, then by name; None with fewer than 4 peers."""
+    group = compute_spread(values.values(), least)
     if group is None:
         return None
-    found = [Standing(who, value, group.z(value)) for who, value in values.items() if known(value)]
-    return Compared(measure, group, tuple(sorted(found, key=lambda one: (-abs(one.z), one.who))))
+    group_members = [
+        GroupMember(who, value, group.z(value)) for who, value in values.items() if is_measured(value)
+    ]
+    return GroupComparison(
+        measure,
+        group,
+        tuple(sorted(group_members, key=lambda group_member: (-abs(group_member.z), group_member.name))),
+    )
 
 
-def most_unusual(compared: Iterable[Compared]) -> list[Compared]:
-    """The measures in which somebody is most unlike the others first; then by name."""
-    return sorted(compared, key=lambda one: (-one.most, one.measure))
+def sort_by_deviation(compared: Iterable[GroupComparison]) -> list[GroupComparison]:
+    """Sort measures by their greatest deviation, then by name."""
+    return sorted(compared, key=lambda item: (-item.max_deviation, item.measure))

@@ -1,4 +1,4 @@
-"""What people write beside an incident: made harmless without changing what it says, and whom it names. Pure."""
+"""Comments on an incident: clean the text without changing its meaning, and find mentions. Pure."""
 
 from __future__ import annotations
 
@@ -23,38 +23,40 @@ class Mention:
     name: str
 
 
-def clean(text: str) -> str:
-    """The text with `\\n` as its only line end, without characters that hide what it says, and without great holes."""
+def clean_text(text: str) -> str:
+    """The text with `\\n` as its only line end, without characters that hide text, and without large blank areas."""
     ends = text.replace("\r\n", "\n").replace("\r", "\n")
     return _LINES.sub("\n\n\n", _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", ends)).strip()
 
 
-def mentions(text: str, names: Iterable[str]) -> list[Mention]:
-    """Where a text names somebody by `@` and the account's name, the longest name that fits; `a@b` names nobody.
+def find_mentions(text: str, names: Iterable[str]) -> list[Mention]:
+    """Find mentions: `@` and the name of an account, the longest that matches; `a@b` is no mention.
 
     Names may hold spaces, dots and `@`: therefore they are looked up and not guessed from the text.
     """
     known: dict[str, list[str]] = {}
     for name in names:
         known.setdefault(name[:1].casefold(), []).append(name)
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     at = text.find("@")
     while at >= 0:
         after = at + 1
         if at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.+-@"):
             fits = [
-                one for one in known.get(text[after : after + 1].casefold(), ()) if _stands(text, after, one)
+                item
+                for item in known.get(text[after : after + 1].casefold(), ())
+                if _is_mention(text, after, item)
             ]
             if fits:
                 name = max(fits, key=len)
                 after += len(name)
-                found.append(Mention(at, after, name))
+                mentions.append(Mention(at, after, name))
         at = text.find("@", after)
-    return found
+    return mentions
 
 
-def _stands(text: str, at: int, name: str) -> bool:
-    """Whether the name stands there as a whole, in whatever case."""
+def _is_mention(text: str, at: int, name: str) -> bool:
+    """Return whether the whole name is there, in any case."""
     end = at + len(name)
     if text[at:end].casefold() != name.casefold():
         return False
@@ -62,7 +64,7 @@ def _stands(text: str, at: int, name: str) -> bool:
     return not (following.isalnum() or following in {"_", "@"})
 
 
-def excerpt(text: str, most: int = 280) -> str:
+def make_excerpt(text: str, most: int = 280) -> str:
     """The beginning of a text in one line."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"

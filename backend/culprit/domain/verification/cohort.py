@@ -1,8 +1,7 @@
-"""Did the fix work on many hosts? Each host before against itself after, and what they say together.
+"""Judge a fix on many hosts: each host before and after, and all hosts together.
 
-Hosts are what is independent here, not their seconds: the interval is that of the mean of the hosts' relative changes,
-and it gets no narrower by watching one host for longer. A host that is unlike the others is named and stays in: it is
-part of what the fix does.
+Hosts are the independent observations, not their seconds. The interval is that of the mean of the relative changes of
+the hosts; longer captures do not narrow it. An outlier is marked and counts, because it is part of the effect.
 """
 
 from __future__ import annotations
@@ -15,48 +14,48 @@ from itertools import product
 import numpy as np
 
 from collectors.contract import Sentence, Values
-from culprit.core.intervals import student
-from culprit.core.peers import OUTLIER_Z, SCALE
-from culprit.core.symbol_names import base_name, merged
-from culprit.core.verify import (
+from culprit.domain.profiles.symbol_names import group_by_base_name, strip_build_marks
+from culprit.domain.statistics.intervals import student_quantile
+from culprit.domain.statistics.outliers import OUTLIER_Z, SCALE
+from culprit.domain.verification.judge import (
     CONFIDENCE,
-    DEFAULT_BAR,
+    DEFAULT_MINIMUM_CHANGE,
     MAX_LOAD_CHANGE,
     Better,
-    Judged,
-    Window,
-    load_of,
-    none,
-    relative,
-    settle,
-    whole,
+    Judgment,
+    MeasurementWindow,
+    decide_outcome,
+    mean_load,
+    measured_windows,
+    no_conclusion,
+    relative_change,
 )
 
 MIN_HOSTS = 3
 MIN_FOR_CHANCE = 6
-"""Hosts from which on signs dealt out by chance can be told from a change: of five, one way in 16 is all alike."""
+"""Minimum number of hosts for the sign test: with five hosts, one of 16 sign patterns is extreme by chance."""
 
 MAX_FOR_ALL = 12
-DRAWN_SIGNS = 5000
+SAMPLED_SIGNS = 5000
 MIN_FOR_OUTLIERS = 5
 FUNCTION_CONFIDENCE = 0.999
-"""A profile asks about hundreds of functions at once."""
+"""High, because a profile tests hundreds of functions at once."""
 
 MAX_FUNCTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """One host: its windows before and after."""
+class HostWindows:
+    """The windows of one host before and after."""
 
     host: str
-    before: Sequence[Window]
-    after: Sequence[Window]
+    before: Sequence[MeasurementWindow]
+    after: Sequence[MeasurementWindow]
 
 
 @dataclass(frozen=True, slots=True)
 class HostChange:
-    """One host's relative change of the number and of its load. `left_out` says why it does not count."""
+    """The relative change of the number and of the load on one host. `left_out` is why it does not count."""
 
     host: str
     change: float
@@ -66,18 +65,18 @@ class HostChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Cohort:
-    """What all hosts say together, and each of them."""
+class CohortResult:
+    """The judgment over all hosts, and the change of each host."""
 
-    judged: Judged
+    judged: Judgment
     hosts: tuple[HostChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionChange:
-    """One function over all hosts: its mean own share (0 to 1) before and after, the mean difference, its interval.
+    """A function over all hosts: mean own share (0 to 1) before and after, mean difference and its interval.
 
-    `sure`: the interval is clear of nothing.
+    `sure`: the interval does not contain zero.
     """
 
     name: str
@@ -90,63 +89,67 @@ class FunctionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Differential:
-    """The functions that changed most, and which names were taken as one (base name → names as the hosts have them)."""
+class FunctionComparison:
+    """The functions that changed most, and the matched names (base name → names on the hosts)."""
 
     functions: tuple[FunctionChange, ...]
     mapping: Mapping[str, tuple[str, ...]]
     hosts: tuple[str, ...]
 
 
-def pooled(
-    pairs: Sequence[Pair],
+def judge_cohort(
+    pairs: Sequence[HostWindows],
     better: Better,
     *,
-    bar: float = DEFAULT_BAR,
+    minimum_change: float = DEFAULT_MINIMUM_CHANGE,
     floor: float = 0.0,
     divisible: bool = False,
-) -> Cohort:
-    """The outcome over all hosts; `bar`, `floor` and `divisible` as in `culprit.core.verify.judge`.
+) -> CohortResult:
+    """Judge all hosts; `minimum_change`, `floor` and `divisible` as in `judge_windows`.
 
-    Where any host's load is unlike, all are told per unit of work if the number allows that; else that host is left
-    out, and named.
+    If the load of a host changed too much and the number is divisible, all hosts are judged per unit of work. Otherwise
+    that host is left out with the reason.
     """
-    usable = [one for one in pairs if _loads(one) is not None]
-    shifts = {one.host: relative(*loads) for one in usable if (loads := _loads(one)) is not None}
+    usable = [pair for pair in pairs if _loads(pair) is not None]
+    shifts = {item.host: relative_change(*loads) for item in usable if (loads := _loads(item)) is not None}
     unlike = {host for host, shift in shifts.items() if abs(shift) > MAX_LOAD_CHANGE}
-    per_work = bool(unlike) and divisible and all(min(_loads(one) or (0.0,)) > 0 for one in usable)
-    told = [
-        _host(one, shifts, unlike=one.host in unlike and not per_work, per_work=per_work, floor=floor)
-        for one in pairs
+    per_work = bool(unlike) and divisible and all(min(_loads(item) or (0.0,)) > 0 for item in usable)
+    reported_pairs = [
+        _host(pair, shifts, unlike=pair.host in unlike and not per_work, per_work=per_work, floor=floor)
+        for pair in pairs
     ]
-    told = _named(told)
-    counted = [one for one in told if one.left_out is None]
-    load_change = float(np.mean([one.load_change for one in counted])) if counted else math.nan
+    reported_pairs = _mark_outliers(reported_pairs)
+    counted = [pair for pair in reported_pairs if pair.left_out is None]
+    load_change = float(np.mean([item.load_change for item in counted])) if counted else math.nan
     if len(counted) < MIN_HOSTS:
-        judged = none("few_hosts", load_change, least=MIN_HOSTS, hosts=len(counted))
-        return Cohort(judged, tuple(told))
-    changes = np.array([one.change for one in counted])
+        judged = no_conclusion("few_hosts", load_change, least=MIN_HOSTS, hosts=len(counted))
+        return CohortResult(judged, tuple(reported_pairs))
+    changes = np.array([item.change for item in counted])
     change, low, high = _interval(changes, CONFIDENCE)
-    p = _by_signs(changes) if len(changes) >= MIN_FOR_CHANCE else math.nan
-    outcome, reason = settle(change, low, high, p, better, bar)
+    p = _sign_test(changes) if len(changes) >= MIN_FOR_CHANCE else math.nan
+    outcome, reason = decide_outcome(change, low, high, p, better, minimum_change)
     if outcome == "no_conclusion":
-        reason = Sentence("verify.cohort_too_wide", {"bar": round(100 * bar), "hosts": len(counted)})
-    return Cohort(Judged(outcome, change, low, high, p, load_change, per_work, reason), tuple(told))
+        reason = Sentence(
+            "verify.cohort_too_wide", {"minimum_change": round(100 * minimum_change), "hosts": len(counted)}
+        )
+    return CohortResult(
+        Judgment(outcome, change, low, high, p, load_change, per_work, reason), tuple(reported_pairs)
+    )
 
 
-def _loads(pair: Pair) -> tuple[float, float] | None:
-    """The load of a host before and after; None where either side has no data or no load."""
-    if not whole(pair.before) or not whole(pair.after):
+def _loads(pair: HostWindows) -> tuple[float, float] | None:
+    """Return the load of a host before and after; None if a side has no data or no load."""
+    if not measured_windows(pair.before) or not measured_windows(pair.after):
         return None
-    loads = load_of(pair.before), load_of(pair.after)
-    return None if any(math.isnan(one) for one in loads) else loads
+    loads = mean_load(pair.before), mean_load(pair.after)
+    return None if any(math.isnan(load) for load in loads) else loads
 
 
 def _host(
-    pair: Pair, shifts: Mapping[str, float], *, unlike: bool, per_work: bool, floor: float
+    pair: HostWindows, shifts: Mapping[str, float], *, unlike: bool, per_work: bool, floor: float
 ) -> HostChange:
     shift = shifts.get(pair.host, math.nan)
-    if not whole(pair.before) or not whole(pair.after):
+    if not measured_windows(pair.before) or not measured_windows(pair.after):
         return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.host_no_data"))
     if math.isnan(shift):
         return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.load_unknown"))
@@ -156,76 +159,83 @@ def _host(
             pair.host, math.nan, shift, left_out=Sentence("verify.unlike_load", {"percent": percent})
         )
     before, after = (_mean(side, per_work=per_work) for side in (pair.before, pair.after))
-    scale = max(abs(before), floor / (load_of(pair.before) if per_work else 1.0))
+    scale = max(abs(before), floor / (mean_load(pair.before) if per_work else 1.0))
     if scale <= 0:
         return HostChange(pair.host, math.nan, shift, left_out=Sentence("verify.nothing_before"))
     return HostChange(pair.host, (after - before) / scale, shift)
 
 
-def _mean(side: Sequence[Window], *, per_work: bool) -> float:
-    """The mean of the windows' means: a longer window is not worth more."""
-    return float(np.mean([np.nanmean(one.values) / (one.load if per_work else 1.0) for one in whole(side)]))
+def _mean(side: Sequence[MeasurementWindow], *, per_work: bool) -> float:
+    """Return the mean of the window means; a longer window has no higher weight."""
+    return float(
+        np.mean(
+            [np.nanmean(item.values) / (item.load if per_work else 1.0) for item in measured_windows(side)]
+        )
+    )
 
 
-def _named(hosts: Sequence[HostChange]) -> list[HostChange]:
-    """The same, outliers marked: beyond 3.5 modified z-scores of the median, of five hosts or more."""
-    values = np.array([one.change for one in hosts if one.left_out is None])
+def _mark_outliers(hosts: Sequence[HostChange]) -> list[HostChange]:
+    """Mark outliers: more than 3.5 modified z-scores from the median, for five hosts or more."""
+    values = np.array([host.change for host in hosts if host.left_out is None])
     if len(values) < MIN_FOR_OUTLIERS:
         return list(hosts)
     median = float(np.median(values))
     mad = float(np.median(np.abs(values - median)))
-    # Hosts that agree to the last digit would make an outlier of the first that differs by rounding.
+    # If hosts are equal to the last digit, a rounding difference must not be an outlier.
     limit = max(OUTLIER_Z * mad / SCALE, 1e-6)
     return [
         HostChange(
-            one.host,
-            one.change,
-            one.load_change,
-            one.left_out is None and abs(one.change - median) > limit,
-            one.left_out,
+            host.host,
+            host.change,
+            host.load_change,
+            host.left_out is None and abs(host.change - median) > limit,
+            host.left_out,
         )
-        for one in hosts
+        for host in hosts
     ]
 
 
 def _interval(values: Values, confidence: float) -> tuple[float, float, float]:
-    """The mean over hosts and its interval, by Student's t."""
+    """Return the mean over hosts and its interval, by Student's t."""
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half = student(confidence, len(values) - 1.0) * error
+    half = student_quantile(confidence, len(values) - 1.0) * error
     return mean, mean - half, mean + half
 
 
-def _by_signs(changes: Values) -> float:
-    """How often the mean is as far from nothing if each host's sign were chance; all ways, or 5000 drawn ones."""
+def _sign_test(changes: Values) -> float:
+    """Return the p-value of the sign test: over all sign patterns, or 5000 random ones."""
     count = len(changes)
     if count <= MAX_FOR_ALL:
         signs = np.array(list(product((-1.0, 1.0), repeat=count)))
     else:
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (DRAWN_SIGNS, count))
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (SAMPLED_SIGNS, count))
     return float((np.abs(signs @ changes) >= abs(changes.sum()) - 1e-12).mean())
 
 
-def differential(sides: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]) -> Differential:
-    """The pooled difference of profiles: for each function the mean over hosts of how its share changed.
+def compare_functions(
+    sides: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]],
+) -> FunctionComparison:
+    """Compare profiles over hosts: for each function the mean change of its share.
 
-    `sides`: host → own share by symbol (0 to 1 of the busy samples) before and after, as the profiles have the names.
+    Args:
+        sides: host → own share by symbol (0 to 1 of the busy samples) before and after, with the names of the profile.
     """
     hosts = tuple(sorted(sides))
-    mapping = merged(name for pair in sides.values() for side in pair for name in side)
+    mapping = group_by_base_name(name for pair in sides.values() for side in pair for name in side)
     summed = {host: tuple(_by_base(side) for side in sides[host]) for host in hosts}
     names = sorted({name for pair in summed.values() for side in pair for name in side})
-    found = [_function(name, [summed[host] for host in hosts]) for name in names]
-    found.sort(key=lambda one: (-abs(one.change), one.name))
-    return Differential(tuple(found[:MAX_FUNCTIONS]), mapping, hosts)
+    matching_names = [_function(name, [summed[host] for host in hosts]) for name in names]
+    matching_names.sort(key=lambda name: (-abs(name.change), name.name))
+    return FunctionComparison(tuple(matching_names[:MAX_FUNCTIONS]), mapping, hosts)
 
 
 def _by_base(shares: Mapping[str, float]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for name, share in shares.items():
-        base = base_name(name)
-        found[base] = found.get(base, 0.0) + share
-    return found
+        base = strip_build_marks(name)
+        results[base] = results.get(base, 0.0) + share
+    return results
 
 
 def _function(name: str, pairs: Sequence[tuple[Mapping[str, float], ...]]) -> FunctionChange:

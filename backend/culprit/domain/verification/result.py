@@ -1,50 +1,49 @@
-"""The result of a verification as JSON: what is stored with it, sent and drawn. Numbers that are none are null."""
+"""Build the stored result of a verification as JSON. Numbers that are not finite are null."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from collectors.contract import Sentence
-from culprit.core import primary
-from culprit.core.cohort import Differential, HostChange
-from culprit.core.primary import LoadKind, Seen
-from culprit.core.rules import form
-from culprit.core.verify import CONFIDENCE, Better, Judged, load_of, whole
+from culprit.domain.rules import json_form
+from culprit.domain.verification import primary_number
+from culprit.domain.verification.cohort import FunctionComparison, HostChange
+from culprit.domain.verification.judge import CONFIDENCE, Better, Judgment, mean_load, measured_windows
+from culprit.domain.verification.primary_number import LoadKind, MeasuredNumber
+from culprit.json_types import Json
 
-Json = dict[str, Any]
 MAX_VALUES = 600
-"""Readings of a window that are sent: ten minutes, one a second."""
+"""Maximum number of readings of a window: ten minutes, one per second."""
 
 MAX_NAMES = 200
 NO_FUNCTIONS: Json = {"hosts": [], "functions": [], "mapping": {}, "mapped": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """One window of one run, and which of the sides it stands on: before, after, control_before, control_after."""
+class PlottedNumber:
+    """A window of a run and its side: before, after, control_before or control_after."""
 
     side: str
     run: str
     host: str
-    seen: Seen
+    measured: MeasuredNumber
 
 
-def result(
-    judged: Judged,
+def result_to_json(
+    judged: Judgment,
     read: str,
     better: Better,
-    bar: float,
-    windows: Sequence[Drawn] = (),
+    minimum_change: float,
+    windows: Sequence[PlottedNumber] = (),
     *,
     notes: Sequence[Sentence] = (),
     hosts: Sequence[HostChange] = (),
-    differential: Differential | None = None,
+    differential: FunctionComparison | None = None,
 ) -> Json:
-    """All of it. `reasons` say why nothing can be concluded, then what should be known beside the outcome."""
-    sides = {name: [one for one in windows if one.side == name] for name in ("before", "after")}
+    """Build the result. `reasons` has the reason for no conclusion first, then notes on the outcome."""
+    sides = {name: [window for window in windows if window.side == name] for name in ("before", "after")}
     reasons = [*([judged.reason] if judged.reason else []), *notes]
     answer: Json = {
         "outcome": judged.outcome,
@@ -52,82 +51,83 @@ def result(
         "low": _number(judged.low),
         "high": _number(judged.high),
         "p": _number(judged.p),
-        "bar": bar,
+        "minimum_change": minimum_change,
         "confidence": CONFIDENCE,
         "per_work": judged.per_work,
         "primary": {
             "read": read,
-            "unit": primary.unit_of(read),
+            "unit": primary_number.get_unit(read),
             "better": better,
             "subject": _subject(windows),
         },
         "load": {
-            "kind": load_kind(windows),
+            "kind": get_load_kind(windows),
             "unit": "per_s",
             **{name: _load(side) for name, side in sides.items()},
             "change": _number(judged.load_change),
         },
-        "reasons": [form.sentence(one) for one in reasons],
-        "windows": [_window(one) for one in windows],
+        "reasons": [json_form.sentence_to_json(reason) for reason in reasons],
+        "windows": [_window(window) for window in windows],
     }
     if hosts:
-        answer["hosts"] = [_host(one) for one in hosts]
+        answer["hosts"] = [_host(host) for host in hosts]
     if differential is not None:
         answer["differential"] = _differential(differential)
     return answer
 
 
-def load_kind(windows: Sequence[Drawn]) -> LoadKind | str:
-    """What the load is a count of: the kind that all windows have, `mixed` where they have several."""
-    kinds = {one.seen.load_kind for one in windows}
+def get_load_kind(windows: Sequence[PlottedNumber]) -> LoadKind | str:
+    """Return the kind of load of all windows, or `mixed`."""
+    kinds = {window.measured.load_kind for window in windows}
     return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else "none"
 
 
-def _subject(windows: Sequence[Drawn]) -> dict[str, str]:
-    return dict(windows[0].seen.subject) if windows else {}
+def _subject(windows: Sequence[PlottedNumber]) -> dict[str, str]:
+    return dict(windows[0].measured.subject) if windows else {}
 
 
-def _load(side: Sequence[Drawn]) -> float | None:
-    counted = whole([one.seen.window for one in side])
-    return _number(load_of(counted)) if counted else None
+def _load(side: Sequence[PlottedNumber]) -> float | None:
+    counted = measured_windows([item.measured.window for item in side])
+    return _number(mean_load(counted)) if counted else None
 
 
-def _window(one: Drawn) -> Json:
-    values = one.seen.window.values[:MAX_VALUES]
+def _window(plotted_number: PlottedNumber) -> Json:
+    values = plotted_number.measured.window.values[:MAX_VALUES]
     finite = [float(value) for value in values if math.isfinite(value)]
     return {
-        "side": one.side,
-        "run": one.run,
-        "host": one.host,
-        "load": _number(one.seen.window.load),
+        "side": plotted_number.side,
+        "run": plotted_number.run,
+        "host": plotted_number.host,
+        "load": _number(plotted_number.measured.window.load),
         "mean": sum(finite) / len(finite) if finite else None,
-        "block": one.seen.window.block,
-        "t_ns": [int(at) for at in one.seen.t_ns[:MAX_VALUES]],
+        "block": plotted_number.measured.window.block,
+        "t_ns": [int(at) for at in plotted_number.measured.t_ns[:MAX_VALUES]],
         "values": [_number(float(value)) for value in values],
-        "citations": [form.citation(each) for each in one.seen.citations],
-        "missing": form.sentence(one.seen.missing),
+        "citations": [json_form.citation_to_json(each) for each in plotted_number.measured.citations],
+        "missing": json_form.sentence_to_json(plotted_number.measured.missing),
     }
 
 
-def _host(one: HostChange) -> Json:
+def _host(host_change: HostChange) -> Json:
     return {
-        "host": one.host,
-        "change": _number(one.change),
-        "load_change": _number(one.load_change),
-        "outlier": one.outlier,
-        "left_out": form.sentence(one.left_out),
+        "host": host_change.host,
+        "change": _number(host_change.change),
+        "load_change": _number(host_change.load_change),
+        "outlier": host_change.outlier,
+        "left_out": json_form.sentence_to_json(host_change.left_out),
     }
 
 
-def _differential(one: Differential) -> Json:
-    mapping: Mapping[str, Sequence[str]] = dict(list(one.mapping.items())[:MAX_NAMES])
+def _differential(function_comparison: FunctionComparison) -> Json:
+    mapping: Mapping[str, Sequence[str]] = dict(list(function_comparison.mapping.items())[:MAX_NAMES])
     return {
-        "hosts": list(one.hosts),
+        "hosts": list(function_comparison.hosts),
         "functions": [
-            {name: getattr(each, name) for name in each.__dataclass_fields__} for each in one.functions
+            {name: getattr(each, name) for name in each.__dataclass_fields__}
+            for each in function_comparison.functions
         ],
         "mapping": {base: list(names) for base, names in mapping.items()},
-        "mapped": len(one.mapping),
+        "mapped": len(function_comparison.mapping),
     }
 
 

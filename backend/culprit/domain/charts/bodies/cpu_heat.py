@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.rules.contract import Citation
-from culprit.core.visuals.bodies.figure import Figure
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.rules.finding import Citation
 
 #: Numbers of all matrices of a body together, and the digits of each: an answer is some 200 kB at most.
 MAX_CELLS = 36_000
 CELL_DIGITS = 3
 MAX_CPUS = 512
 #: With many CPUs fewer vectors are drawn, so that time is not cut into too few columns.
-MAX_VECTORS, LEAST_VECTORS = 6, 2
-LEAST_COLUMNS = 40
+MAX_VECTORS, MIN_VECTORS = 6, 2
+MIN_COLUMNS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class CpuMatrix:
-    """`values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `cite` that they were read from.
+class SoftirqMatrix:
+    """`values[cpu][time]` of one vector; None is no data. `lines[time]` is the line of `citation` of each column.
 
-    `uneven` is the rate of the busiest CPU over the mean of all, `most` that of the busiest one, `busiest`.
+    `uneven` is the rate of the busiest CPU over the mean of all, `maximum` that of the busiest one, `busiest`.
     """
 
     vector: str
     unit: str
     values: tuple[tuple[float | None, ...], ...]
     lines: tuple[int, ...]
-    cite: Citation
+    citation: Citation
     total: Figure
-    most: Figure
+    maximum: Figure
     uneven: Figure | None
     busiest: str
 
@@ -45,6 +45,6 @@ class CpuHeat:
     t_ns: tuple[int, ...]
     step_ns: int
     cpus: tuple[str, ...]
-    matrices: tuple[CpuMatrix, ...]
+    matrices: tuple[SoftirqMatrix, ...]
     busy: tuple[Figure | None, ...]
     kind: Literal["cpu_heat"] = "cpu_heat"

@@ -1,32 +1,32 @@
-"""What lanes were at, span by span: threads over their system calls, CPUs over their tasks."""
+"""What tracks were at, span by span: threads over their system calls, CPUs over their tasks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.rules.contract import Citation
-from culprit.core.visuals.bodies.figure import Label
+from culprit.domain.charts.bodies.figure import Label
+from culprit.domain.rules.finding import Citation
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """One span of a lane: from `at_ms` after the beginning for `ms`, read from `line`.
+class GanttSpan:
+    """One span of a track: from `at_ms` after the beginning for `ms`, read from `line`.
 
-    `cls` is one of the body's classes; `mark` a word that must not be missed (an error's name).
+    `category` is the ID of one of the categories of the body; `mark` a word that must not be missed (an error's name).
     """
 
     at_ms: float
     ms: float
-    cls: str
+    category: str
     label: str
     line: int
     mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Bracket:
-    """What spans of a lane were for: a request from `at_ms` for `ms`, read from `line`.
+class GanttBracket:
+    """What spans of a track were for: a request from `at_ms` for `ms`, read from `line`.
 
     `open`: its end was not seen.
     """
@@ -39,22 +39,22 @@ class Bracket:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """One lane with its spans in order of time; they may overlap. `cite` lacks the lines, which spans have."""
+class GanttTrack:
+    """One track with its spans in order of time; they may overlap. `citation` lacks the lines, which spans have."""
 
     id: str
     label: Label
-    cite: Citation
-    spans: tuple[Span, ...]
-    brackets: tuple[Bracket, ...] = ()
+    citation: Citation
+    spans: tuple[GanttSpan, ...]
+    brackets: tuple[GanttBracket, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Gantt:
-    """Lanes over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970)."""
+    """Tracks over one axis of `span_ms` milliseconds that begins at `start_ms` (UTC since 1970)."""
 
     start_ms: float
     span_ms: float
-    classes: tuple[tuple[str, Label], ...]
-    lanes: tuple[Lane, ...]
+    categories: tuple[tuple[str, Label], ...]
+    tracks: tuple[GanttTrack, ...]
     kind: Literal["gantt"] = "gantt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
 
 Tone = Literal["good", "warn", "bad", "none"]
 
@@ -28,9 +28,9 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """Bars, the fullest first. `value_says` and `capacity_says` name what the bar and its end are."""
+    """Bars, the fullest first. `value_label` and `capacity_label` name what the bar and its end are."""
 
-    value_says: Label
-    capacity_says: Label
+    value_label: Label
+    capacity_label: Label
     rows: tuple[Gauge, ...]
     kind: Literal["gauges"] = "gauges"

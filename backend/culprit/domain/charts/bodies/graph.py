@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
 
 NodeKind = Literal["thread", "lock", "network", "file", "sleep", "cpu", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A thread, or what a chain of waits ends at. `figure` is how long, or how much, where that is known."""
 
     id: str
@@ -21,7 +21,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class GraphEdge:
     """`source` waited for `target`: how long in all, how often, and through what (`via`, an address or a lock)."""
 
     source: str
@@ -35,6 +35,6 @@ class Edge:
 class Graph:
     """The heaviest waits. Chains may close (a deadlock)."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
     kind: Literal["graph"] = "graph"

@@ -1,16 +1,16 @@
-"""How often what was measured: bins, with bands that mean something and markers beside them."""
+"""Distribution of a measured number: bins, named bands and markers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure, Label
-from culprit.core.visuals.bodies.gauges import Tone
+from culprit.domain.charts.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.gauges import Tone
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class HistogramBin:
     """What fell from `low` (included) to `high`; `count` cites the lines of the first that did."""
 
     low: float
@@ -19,7 +19,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class HistogramBand:
     """A range that has a meaning of its own."""
 
     low: float
@@ -32,12 +32,12 @@ class Band:
 class Histogram:
     """Bins of `unit` in ascending order; those that hold nothing are left out. `markers` are quantiles and the like.
 
-    `beside` are counts that belong to no bin: what was never answered.
+    `unbinned` are counts that belong to no bin: what was never answered.
     """
 
     unit: str
-    bins: tuple[Bin, ...]
-    bands: tuple[Band, ...]
+    bins: tuple[HistogramBin, ...]
+    bands: tuple[HistogramBand, ...]
     markers: tuple[tuple[Label, Figure], ...]
-    beside: tuple[tuple[Label, Figure, Tone], ...] = ()
+    unbinned: tuple[tuple[Label, Figure, Tone], ...] = ()
     kind: Literal["histogram"] = "histogram"

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.contract import Sentence
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
 
 LayerState = Literal["good", "warn", "bad", "no_data"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PacketLoss:
     """One counter of a layer: how often per second, and how often in all where that is known.
 
     `tone` is `bad` where something was thrown away, `warn` where a loss elsewhere was felt, `good` at zero.
@@ -27,13 +27,13 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """One layer. `passing` is what went through it; `reason` says why nothing is known, or why nothing can be lost."""
+class NetworkLayer:
+    """One layer. `passing` is the traffic through it; `reason` states why the loss is unknown or impossible."""
 
     id: str
     label: Label
     state: LayerState
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[PacketLoss, ...] = ()
     passing: Figure | None = None
     reason: Sentence | None = None
     left_out: int = 0
@@ -43,5 +43,5 @@ class Layer:
 class Ladder:
     """The layers in the order that a received packet takes."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[NetworkLayer, ...]
     kind: Literal["ladder"] = "ladder"

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.contract import Sentence
-from culprit.core.rules.contract import Citation
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
+from culprit.domain.rules.finding import Citation
 
 MAX_NODES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class NumaCell:
-    """What CPUs of the row have on the node of the column; None is no data.
+    """Memory that the CPUs of the row have on the node of the column; None is no data.
 
-    `near`: the CPUs are of that node. `distance` is what the firmware tells, 10 is local. `mismatch` says why this
-    memory is on the wrong node, where it is.
+    `near`: the CPUs belong to that node. `distance` is the value that the firmware reports, 10 is local. `mismatch`
+    states why this memory is on the wrong node, if it is.
     """
 
     figure: Figure | None
@@ -44,14 +44,14 @@ class Cpuset:
     cpu_nodes: str
     mem_nodes: str
     mismatch: Literal["none", "partial", "disjoint"]
-    cite: Citation
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True)
 class NumaMatrix:
     """Rows are nodes of CPUs, columns nodes of memory. `far_pct` is the share that is on another node."""
 
-    says: Label
+    value_label: Label
     unit: str
     columns: tuple[str, ...]
     rows: tuple[NumaRow, ...]

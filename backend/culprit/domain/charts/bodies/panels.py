@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.rules.contract import Citation
-from culprit.core.visuals.bodies.figure import Figure, Label, Track
+from culprit.domain.charts.bodies.figure import Figure, FigureTrack, Label
+from culprit.domain.rules.finding import Citation
 
 #: Readings of one panel; more are thinned to those that stand out.
 MAX_READINGS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PanelLevel:
     """A horizontal line: a limit, a capacity."""
 
     label: Label
@@ -24,32 +24,32 @@ class Level:
 class Panel:
     """Tracks of one unit at the times `t_ns` (UTC, ascending). `stack` puts them on each other, `area` fills one.
 
-    `beside` are drawn dashed: of another collector, brought to the same times, in the same unit.
+    `related` are drawn dashed: of another collector, brought to the same times, in the same unit.
     """
 
     id: str
     label: Label
     unit: str
-    look: Literal["line", "area", "stack"]
+    shape: Literal["line", "area", "stack"]
     t_ns: tuple[int, ...]
-    tracks: tuple[Track, ...]
-    beside: tuple[Track, ...] = ()
-    levels: tuple[Level, ...] = ()
+    tracks: tuple[FigureTrack, ...]
+    related: tuple[FigureTrack, ...] = ()
+    levels: tuple[PanelLevel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PanelMarker:
     """Something that happened at an instant, across all panels; it may lie before the first reading."""
 
     t_ns: int
     label: Label
     detail: str
-    grave: bool
-    cite: Citation
+    is_critical: bool
+    citation: Citation
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PanelPart:
     """One share of something: where blocked tasks stand, who faults. `about` is what the host calls it."""
 
     label: Label
@@ -59,13 +59,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_say`."""
+    """`facts` are single numbers of the same thing; `parts`, the largest first, are what `parts_label`."""
 
     from_ns: int
     to_ns: int
     panels: tuple[Panel, ...]
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[PanelMarker, ...] = ()
     facts: tuple[tuple[Label, Figure], ...] = ()
-    parts_say: Label = ""
-    parts: tuple[Part, ...] = ()
+    parts_label: Label = ""
+    parts: tuple[PanelPart, ...] = ()
     kind: Literal["panels"] = "panels"

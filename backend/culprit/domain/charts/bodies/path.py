@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure
+from culprit.domain.charts.bodies.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,21 @@
-"""One dot for each host of a group on the line of one number, with where the group lies."""
+"""Strip plots of a group of hosts: one row for each number, one dot for each host, and the range of the group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
 
 #: Dots of one strip; of more hosts the usual ones are thinned, never those that stand out.
 MAX_DOTS = 500
-#: Strips of one body, and the dots of all of them: with many hosts only the most unusual numbers are drawn.
+#: Strips of one body, and the dots of all of them: with many hosts the body contains only the most atypical numbers.
 MAX_STRIPS = 12
-MAX_DOTS_OF_ALL = 1500
+MAX_TOTAL_DOTS = 1500
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class HostDot:
     """One host. `z` is its distance from the median in steps (0.6745 (x - median) / MAD), None of too few hosts.
 
     `own` is the host that is asked about, whose name may be empty.
@@ -29,8 +29,8 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
-    """One number over a group of `hosts`, the most unusual first. From `low` to `high` a host is like the others."""
+class HostStrip:
+    """One number over a group of `hosts`, the most atypical host first. A value from `low` to `high` is typical."""
 
     id: str
     label: Label
@@ -39,12 +39,12 @@ class Strip:
     median: float | None
     low: float | None
     high: float | None
-    dots: tuple[Dot, ...]
+    dots: tuple[HostDot, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PeerStrips:
-    """Strips, the one in which somebody is most unlike the others first."""
+    """Strips in descending order of their greatest deviation from the group."""
 
-    strips: tuple[Strip, ...]
+    strips: tuple[HostStrip, ...]
     kind: Literal["peer_strips"] = "peer_strips"

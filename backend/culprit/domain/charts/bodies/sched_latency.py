@@ -1,32 +1,32 @@
-"""How long tasks waited for a CPU, and who ran meanwhile."""
+"""How long tasks waited for a CPU, and which tasks ran during the waits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure
+from culprit.domain.charts.bodies.figure import Figure
 
 MAX_WORST = 20
-MAX_INSTEAD = 4
+MAX_RUNNING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
-    """`counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `most` in ms."""
+class WaitHistogram:
+    """`counts[i]` waits took at least `edges_us[i]` and less than the next edge; `average`, `p99`, `maximum` in ms."""
 
     edges_us: tuple[int, ...]
     counts: tuple[int, ...]
     waits: int
     average: Figure
     p99: Figure
-    most: Figure
+    maximum: Figure
     lost_share: float
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """Somebody who ran on the CPU during a wait, and for how long of it."""
+class RunningTask:
+    """A task that ran on the CPU during a wait, and its CPU time in that wait."""
 
     comm: str
     pid: int
@@ -36,9 +36,9 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class LongWait:
-    """One wait: who, from when on, how long, for which CPU, and who ran there instead, the longest first.
+    """One wait of a task for a CPU, with the tasks that ran there instead, the longest first.
 
-    `preempted`: it was taken off the CPU, else it was woken. `others` is what further tasks ran meanwhile.
+    `preempted`: the task was taken off the CPU, else it was woken. `others` is the CPU time of further tasks.
     """
 
     comm: str
@@ -48,7 +48,7 @@ class LongWait:
     waited: Figure
     cpu: int
     preempted: bool
-    instead: tuple[Ran, ...]
+    instead: tuple[RunningTask, ...]
     others: Figure | None
 
 
@@ -56,7 +56,7 @@ class LongWait:
 class SchedLatency:
     """The waits of one capture, and of the one that it is compared with."""
 
-    now: Waits
-    before: Waits | None
+    now: WaitHistogram
+    before: WaitHistogram | None
     worst: tuple[LongWait, ...]
     kind: Literal["sched_latency"] = "sched_latency"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Track
+from culprit.domain.charts.bodies.figure import FigureTrack
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,5 +14,5 @@ class Stacked:
 
     unit: str
     t_ms: tuple[float, ...]
-    tracks: tuple[Track, ...]
+    tracks: tuple[FigureTrack, ...]
     kind: Literal["stacked"] = "stacked"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class StageColumn:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One row: a number for each column, None where nobody measured it, and for how long it was measured."""
+    """One row: a number for each column, None if it was not measured, and the duration of the measurement."""
 
     label: str
     cells: tuple[Figure | None, ...]
@@ -28,9 +28,9 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Rows in an order that means something; `row_says` names what one row is."""
+    """Rows in an order that means something; `row_label` names what one row is."""
 
-    row_says: Label
+    row_label: Label
     columns: tuple[StageColumn, ...]
     rows: tuple[StageRow, ...]
     kind: Literal["stages"] = "stages"

@@ -1,4 +1,4 @@
-"""Utilisation, saturation, errors of every resource: what the rules said of each, and what nobody looked at."""
+"""Utilization, saturation and errors of every resource: the results of the rules, and the cells without data."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.contract import Sentence
-from culprit.core.rules.contract import Op, Subject
-from culprit.core.rules.use import Letter
-from culprit.core.visuals.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.figure import Figure, Label
+from culprit.domain.rules.finding import Op, Subject
+from culprit.domain.rules.use_method import UseType
 
-CellState = Literal["critical", "warn", "info", "quiet", "inconclusive", "unknown"]
+CellState = Literal["critical", "warn", "info", "not_matched", "inconclusive", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class UseCell:
-    """One question about one resource. `rule` is whose finding says most about it.
+    """One category of one resource. `rule` is the rule with the most severe finding.
 
-    `unknown` is not looked at, with the reason. `figure` is what the rule compared with `threshold`. Of the `asked`
-    rules of the cell `said` had their data and `fired` fired.
+    `unknown` is the reason why no rule was evaluated. `figure` is the number that the rule compared with `threshold`.
+    Of the `total` rules of the cell, `evaluated` had their data and `matched` matched.
     """
 
-    letter: Letter
+    use_category: UseType
     state: CellState
     rule: str = ""
     subject: Subject = ()
@@ -29,9 +29,9 @@ class UseCell:
     op: Op | None = None
     threshold: float | None = None
     reason: Sentence | None = None
-    fired: int = 0
-    said: int = 0
-    asked: int = 0
+    matched: int = 0
+    evaluated: int = 0
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Over, Reading
-from culprit.core.rules.peers import outlying
-from culprit.core.rules.read import take
-from culprit.core.rules.view import View
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.peers import score_outlier
+from culprit.domain.rules.readings import take_reading
+from culprit.domain.rules.rule import Measure, MetricReading
+from culprit.domain.rules.view import HostView
 
-BUSY = Over("cpu.total_busy_pct", "mean")
+BUSY = MetricReading("cpu.total_busy_pct", "mean")
 
 
-def _busier(view: View) -> Reading:
-    if not view.twins:
-        return Missing(Sentence("missing.no_twins"))
-    mine = take(view, BUSY)
-    if isinstance(mine, Missing):
+def _busier(view: HostView) -> Reading:
+    if not view.peers:
+        return MissingData(Sentence("missing.no_peers"))
+    mine = take_reading(view, BUSY)
+    if isinstance(mine, MissingData):
         return mine
-    peers = [one.value for twin in view.twins.values() for one in _numbers(twin)]
+    peers = [item.value for peer in view.peers.values() for item in _numbers(peer)]
     return [
-        Measured(
-            outlying(one.value, peers) if one.value > max(peers, default=0.0) else 0.0,
-            one.subject,
-            one.citations,
+        Measurement(
+            score_outlier(item.value, peers) if item.value > max(peers, default=0.0) else 0.0,
+            item.subject,
+            item.citations,
             len(peers),
-            detail={"busy": round(one.value, 1), "peers": len(peers)},
+            detail={"busy": round(item.value, 1), "peers": len(peers)},
         )
-        for one in mine
+        for item in mine
     ]
 
 
-def _numbers(view: View) -> list[Measured]:
-    found = take(view, BUSY)
-    return [] if isinstance(found, Missing) else list(found)
+def _numbers(view: HostView) -> list[Measurement]:
+    reading = take_reading(view, BUSY)
+    return [] if isinstance(reading, MissingData) else list(reading)
 
 
 BUSIER = Measure(
     "peer.cpu_busy_outlier",
     "count",
-    Text("CPU use, in distances from its twins", "CPU 使用率与同类主机的偏离倍数"),
+    Text("CPU use, in distances from its peers", "CPU 使用率与同类主机的偏离倍数"),
     (("cpu_stat",),),
     _busier,
 )

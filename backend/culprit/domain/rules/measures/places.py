@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from culprit.core.rules.contract import Subject
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Subject
+from culprit.domain.rules.view import HostView, TableRow
 
-#: Servers whose log on disk is synchronous by design: told, never blamed.
+#: Servers whose log on disk is synchronous by design: reported, but never as a cause.
 DATABASES = frozenset(
     ("postgres", "postmaster", "mysqld", "mariadbd", "mongod", "etcd", "oracle", "sqlservr", "cockroach", "influxd")
 )  # fmt: skip
 
 
-def group_of(view: View) -> dict[str, str]:
+def group_of(view: HostView) -> dict[str, str]:
     """Process id → path of its control group, of the processes that `proc_threads` looked at."""
     return {row.text("pid"): row.text("cgroup") for row in view.rows("thread_groups") if row.text("cgroup")}
 
 
-def wanted_group(view: View) -> str:
+def get_target_group(view: HostView) -> str:
     """The control group that the capture was about; empty where it was about the whole host."""
-    told = view.target.get("cgroup")
-    return told.rstrip("/") if isinstance(told, str) and view.target.get("kind") != "host" else ""
+    reported = view.target.get("cgroup")
+    return reported.rstrip("/") if isinstance(reported, str) and view.target.get("kind") != "host" else ""
 
 
-def inside(path: str, group: str) -> bool:
+def is_inside_group(path: str, group: str) -> bool:
     """Whether a control group is `group` or below it; everything is inside of none."""
     return not group or path == group or path.startswith(f"{group}/")
 
 
-def asked_about(view: View, pid: str) -> bool:
+def is_in_scope(view: HostView, pid: str) -> bool:
     """Whether a process belongs to the scope of the capture; every process of the host does where it has none."""
     if view.target.get("kind") in (None, "host"):
         return True
     return any(row.text("pid") == pid for row in view.rows("thread_groups"))
 
 
-def limited_groups(view: View) -> list[Row]:
+def limited_groups(view: HostView) -> list[TableRow]:
     """The control groups with a memory limit of their own that the capture was about."""
-    group = wanted_group(view)
+    group = get_target_group(view)
     return [
         row
         for row in view.rows("cgroup_mem")
-        if row.number("limit_kb") is not None and inside(row.text("path"), group)
+        if row.number("limit_kb") is not None and is_inside_group(row.text("path"), group)
     ]
 
 
-def process(view: View, row: Row) -> Subject:
+def build_process_subject(view: HostView, row: TableRow) -> Subject:
     """The subject of a row with pid and comm, with its control group where that is known."""
     pid = row.text("pid")
     pairs = {"pid": pid, "comm": row.text("comm")}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.path import CallPath, Hop
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import figure
+from culprit.domain.charts.bodies.path import CallPath, Hop
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import read_figure
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_HOPS = 12
 TITLE = Text("Where the response time goes", "响应时间花在哪里")
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """One strip: the operations with most time of their own, the outermost first."""
     rows = [row for row in view.rows("spans_by_operation") if row.number("self_share_pct") is not None]
     rows.sort(key=lambda row: -(row.number("self_share_pct") or 0.0))
@@ -23,36 +23,36 @@ def build(view: View) -> Sequence[Visual]:
         return ()
     body = CallPath(tuple(hop for hop in hops if hop is not None))
     left_out = max(0, len(rows) - MAX_HOPS)
-    return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
+    return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=left_out),)
 
 
-def _hop(row: Row) -> Hop | None:
-    share = figure(row, "self_share_pct", "pct")
+def _hop(row: TableRow) -> Hop | None:
+    share = read_figure(row, "self_share_pct", "pct")
     if share is None:
         return None
     return Hop(
         row.text("service"),
         row.text("operation"),
         share,
-        figure(row, "self_p50_ms", "ms"),
-        figure(row, "p50_ms", "ms"),
-        figure(row, "p99_ms", "ms"),
-        figure(row, "count", "count"),
-        figure(row, "errors", "count"),
+        read_figure(row, "self_p50_ms", "ms"),
+        read_figure(row, "p50_ms", "ms"),
+        read_figure(row, "p99_ms", "ms"),
+        read_figure(row, "count", "count"),
+        read_figure(row, "errors", "count"),
     )
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="call-path",
     title=TITLE,
-    says=Text(
+    summary=Text(
         "The strip is all the time of the traced requests; each piece is what one operation spent itself, without "
         "what it called. The widest piece is where to look, however slow its callers seem.",
         "整条是被追踪请求的全部时间；每一段是一个操作自身花费的时间，不含它调用的部分。"
         "最宽的一段才是该查的地方，无论它的调用者看上去多慢。",
     ),
-    reads=reads(tables=["spans_by_operation"]),
+    reads=request_view(tables=["spans_by_operation"]),
     collectors=("import.otlp", "import.jaeger", "import.zipkin"),
     rules=("F-APP-SPAN-DOMINANT", "F-APP-P99", "F-APP-TIMEOUT-MODE"),
-    build=build,
+    build=build_charts,
 )

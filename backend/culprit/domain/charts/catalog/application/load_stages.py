@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.stages import StageColumn, StageRow, Stages
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import figure
+from culprit.domain.charts.bodies.stages import StageColumn, StageRow, Stages
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import read_figure
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_STAGES = 40
 TITLE = Text("The stages of the load test", "压测各阶段")
@@ -27,34 +27,42 @@ _COLUMNS = (
 )
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """One table of all stages, in their order; columns that no stage has are left out."""
     rows = list(view.rows("load_test"))
-    shown = rows[:MAX_STAGES]
-    columns = [one for one in _COLUMNS if any(figure(row, one[0], one[1]) is not None for row in shown)]
+    displayed_rows = rows[:MAX_STAGES]
+    columns = [
+        column
+        for column in _COLUMNS
+        if any(read_figure(row, column[0], column[1]) is not None for row in displayed_rows)
+    ]
     if not columns:
         return ()
-    rows_of = tuple(_stage(row, columns) for row in shown)
+    rows_of = tuple(_stage(row, columns) for row in displayed_rows)
     body = Stages(Text("stage", "阶段"), tuple(column for _, _, column in columns), rows_of)
-    return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(shown)),)
+    return (
+        RunChart(
+            BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
+        ),
+    )
 
 
-def _stage(row: Row, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
-    cells = tuple(figure(row, name, unit) for name, unit, _ in columns)
-    return StageRow(row.text("stage"), cells, figure(row, "seconds", "s"))
+def _stage(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
+    cells = tuple(read_figure(row, name, unit) for name, unit, _ in columns)
+    return StageRow(row.text("stage"), cells, read_figure(row, "seconds", "s"))
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="load-stages",
     title=TITLE,
-    says=Text(
+    summary=Text(
         "One row per stage, bars to the scale of their column. The knee is where answers stop growing with the load "
         "and p99 begins to; good answers that fall while answers do not are fast failures.",
         "每行是一个阶段，条形按各列比例。拐点是应答不再随负载增长而 p99 开始上升之处；"
         "应答不降而成功应答下降，是快速失败。",
     ),
-    reads=reads(tables=["load_test"]),
+    reads=request_view(tables=["load_test"]),
     collectors=("import.wrk", "import.vegeta", "import.jmeter", "import.iperf3"),
     rules=("F-APP-P99", "F-APP-ERR", "F-APP-NON2XX", "F-NET-CONNECT-FAILS"),
-    build=build,
+    build=build_charts,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.stages import StageColumn, StageRow, Stages
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import figure
+from culprit.domain.charts.bodies.stages import StageColumn, StageRow, Stages
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import read_figure
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_ROUTES = 20
 TITLE = Text("Rate, errors and latency by route", "各路由的请求率、错误与延迟")
@@ -22,36 +22,43 @@ _COLUMNS = (
 )
 
 
-def build(view: View) -> Sequence[Visual]:
-    """One table of all routes; `*`, which is all of them together, stands first, then the busiest."""
+def build_charts(view: HostView) -> Sequence[RunChart]:
+    """Return one table of all routes: `*` (the total) first, then the busiest."""
     rows = sorted(
         view.rows("routes"), key=lambda row: (row.text("route") != "*", -(row.number("requests") or 0.0))
     )
-    shown = rows[:MAX_ROUTES]
-    columns = [one for one in _COLUMNS if any(figure(row, one[0], one[1]) is not None for row in shown)]
+    displayed_rows = rows[:MAX_ROUTES]
+    columns = [
+        column
+        for column in _COLUMNS
+        if any(read_figure(row, column[0], column[1]) is not None for row in displayed_rows)
+    ]
     if not columns:
         return ()
-    made = tuple(_route(row, columns) for row in shown)
-    body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), made)
-    return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(shown)),)
+    new_rows = tuple(_route(row, columns) for row in displayed_rows)
+    body = Stages(Text("route", "路由"), tuple(column for _, _, column in columns), new_rows)
+    return (
+        RunChart(
+            BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
+        ),
+    )
 
 
-def _route(row: Row, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
-    return StageRow(row.text("route")[:120], tuple(figure(row, name, unit) for name, unit, _ in columns))
+def _route(row: TableRow, columns: Sequence[tuple[str, str, StageColumn]]) -> StageRow:
+    return StageRow(row.text("route")[:120], tuple(read_figure(row, name, unit) for name, unit, _ in columns))
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="routes",
     title=TITLE,
-    says=Text(
-        "One row per route as the access log tells it, * being all. A route whose p99 stands far from its p50 waits "
-        "for something now and then; one that is slow throughout does too much; one that is quick and fails, fails "
-        "early.",
-        "按访问日志每行一个路由，* 为全部。p99 远离 p50 的路由偶尔在等待什么；始终慢的路由做得太多；"
-        "又快又失败的路由是提前失败。",
+    summary=Text(
+        "One row per route of the access log; * is all routes. If p99 is far above p50, the route waits occasionally. "
+        "A route that is always slow does too much work. A route that is fast and fails, fails early.",
+        "每行是访问日志中的一个路由，* 为全部路由。p99 远高于 p50，说明该路由偶尔在等待；始终慢的路由工作量过大；"
+        "快速失败的路由是提前失败。",
     ),
-    reads=reads(tables=["routes"]),
+    reads=request_view(tables=["routes"]),
     collectors=("app_metrics",),
     rules=("F-APP-P99", "F-APP-ERR", "F-APP-NON2XX", "F-APP-TIMEOUT-MODE"),
-    build=build,
+    build=build_charts,
 )

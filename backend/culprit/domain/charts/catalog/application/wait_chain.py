@@ -5,44 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.graph import Edge, Graph, Node, NodeKind
-from culprit.core.visuals.calls import Class, class_of
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import figure
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.graph import Graph, GraphEdge, GraphNode, NodeKind
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import read_figure
+from culprit.domain.charts.syscall_classes import SyscallClass, classify_syscall
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_EDGES = 40
 #: Waits of less than this share of the longest are no part of its story.
 MIN_SHARE = 0.01
 TITLE = Text("Which thread waited for which", "谁在等谁")
 JAVA = Text("Which Java thread holds the lock of which", "Java 线程锁的持有关系")
-_ENDS: dict[Class, NodeKind] = {"network": "network", "ipc": "network", "file": "file", "sleep": "sleep"}
+_ENDS: dict[SyscallClass, NodeKind] = {
+    "network": "network",
+    "ipc": "network",
+    "file": "file",
+    "sleep": "sleep",
+}
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """Futexes by strace, and monitors of a Java process by its own word."""
-    found = (_futexes(view), _monitors(view))
-    return [one for one in found if one is not None]
+    results = (_futexes(view), _monitors(view))
+    return [item for item in results if item is not None]
 
 
-def _futexes(view: View) -> Visual | None:
+def _futexes(view: HostView) -> RunChart | None:
     rows = [row for row in view.rows("strace_futex") if row.number("tid") is not None and _wait_ms(row) > 0]
     rows.sort(key=lambda row: -_wait_ms(row))
-    shown = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
+    displayed_rows = [row for row in rows[:MAX_EDGES] if _wait_ms(row) >= MIN_SHARE * _wait_ms(rows[0])]
     names: dict[str, str] = {}
-    edges: list[Edge] = []
-    own_ms = dict.fromkeys((row.text("tid") for row in shown), 0.0)
-    for row in shown:
+    edges: list[GraphEdge] = []
+    own_ms = dict.fromkeys((row.text("tid") for row in displayed_rows), 0.0)
+    for row in displayed_rows:
         waiter, waker = row.text("tid"), row.text("waker_tid") or f"?{row.text('address')}"
-        waited = Figure(_wait_ms(row), "ms", row.cite)
+        waited = Figure(_wait_ms(row), "ms", row.citation)
         own_ms[waiter] += waited.value
         names[waiter] = f"{row.text('comm')} {waiter}".strip()
         names.setdefault(waker, f"{row.text('waker')} {waker}".strip() if waker[0] != "?" else "?")
-        edges.append(Edge(waiter, waker, row.text("address"), waited, figure(row, "waits", "count")))
+        edges.append(
+            GraphEdge(waiter, waker, row.text("address"), waited, read_figure(row, "waits", "count"))
+        )
     if not edges:
         return None
-    nodes = [Node(tid, name, "other" if tid[0] == "?" else "thread") for tid, name in names.items()]
+    nodes = [GraphNode(tid, name, "other" if tid[0] == "?" else "thread") for tid, name in names.items()]
     tops = _tops(view)
     for tid in names:
         top = tops.get(tid)
@@ -51,35 +58,39 @@ def _futexes(view: View) -> Visual | None:
             nodes.append(node)
             edges.append(edge)
     body = Graph(tuple(nodes), tuple(edges))
-    return Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(shown))
+    return RunChart(
+        BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=len(rows) - len(displayed_rows)
+    )
 
 
-def _wait_ms(row: Row) -> float:
-    found = figure(row, "total_wait", "ms")
-    return found.value if found is not None else 0.0
+def _wait_ms(row: TableRow) -> float:
+    figure = read_figure(row, "total_wait", "ms")
+    return figure.value if figure is not None else 0.0
 
 
-def _tops(view: View) -> dict[str, Row]:
-    """The call of each thread that most of its time went into, locks aside."""
-    found: dict[str, Row] = {}
+def _tops(view: HostView) -> dict[str, TableRow]:
+    """Return for each thread the call with most of its time, locks excluded."""
+    table_rows: dict[str, TableRow] = {}
     for row in view.rows("strace_calls"):
-        tid, total = row.text("tid"), figure(row, "total", "ms")
+        tid, total = row.text("tid"), read_figure(row, "total", "ms")
         if total is None or row.text("syscall") == "futex":
             continue
-        if tid not in found or total.value > (found[tid].number("total") or 0.0):
-            found[tid] = row
-    return found
+        if tid not in table_rows or total.value > (table_rows[tid].number("total") or 0.0):
+            table_rows[tid] = row
+    return table_rows
 
 
-def _end(tid: str, row: Row) -> tuple[Node, Edge]:
+def _end(tid: str, row: TableRow) -> tuple[GraphNode, GraphEdge]:
     """What a thread waited for that is no thread; it waited longer for this than for any lock."""
     call, what = row.text("syscall"), row.text("what")
-    total = figure(row, "total", "ms") or Figure(0.0, "ms", row.cite)
-    node = Node(f"end:{tid}", f"{call} {what}".strip()[:80], _ENDS.get(class_of(call, what), "other"), total)
-    return node, Edge(tid, node.id, call, total, figure(row, "calls", "count"))
+    total = read_figure(row, "total", "ms") or Figure(0.0, "ms", row.citation)
+    node = GraphNode(
+        f"end:{tid}", f"{call} {what}".strip()[:80], _ENDS.get(classify_syscall(call, what), "other"), total
+    )
+    return node, GraphEdge(tid, node.id, call, total, read_figure(row, "calls", "count"))
 
 
-def _monitors(view: View) -> Visual | None:
+def _monitors(view: HostView) -> RunChart | None:
     """Threads that wait for a monitor in a thread dump, and who owns it; a wait there has no length, only dumps."""
     rows = [row for row in view.rows("java_threads") if row.text("owner") and row.text("waits_for")]
     rows.sort(key=lambda row: -(row.number("dumps") or 0.0))
@@ -87,19 +98,19 @@ def _monitors(view: View) -> Visual | None:
     if not edges:
         return None
     names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
-    kept = {row.text("name"): row for row in view.rows("java_threads")}
-    nodes = [Node(name, name, "thread", _cpu(kept.get(name))) for name in names]
+    stored = {row.text("name"): row for row in view.rows("java_threads")}
+    nodes = [GraphNode(name, name, "thread", _cpu(stored.get(name))) for name in names]
     waiting = {edge.source for edge in edges}
-    for name, row in ((name, kept[name]) for name in names if name not in waiting and name in kept):
-        dumps, frame = figure(row, "same_top", "dumps"), row.text("top_frame")
+    for name, row in ((name, stored[name]) for name in names if name not in waiting and name in stored):
+        dumps, frame = read_figure(row, "same_top", "dumps"), row.text("top_frame")
         if dumps is not None and frame:
             at: NodeKind = (
                 "cpu" if row.text("state") == "RUNNABLE" else "sleep" if "sleep" in frame else "other"
             )
-            nodes.append(Node(f"end:{name}", frame[:80], at))
-            edges.append(Edge(name, f"end:{name}", row.text("state"), dumps))
+            nodes.append(GraphNode(f"end:{name}", frame[:80], at))
+            edges.append(GraphEdge(name, f"end:{name}", row.text("state"), dumps))
     left_out = max(0, len(rows) - MAX_EDGES)
-    return Visual(
+    return RunChart(
         f"{BUILDER.id}:java",
         BUILDER.id,
         JAVA,
@@ -109,28 +120,30 @@ def _monitors(view: View) -> Visual | None:
     )
 
 
-def _held(row: Row) -> Edge | None:
-    dumps = figure(row, "dumps", "dumps")
+def _held(row: TableRow) -> GraphEdge | None:
+    dumps = read_figure(row, "dumps", "dumps")
     if dumps is None:
         return None
-    return Edge(row.text("name"), row.text("owner"), row.text("lock_class") or row.text("waits_for"), dumps)
+    return GraphEdge(
+        row.text("name"), row.text("owner"), row.text("lock_class") or row.text("waits_for"), dumps
+    )
 
 
-def _cpu(row: Row | None) -> Figure | None:
-    return figure(row, "cpu", "ms") if row is not None else None
+def _cpu(row: TableRow | None) -> Figure | None:
+    return read_figure(row, "cpu", "ms") if row is not None else None
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="wait-chain",
     title=TITLE,
-    says=Text(
+    summary=Text(
         "An arrow leads from a thread that waited to the one whose wake ended the wait, with the time it cost; follow "
         "it to the end: what the last thread waits for (a socket, a file, a sleep) is what everybody waits for. "
         "An arrow back up is a deadlock or a lock handed round.",
         "箭头从等待的线程指向结束其等待的线程，并标出代价；顺着走到尽头："
         "最后那个线程在等的东西（套接字、文件、睡眠）就是所有线程在等的东西。向回指的箭头是死锁或轮流持锁。",
     ),
-    reads=reads(tables=["strace_futex", "strace_calls", "java_threads"]),
+    reads=request_view(tables=["strace_futex", "strace_calls", "java_threads"]),
     collectors=("strace", "jstack"),
     rules=(
         "F-LOCK-FUTEX-PILEUP",
@@ -139,5 +152,5 @@ BUILDER = Builder(
         "F-LOCK-OFFCPU",
         "F-LOCK-JAVA-MONITOR",
     ),
-    build=build,
+    build=build_charts,
 )

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.measures.disk import MEANS_NOTHING
-from culprit.core.rules.view import View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.panels import Level, Panels, Part
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import lines_of
-from culprit.core.visuals.readings import Wanted, cell, first, panel, span, wanted
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.panels import PanelLevel, PanelPart, Panels
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import cite_rows
+from culprit.domain.charts.panel_series import (
+    PanelSeries,
+    build_panel,
+    compute_span,
+    find_series,
+    list_series,
+    read_cell,
+)
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.measures.disk.queues import MEANS_NOTHING
+from culprit.domain.rules.view import HostView, request_view
 
 MAX_PLACES = 12
-#: The load is told in hundredths: below this its share of a CPU is too coarse to count CPUs by.
+#: The load average has two decimals: below this, load divided by load per CPU is too coarse to count CPUs by.
 LEAST_LOAD = 0.5
+#: NR_CPUS of the largest distribution kernels: a larger quotient is not a number of CPUs.
+_MAX_CPUS = 8_192
 _TITLE = Text("What the load is made of", "负载的构成")
 _RUNNING = Text("Want a CPU (R)", "需要 CPU（R）")
 _BLOCKED = Text("Wait for I/O (D)", "等待 I/O（D）")
@@ -29,79 +37,81 @@ _LOAD = Text("Load, 1 minute", "1 分钟负载")
 _CPUS = Text("CPUs", "CPU 数")
 
 
-def _build(view: View) -> Sequence[Visual]:
-    stacked = wanted(view, (("runnable", _RUNNING, "sched.runq"), ("blocked", _BLOCKED, "sched.blocked")))
-    load = first(view, "load.avg1")
-    beside = [Wanted("load", _LOAD, load)] if load is not None else []
-    stuck = wanted(view, (("processes", _PROCESSES, "proc.d_state_count"),))
+def _build(view: HostView) -> Sequence[RunChart]:
+    stacked = list_series(
+        view, (("runnable", _RUNNING, "sched.runq"), ("blocked", _BLOCKED, "sched.blocked"))
+    )
+    load = find_series(view, "load.avg1")
+    panel_series = [PanelSeries("load", _LOAD, load)] if load is not None else []
+    stuck = list_series(view, (("processes", _PROCESSES, "proc.d_state_count"),))
     if not stacked:
-        stacked = wanted(
+        stacked = list_series(
             view, (("runnable", _RUNNING, "proc.r_state_count"), ("blocked", _BLOCKED, "proc.d_state_count"))
         )
         stuck = []
-    made = (
-        panel("tasks", Text("Tasks", "任务数"), "count", "stack", stacked, beside, _cpus(view)),
-        panel("load", _LOAD, "count", "line", beside) if not stacked else None,
-        panel("stuck", _PROCESSES, "count", "area", stuck),
+    new_panels = (
+        build_panel("tasks", Text("Tasks", "任务数"), "count", "stack", stacked, panel_series, _cpus(view)),
+        build_panel("load", _LOAD, "count", "line", panel_series) if not stacked else None,
+        build_panel("stuck", _PROCESSES, "count", "area", stuck),
     )
-    panels = tuple(one for one in made if one is not None)
+    panels = tuple(panel for panel in new_panels if panel is not None)
     places = _places(view)
     if not panels:
         return ()
     body = Panels(
-        *span(panels),
+        *compute_span(panels),
         panels,
-        parts_say=Text(
+        parts_label=Text(
             "Where blocked tasks stand, mean number of them", "阻塞任务所在的内核函数（平均个数）"
         ),
         parts=places[:MAX_PLACES],
     )
-    return [Visual("load", "load", _TITLE, body=body, left_out=max(0, len(places) - MAX_PLACES))]
+    return [RunChart("load", "load", _TITLE, body=body, left_out=max(0, len(places) - MAX_PLACES))]
 
 
-def _cpus(view: View) -> tuple[Level, ...]:
-    """How many CPUs there are, as the load and the load of each CPU tell together."""
-    load, each = first(view, "load.avg1"), first(view, "load.avg1_per_cpu")
+def _cpus(view: HostView) -> tuple[PanelLevel, ...]:
+    """Return the number of CPUs: the load average divided by the load average per CPU."""
+    load, each = find_series(view, "load.avg1"), find_series(view, "load.avg1_per_cpu")
     if load is None or each is None or len(load.t_ns) != len(each.t_ns):
         return ()
-    told = np.flatnonzero((each.values[:, 0] > 0) & (load.values[:, 0] > LEAST_LOAD))
-    if not len(told):
+    reported = np.flatnonzero((each.values[:, 0] > 0) & (load.values[:, 0] > LEAST_LOAD))
+    if not len(reported):
         return ()
-    row = int(told[-1])
-    quotient = float(load.values[row, 0] / each.values[row, 0])
-    if not math.isfinite(quotient):
+    row = int(reported[-1])
+    load_avg, load_avg_per_cpu = float(load.values[row, 0]), float(each.values[row, 0])
+    if load_avg_per_cpu * _MAX_CPUS < load_avg:
         return ()
-    count = round(quotient)
-    return (Level(_CPUS, Figure(float(count), "count", lines_of(each, [row]))),)
+    count = round(load_avg / load_avg_per_cpu)
+    return (PanelLevel(_CPUS, Figure(float(count), "count", cite_rows(each, [row]))),)
 
 
-def _places(view: View) -> tuple[Part, ...]:
+def _places(view: HostView) -> tuple[PanelPart, ...]:
     """Kernel functions in which tasks stood uninterruptibly, with how many did at a moment, the most first.
 
-    Threads that were watched count by the share of looks in which they stood there, all others by how many of them
+    Threads that were watched count by the share of samples in which they stood there, all others by how many of them
     each scan of the host found.
     """
     counts: defaultdict[str, float] = defaultdict(float)
     cites: dict[str, tuple[float, Citation]] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
 
-    def add(place: str, comm: str, count: float, cite: Citation) -> None:
+    def add(place: str, comm: str, count: float, citation: Citation) -> None:
         if place in MEANS_NOTHING or count <= 0:
             return
         counts[place] += count
         names[place].add(comm)
         if place not in cites or count > cites[place][0]:
-            cites[place] = (count, cite)
+            cites[place] = (count, citation)
 
     for row in view.rows("threads"):
-        stood, blocked = cell(row, "wchan_pct") or 0.0, cell(row, "blocked_pct") or 0.0
-        add(row.text("wchan"), row.text("comm"), min(stood, blocked) / 100.0, row.cite)
+        stood, blocked = read_cell(row, "wchan_pct") or 0.0, read_cell(row, "blocked_pct") or 0.0
+        add(row.text("wchan"), row.text("comm"), min(stood, blocked) / 100.0, row.citation)
     for row in view.rows("wchans"):
-        seen, scans = cell(row, "seen") or 0.0, cell(row, "scans") or 0.0
-        add(row.text("wchan"), row.text("comm"), seen / scans if scans >= 1 else 0.0, row.cite)
+        seen, scans = read_cell(row, "seen") or 0.0, read_cell(row, "scans") or 0.0
+        add(row.text("wchan"), row.text("comm"), seen / scans if scans >= 1 else 0.0, row.citation)
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
     return tuple(
-        Part(
+        PanelPart(
             place,
             ", ".join(sorted(names[place])[:3]),
             Figure(round(counts[place], 3), "count", cites[place][1]),
@@ -110,15 +120,15 @@ def _places(view: View) -> tuple[Part, ...]:
     )
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="load",
     title=_TITLE,
-    says=Text(
+    summary=Text(
         "The load counts tasks that want a CPU and tasks that wait uninterruptibly. More of the first than CPUs means"
-        " that CPU is short; the second wait for something else, and stand where the list says.",
-        "负载同时计入需要 CPU 的任务与不可中断等待的任务。前者多于 CPU 数说明 CPU 不足；后者在等别的东西，位置见列表。",
+        " that CPU is short. The second wait for something else; the list shows where.",
+        "负载同时计入需要 CPU 的任务与不可中断等待的任务。前者多于 CPU 数说明 CPU 不足；后者等待其他资源（见列表）。",
     ),
-    reads=reads(
+    reads=request_view(
         metrics=(
             "sched.runq", "sched.blocked", "load.avg1", "load.avg1_per_cpu", "proc.r_state_count", "proc.d_state_count",
         ),

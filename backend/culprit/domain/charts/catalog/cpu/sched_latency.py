@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.view import Row, Scheduled, View, reads
-from culprit.core.sched import Wait, delay_histogram, worst_waits
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.gauges import Gauge, Gauges
-from culprit.core.visuals.bodies.sched_latency import (
-    MAX_INSTEAD,
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.gauges import Gauge, Gauges
+from culprit.domain.charts.bodies.sched_latency import (
+    MAX_RUNNING,
     MAX_WORST,
     LongWait,
-    Ran,
+    RunningTask,
     SchedLatency,
-    Waits,
+    WaitHistogram,
 )
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import cell
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import read_cell
+from culprit.domain.profiles.scheduling import SchedulingWait, compute_delay_histogram, list_longest_waits
+from culprit.domain.rules.view import HostView, SchedulerEvents, TableRow, request_view
 
 _TITLE = Text("Waits for a CPU", "等待 CPU 的时间")
 _MS = 1e6
@@ -31,15 +31,15 @@ MUCH_LOST = 0.01
 WARN_MS, BAD_MS = 1.0, 3.0
 
 
-def _build(view: View) -> Sequence[Visual]:
+def _build(view: HostView) -> Sequence[RunChart]:
     if view.sched is not None:
-        drawn = _of_events(view.sched, view.baseline.sched if view.baseline else None)
-        if drawn is not None:
-            return [drawn]
+        rendered = _of_events(view.sched, view.baseline.sched if view.baseline else None)
+        if rendered is not None:
+            return [rendered]
     return _of_counters(view.rows("sched_delay"))
 
 
-def _of_events(now: Scheduled, before: Scheduled | None) -> Visual | None:
+def _of_events(now: SchedulerEvents, before: SchedulerEvents | None) -> RunChart | None:
     waits = _waits(now)
     if waits is None:
         return None
@@ -49,19 +49,21 @@ def _of_events(now: Scheduled, before: Scheduled | None) -> Visual | None:
             Sentence("doubt.lost", {"lost": now.table.lost, "total": now.table.lost + now.table.events})
         )
     comms = now.table.comm.all()
-    worst = tuple(_long(now, comms, one) for one in worst_waits(now.table, MAX_WORST))
+    worst = tuple(
+        _long(now, comms, longest_wait) for longest_wait in list_longest_waits(now.table, MAX_WORST)
+    )
     body = SchedLatency(waits, _waits(before) if before is not None else None, worst)
-    return Visual("sched-latency", "sched-latency", _TITLE, body=body, notes=tuple(notes))
+    return RunChart("sched-latency", "sched-latency", _TITLE, body=body, notes=tuple(notes))
 
 
-def _waits(of: Scheduled) -> Waits | None:
-    """None where nobody was seen waiting."""
+def _waits(of: SchedulerEvents) -> WaitHistogram | None:
+    """Return None if no task waited."""
     delays = of.table.delay_ns[of.table.delay_ns >= 0]
     if not len(delays):
         return None
-    histogram = delay_histogram(of.table)
+    histogram = compute_delay_histogram(of.table)
     rank = -(-99 * len(delays) // 100) - 1
-    return Waits(
+    return WaitHistogram(
         tuple(histogram.edges_us),
         tuple(histogram.counts),
         len(delays),
@@ -72,41 +74,41 @@ def _waits(of: Scheduled) -> Waits | None:
     )
 
 
-def _ms(of: Scheduled, ns: float) -> Figure:
-    return Figure(ns / _MS, "ms", of.cite)
+def _ms(of: SchedulerEvents, ns: float) -> Figure:
+    return Figure(ns / _MS, "ms", of.citation)
 
 
-def _long(of: Scheduled, comms: Sequence[str], one: Wait) -> LongWait:
+def _long(of: SchedulerEvents, comms: Sequence[str], scheduling_wait: SchedulingWait) -> LongWait:
     def who(task: int) -> tuple[str, int, int]:
         return comms[task], int(of.table.pid[task]), int(of.table.tid[task])
 
-    rest = sum(ns for _, ns in one.instead[MAX_INSTEAD:])
+    rest = sum(ns for _, ns in scheduling_wait.instead[MAX_RUNNING:])
     return LongWait(
-        *who(one.task),
-        one.from_ns,
-        _ms(of, one.waited_ns),
-        one.cpu,
-        one.preempted,
-        tuple(Ran(*who(task), _ms(of, ns)) for task, ns in one.instead[:MAX_INSTEAD]),
+        *who(scheduling_wait.task),
+        scheduling_wait.from_ns,
+        _ms(of, scheduling_wait.waited_ns),
+        scheduling_wait.cpu,
+        scheduling_wait.preempted,
+        tuple(RunningTask(*who(task), _ms(of, ns)) for task, ns in scheduling_wait.instead[:MAX_RUNNING]),
         _ms(of, rest) if rest else None,
     )
 
 
-def _of_counters(rows: Sequence[Row]) -> list[Visual]:
+def _of_counters(rows: Sequence[TableRow]) -> list[RunChart]:
     """Without the events only means are known: how long the threads of each process waited at each turn."""
-    known = [(value, row) for row in rows if (value := cell(row, "delay_ms_per_switch")) is not None]
-    known.sort(key=lambda one: (-one[0], one[1].text("pid")))
+    known = [(value, row) for row in rows if (value := read_cell(row, "delay_ms_per_switch")) is not None]
+    known.sort(key=lambda item: (-item[0], item[1].text("pid")))
     gauges = tuple(
         Gauge(
             row.text("pid"),
             f"{row.text('comm')} {row.text('pid')}",
-            Figure(value, "ms", row.cite),
+            Figure(value, "ms", row.citation),
             None,
             tone="bad" if value > BAD_MS else "warn" if value > WARN_MS else "good",
             also=tuple(
-                (label, Figure(number, unit, row.cite))
+                (label, Figure(number, unit, row.citation))
                 for label, column, unit in _ALSO
-                if (number := cell(row, column)) is not None
+                if (number := read_cell(row, column)) is not None
             ),
         )
         for value, row in known[:MAX_ROWS]
@@ -115,13 +117,13 @@ def _of_counters(rows: Sequence[Row]) -> list[Visual]:
         return []
     body = Gauges(Text("Mean wait at each turn", "每次等待的平均时间"), "", gauges)
     return [
-        Visual(
+        RunChart(
             "sched-latency",
             "sched-latency",
             _TITLE,
             body=body,
             left_out=max(0, len(known) - MAX_ROWS),
-            notes=(Sentence("visual.only_means"),),
+            notes=(Sentence("chart.only_means"),),
         )
     ]
 
@@ -132,16 +134,16 @@ _ALSO = (
     (Text("Share of the time spent waiting", "等待时间占比"), "wait_share_pct", "pct"),
 )
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="sched-latency",
     title=_TITLE,
-    says=Text(
+    summary=Text(
         "Each bar is twice as long a wait as the one before it. Waits of milliseconds are normal where CPUs are shared;"
         " what matters is that they grew. The list names who had the CPU in the longest ones.",
         "每一柱的等待时间是前一柱的两倍。共享 CPU 时等几毫秒属正常，要看是否变长。"
         "列表给出最长等待期间占用该 CPU 的任务。",
     ),
-    reads=reads(tables=("sched_delay",), stacks=("sched",)),
+    reads=request_view(tables=("sched_delay",), stacks=("sched",)),
     collectors=("perf_sched", "proc_schedstat"),
     rules=(
         "F-SCHED-DELAY", "F-THREADS-OVERSUB", "F-CPU-THROTTLED-WAITING", "F-SCHED-NEIGHBOUR", "F-KTHREAD-STARVES",

@@ -1,4 +1,4 @@
-"""What each disk was asked for and how long it took, beside the requests that the service answered."""
+"""Load and response times of each disk, together with the requests that the service answered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.measures.disk import PLATEAU
-from culprit.core.rules.view import Lane, View, reads
-from culprit.core.visuals.bodies.figure import Figure, Label
-from culprit.core.visuals.bodies.panels import Panel, Panels
-from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import MOST, Wanted, at_times, first, mean_of, panel, span, told, wanted
+from culprit.domain.charts.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.panels import Panel, Panels
+from culprit.domain.charts.chart import MAX_PER_BUILDER, ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import (
+    MAX_PLAUSIBLE,
+    PanelSeries,
+    align_values,
+    build_panel,
+    compute_mean,
+    compute_span,
+    drop_implausible,
+    find_series,
+    list_series,
+)
+from culprit.domain.rules.measures.disk.queues import PLATEAU
+from culprit.domain.rules.view import HostView, ViewSeries, request_view
 
 _TITLE = Text("Disk over time", "磁盘随时间的变化")
 _READS, _WRITES, _FLUSHES = Text("Reads", "读"), Text("Writes", "写"), Text("Flushes", "刷写")
@@ -22,7 +32,7 @@ _EACH = Text("Writes per request", "每个请求的写次数")
 #: A coefficient of variation below this, of a disk that is slow, looks like a quota (F-DISK-QUOTA-PLATEAU).
 PLATEAU_PCT = 3.0
 _SLOW_MS = 20.0
-#: Requests a second: of fewer nothing can be said for each of them.
+#: Requests per second: with fewer, a ratio per request is not reliable.
 LEAST_RATE = 0.1
 
 _RATES = (
@@ -40,123 +50,142 @@ _QUEUE = (("queue", Text("Requests in the queue", "队列中的请求"), "disk.a
 _USE = (("use", Text("Time with a request", "有请求的时间占比"), "disk.util_pct"),)
 
 
-def _build(view: View) -> Sequence[Visual]:
-    devices = sorted(_devices(view).items(), key=lambda one: (-one[1], one[0]))
-    drawn = [one for name, _ in devices[:MAX_PER_BUILDER] for one in _device(view, name)]
-    if drawn and len(devices) > len(drawn):
-        drawn[0] = replace(drawn[0], left_out=len(devices) - len(drawn))
-    return drawn
+def _build(view: HostView) -> Sequence[RunChart]:
+    devices = sorted(_devices(view).items(), key=lambda item: (-item[1], item[0]))
+    rendered_devices = [item for name, _ in devices[:MAX_PER_BUILDER] for item in _device(view, name)]
+    if rendered_devices and len(devices) > len(rendered_devices):
+        rendered_devices[0] = replace(rendered_devices[0], left_out=len(devices) - len(rendered_devices))
+    return rendered_devices
 
 
-def _devices(view: View) -> dict[str, float]:
+def _devices(view: HostView) -> dict[str, float]:
     """Device → how long its queue was on the mean; without one, how many requests it took."""
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for metric, weight in (
         ("disk.aqu", 1.0),
         ("disk.util_pct", 1e-3),
         ("disk.w_iops", 1e-6),
         ("disk.r_iops", 1e-6),
     ):
-        for lane in view.of(metric):
-            values = lane.values[np.abs(lane.values) <= MOST]
-            dev = lane.labels.get("dev", "")
+        for series in view.series_of(metric):
+            values = series.values[np.abs(series.values) <= MAX_PLAUSIBLE]
+            dev = series.labels.get("dev", "")
             if dev and len(values):
-                found[dev] = found.get(dev, 0.0) + weight * float(values.mean())
-    return found
+                results[dev] = results.get(dev, 0.0) + weight * float(values.mean())
+    return results
 
 
-def _device(view: View, dev: str) -> list[Visual]:
-    asked = _requests(view)
-    beside = [Wanted("requests", _REQUESTS, asked)] if asked is not None else []
-    made = (
-        panel(
+def _device(view: HostView, dev: str) -> list[RunChart]:
+    requested = _requests(view)
+    panel_series = [PanelSeries("requests", _REQUESTS, requested)] if requested is not None else []
+    new_panels = (
+        build_panel(
             "rates",
             Text("Requests to the disk", "磁盘请求"),
             "per_s",
             "line",
-            wanted(view, _RATES, dev=dev),
-            beside,
+            list_series(view, _RATES, dev=dev),
+            panel_series,
         ),
-        _per_request(view, dev, asked),
-        panel("bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", wanted(view, _BYTES, dev=dev)),
-        panel(
-            "waits", Text("Time of a request", "单次请求耗时"), "ms", "line", wanted(view, _WAITS, dev=dev)
+        _per_request(view, dev, requested),
+        build_panel(
+            "bytes", Text("Throughput", "吞吐"), "mb_per_s", "line", list_series(view, _BYTES, dev=dev)
         ),
-        panel("queue", Text("Queue", "队列"), "count", "area", wanted(view, _QUEUE, dev=dev)),
-        panel("use", Text("Utilisation", "利用率"), "pct", "area", wanted(view, _USE, dev=dev)),
+        build_panel(
+            "waits",
+            Text("Time of a request", "单次请求耗时"),
+            "ms",
+            "line",
+            list_series(view, _WAITS, dev=dev),
+        ),
+        build_panel("queue", Text("Queue", "队列"), "count", "area", list_series(view, _QUEUE, dev=dev)),
+        build_panel("use", Text("Utilization", "利用率"), "pct", "area", list_series(view, _USE, dev=dev)),
     )
-    panels = tuple(one for one in made if one is not None)
+    panels = tuple(panel for panel in new_panels if panel is not None)
     if not panels:
         return []
-    body = Panels(*span(panels), panels, facts=_facts(view, dev, asked))
+    body = Panels(*compute_span(panels), panels, facts=_facts(view, dev, requested))
     return [
-        Visual(f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev))
+        RunChart(
+            f"disk-times:{dev}", "disk-times", _TITLE, (("dev", dev),), body=body, notes=_notes(view, dev)
+        )
     ]
 
 
-def _per_request(view: View, dev: str, asked: Lane | None) -> Panel | None:
+def _per_request(view: HostView, dev: str, view_series: ViewSeries | None) -> Panel | None:
     """How many writes the disk did for each request of the service, reading by reading."""
-    writes = next(iter(wanted(view, _RATES[1:2], dev=dev)), None)
-    if writes is None or asked is None:
+    writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
+    if writes is None or view_series is None:
         return None
-    rate = at_times(Wanted("requests", _REQUESTS, asked), writes.lane.t_ns)
+    rate = align_values(PanelSeries("requests", _REQUESTS, view_series), writes.series.t_ns)
     some = np.nan_to_num(rate) >= LEAST_RATE
     ratio = np.divide(writes.values(), rate, out=np.full(len(rate), np.nan), where=some)
-    lane = replace(writes.lane, values=ratio.reshape(-1, 1))
-    return panel("per_request", _EACH, "count", "line", [Wanted("per_request", _EACH, lane)])
+    series = replace(writes.series, values=ratio.reshape(-1, 1))
+    return build_panel("per_request", _EACH, "count", "line", [PanelSeries("per_request", _EACH, series)])
 
 
-def _requests(view: View) -> Lane | None:
+def _requests(view: HostView) -> ViewSeries | None:
     """The rate of the whole service: of its log, of its Prometheus, or of the connections that it accepted."""
-    whole = first(view, "app.requests_per_s", route="*") or first(view, "app.requests_per_s")
-    return whole or first(view, "app.accepts_per_s")
+    whole = find_series(view, "app.requests_per_s", route="*") or find_series(view, "app.requests_per_s")
+    return whole or find_series(view, "app.accepts_per_s")
 
 
-def _facts(view: View, dev: str, asked: Lane | None) -> tuple[tuple[Label, Figure], ...]:
+def _facts(view: HostView, dev: str, view_series: ViewSeries | None) -> tuple[tuple[Label, Figure], ...]:
     """Means over the capture, and how many writes there were to each request of the service."""
-    found: list[tuple[Label, Figure]] = []
-    writes = next(iter(wanted(view, _RATES[1:2], dev=dev)), None)
-    written = mean_of(writes, "per_s") if writes else None
-    rate = mean_of(Wanted("requests", _REQUESTS, asked), "per_s") if asked is not None else None
+    results: list[tuple[Label, Figure]] = []
+    writes = next(iter(list_series(view, _RATES[1:2], dev=dev)), None)
+    written = compute_mean(writes, "per_s") if writes else None
+    rate = (
+        compute_mean(PanelSeries("requests", _REQUESTS, view_series), "per_s")
+        if view_series is not None
+        else None
+    )
     if written is not None:
-        found.append((Text("Writes, mean", "平均写请求"), written))
+        results.append((Text("Writes, mean", "平均写请求"), written))
     if rate is not None:
-        found.append((Text("Requests of the service, mean", "平均服务请求"), rate))
+        results.append((Text("Requests of the service, mean", "平均服务请求"), rate))
     if written is not None and rate is not None and rate.value >= LEAST_RATE:
-        found.append(
+        results.append(
             (
                 _EACH,
-                Figure(written.value / rate.value, "count", written.cite),
+                Figure(written.value / rate.value, "count", written.citation),
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
-def _notes(view: View, dev: str) -> tuple[Sentence, ...]:
-    """Throughput that is flat while requests wait looks like a quota of whoever sells the disk."""
-    waits = [mean_of(one, "ms") for one in wanted(view, _WAITS[:2], dev=dev)]
-    slow = any(one is not None and one.value > _SLOW_MS for one in waits)
-    lanes = [replace(lane, values=told(lane.values)) for lane in view.of("disk.read_mb_s")] if slow else []
-    read = PLATEAU.read(replace(view, lanes=lanes))
+def _notes(view: HostView, dev: str) -> tuple[Sentence, ...]:
+    """Detect constant throughput while requests wait, which indicates a quota of the disk's provider."""
+    waits = [compute_mean(item, "ms") for item in list_series(view, _WAITS[:2], dev=dev)]
+    slow = any(wait is not None and wait.value > _SLOW_MS for wait in waits)
+    series_list = (
+        [
+            replace(series, values=drop_implausible(series.values))
+            for series in view.series_of("disk.read_mb_s")
+        ]
+        if slow
+        else []
+    )
+    read = PLATEAU.read(replace(view, series=series_list))
     if not isinstance(read, Sequence):
         return ()
     return tuple(
-        Sentence("visual.plateau", {"mb_per_s": one.detail["mb_per_s"], "variation": round(one.value, 1)})
-        for one in read
-        if dict(one.subject).get("dev") == dev and one.value < PLATEAU_PCT
+        Sentence("chart.plateau", {"mb_per_s": item.detail["mb_per_s"], "variation": round(item.value, 1)})
+        for item in read
+        if dict(item.subject).get("dev") == dev and item.value < PLATEAU_PCT
     )
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="disk-times",
     title=_TITLE,
-    says=Text(
-        "Requests that take long while the queue is long wait for the disk. Where the dashed line of the service lies"
-        " below that of writes, each request costs several of them. Utilisation alone says little of a disk that"
+    summary=Text(
+        "Requests that take long while the queue is long wait for the disk. If the dashed line of the service is"
+        " below that of writes, each request causes several writes. Utilization alone shows little for a disk that"
         " serves many requests at once.",
-        "队列长且单次请求耗时高，说明在等磁盘。服务请求（虚线）低于写请求时，每个请求引起多次写。能并行处理请求的磁盘，利用率本身说明不了什么。",
+        "队列长且单次请求耗时高，说明在等磁盘。服务请求（虚线）低于写请求时，每个请求引起多次写。对于能并行处理请求的磁盘，仅看利用率意义不大。",
     ),
-    reads=reads(
+    reads=request_view(
         metrics=(
             *(metric for rows in (_RATES, _BYTES, _WAITS, _QUEUE, _USE) for _, _, metric in rows),
             "app.requests_per_s", "app.accepts_per_s",

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from collectors.metrics import CATALOGUE
-from culprit.core.rules.view import View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.peer_strips import MAX_DOTS_OF_ALL, MAX_STRIPS, PeerStrips, Strip
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import ends, told
-from culprit.core.visuals.strips import strip
+from collectors.metrics.registry import METRICS
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.peer_strips import MAX_STRIPS, MAX_TOTAL_DOTS, HostStrip, PeerStrips
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import cite_ends, drop_implausible
+from culprit.domain.charts.peer_strips import build_strip
+from culprit.domain.rules.view import HostView, request_view
 
-_TITLE = Text("Beside its peers", "与同类主机相比")
+_TITLE = Text("Compared with peers", "与同类主机相比")
 #: Metric → the smallest step that means anything, in its own unit. Of several series of a host the greatest counts.
 MEASURES: Mapping[str, float] = {
     "cpu.total_busy_pct": 1.0,
@@ -37,66 +37,74 @@ MEASURES: Mapping[str, float] = {
     "app.errors_pct": 0.2,
     "app.p99_ms": 2.0,
 }
-#: Metrics whose own title does not say what they are of.
+#: Metrics whose own title does not name their object.
 NAMES: Mapping[str, Text] = {
-    "disk.util_pct": Text("Disk utilisation", "磁盘利用率"),
+    "disk.util_pct": Text("Disk utilization", "磁盘利用率"),
     "disk.w_await_ms": Text("Disk write latency", "磁盘写延迟"),
     "disk.r_await_ms": Text("Disk read latency", "磁盘读延迟"),
 }
 
 
-def _build(view: View) -> Sequence[Visual]:
+def _build(view: HostView) -> Sequence[RunChart]:
     if all(_worst(view, metric) is None for metric in MEASURES):
         return ()
-    if not view.twins:
-        return [Visual("peers", "peers", _TITLE, state="no_data", reason=Sentence("visual.no_peers"))]
-    strips = [one for metric, least in MEASURES.items() if (one := _strip(view, metric, least)) is not None]
+    if not view.peers:
+        return [RunChart("peers", "peers", _TITLE, state="no_data", reason=Sentence("chart.no_peers"))]
+    strips = [item for metric, least in MEASURES.items() if (item := _strip(view, metric, least)) is not None]
     if not strips:
         return ()
     strips.sort(key=_most, reverse=True)
-    room = max(1, MAX_DOTS_OF_ALL // max(len(one.dots) for one in strips))
-    drawn = tuple(strips[: min(MAX_STRIPS, room)])
-    return [Visual("peers", "peers", _TITLE, body=PeerStrips(drawn), left_out=len(strips) - len(drawn))]
+    room = max(1, MAX_TOTAL_DOTS // max(len(strip.dots) for strip in strips))
+    rendered_strips = tuple(strips[: min(MAX_STRIPS, room)])
+    return [
+        RunChart(
+            "peers",
+            "peers",
+            _TITLE,
+            body=PeerStrips(rendered_strips),
+            left_out=len(strips) - len(rendered_strips),
+        )
+    ]
 
 
-def _most(one: Strip) -> tuple[bool, float]:
-    return any(dot.unlike for dot in one.dots), max(abs(dot.z or 0.0) for dot in one.dots)
+def _most(host_strip: HostStrip) -> tuple[bool, float]:
+    return any(dot.unlike for dot in host_strip.dots), max(abs(dot.z or 0.0) for dot in host_strip.dots)
 
 
-def _strip(view: View, metric: str, least: float) -> Strip | None:
+def _strip(view: HostView, metric: str, least: float) -> HostStrip | None:
     mine = _worst(view, metric)
     if mine is None:
         return None
-    figures = {name: one for name, twin in view.twins.items() if (one := _worst(twin, metric)) is not None}
-    about = CATALOGUE.get(metric)
+    figures = {name: item for name, peer in view.peers.items() if (item := _worst(peer, metric)) is not None}
+    about = METRICS.get(metric)
     label = NAMES.get(metric) or (about.title if about else metric)
-    return strip(metric, label, {**figures, OWN: mine}, OWN, least)
+    return build_strip(metric, label, {**figures, OWN: mine}, OWN, least)
 
 
-def _worst(view: View, metric: str) -> Figure | None:
+def _worst(view: HostView, metric: str) -> Figure | None:
     """The mean over the capture; of several series the greatest."""
-    found: list[Figure] = []
-    unit = CATALOGUE[metric].unit if metric in CATALOGUE else ""
-    for lane in view.of(metric):
-        for values in told(lane.values).T:
+    figures: list[Figure] = []
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    for series in view.series_of(metric):
+        for values in drop_implausible(series.values).T:
             rows = np.flatnonzero(np.isfinite(values))
             if len(rows):
-                found.append(Figure(float(values[rows].mean()), unit, ends(lane, rows)))
-    return max(found, key=lambda one: one.value, default=None)
+                figures.append(Figure(float(values[rows].mean()), unit, cite_ends(series, rows)))
+    return max(figures, key=lambda figure: figure.value, default=None)
 
 
 #: The host that is asked about; no host has an empty name.
 OWN = ""
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="peers",
     title=_TITLE,
-    says=Text(
-        "A dot is a host, the ring the one that is asked about. The band is where hosts are like each other: median"
-        " and median absolute deviation, which half of the group may be sick without moving.",
+    summary=Text(
+        "A dot is a host, the ring the host of this run. The band is where hosts are alike. It is computed from the"
+        " median and the median absolute deviation, which stay the same while up to half of the group is unhealthy.",
         "一点是一台主机，圆环是当前主机。色带内的主机彼此相似：中位数与绝对中位差，一半以内的主机异常也不会移动。",
     ),
-    reads=reads(peers=MEASURES),
+    reads=request_view(peers=MEASURES),
     collectors=("cpu_stat",),
     rules=("F-HOST-OUTLIER",),
     build=_build,

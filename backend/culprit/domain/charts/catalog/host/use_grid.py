@@ -1,32 +1,32 @@
-"""Utilisation, saturation and errors of each resource of the host, as the rules see them."""
+"""Utilization, saturation and errors of each resource of the host, as the rules see them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import View, reads
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.use import grid
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.use_grid import build_use_grid
+from culprit.domain.rules.view import HostView, request_view
 
-_TITLE = Text("Utilisation, saturation, errors", "利用率、饱和度、错误")
+_TITLE = Text("Utilization, saturation, errors", "利用率、饱和度、错误")
 
 
-def _build(view: View) -> Sequence[Visual]:
+def _build(view: HostView) -> Sequence[RunChart]:
     if not view.findings:
         return ()
-    return [Visual("use-grid", "use-grid", _TITLE, body=grid(view.findings))]
+    return [RunChart("use-grid", "use-grid", _TITLE, body=build_use_grid(view.findings))]
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="use-grid",
     title=_TITLE,
-    says=Text(
-        "Each cell is the finding that says most about it. Hatched cells were not looked at: they are not known to be"
-        " well. Saturation and errors count for more than utilisation, which may be high and harmless.",
-        "每格是最能说明该格的发现。斜线格没有查看，并不代表正常。饱和度与错误比利用率更能说明问题；利用率高未必有害。",
+    summary=Text(
+        "Each cell shows its most important finding. Hatched cells were not checked, so they may be unhealthy."
+        " Saturation and errors count for more than utilization, which may be high and harmless.",
+        "每格是最能说明该格的发现。斜线格未检查，不代表正常。饱和度与错误比利用率更能说明问题；利用率高未必有害。",
     ),
-    reads=reads(findings=True),
+    reads=request_view(findings=True),
     collectors=("cpu_stat", "meminfo", "iostat", "net_dev"),
     rules=(),
     build=_build,

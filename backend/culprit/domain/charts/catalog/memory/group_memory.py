@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.measures.memory_kills import killed_by_limit
-from culprit.core.rules.measures.places import inside, limited_groups
-from culprit.core.rules.view import Happening, Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure, Label
-from culprit.core.visuals.bodies.gauges import Gauge, Gauges, Tone
-from culprit.core.visuals.bodies.panels import Level, Moment, Panels
-from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import Wanted, cell, first, panel, span
+from culprit.domain.charts.bodies.figure import Figure, Label
+from culprit.domain.charts.bodies.gauges import Gauge, Gauges, Tone
+from culprit.domain.charts.bodies.panels import PanelLevel, PanelMarker, Panels
+from culprit.domain.charts.chart import MAX_PER_BUILDER, ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import PanelSeries, build_panel, compute_span, find_series, read_cell
+from culprit.domain.rules.measures.memory.kills import killed_by_limit
+from culprit.domain.rules.measures.places import is_inside_group, limited_groups
+from culprit.domain.rules.view import HostEvent, HostView, TableRow, request_view
 
 MAX_GROUPS = 40
 MAX_KILLS = 50
@@ -24,25 +24,29 @@ _KILL = Text("Killed for want of memory", "因内存不足被终止")
 NEAR_PCT, FULL_PCT = 90.0, 99.0
 
 
-def _build(view: View) -> Sequence[Visual]:
-    rows = sorted(limited_groups(view), key=lambda row: (-(cell(row, "usage_pct") or 0.0), row.text("path")))
-    drawn = [_overview(rows)] if rows else []
-    over_time = {lane.labels.get("cgroup", "") for lane in view.of("cgroup.memory_usage_kb")}
+def _build(view: HostView) -> Sequence[RunChart]:
+    rows = sorted(
+        limited_groups(view), key=lambda row: (-(read_cell(row, "usage_pct") or 0.0), row.text("path"))
+    )
+    rendered = [_overview(rows)] if rows else []
+    over_time = {series.labels.get("cgroup", "") for series in view.series_of("cgroup.memory_usage_kb")}
     every = {row.text("path"): row for row in view.rows("cgroup_mem")}
-    paths = sorted(over_time & every.keys(), key=lambda path: -(cell(every[path], "usage_pct") or 0.0))
+    paths = sorted(over_time & every.keys(), key=lambda path: -(read_cell(every[path], "usage_pct") or 0.0))
     for path in paths[: MAX_PER_BUILDER - 1]:
-        drawn += _group(view, every[path])
-    return drawn
+        rendered += _group(view, every[path])
+    return rendered
 
 
-def _overview(rows: Sequence[Row]) -> Visual:
-    gauges = tuple(_gauge(row) for row in rows[:MAX_GROUPS] if cell(row, "usage_kb") is not None)
+def _overview(rows: Sequence[TableRow]) -> RunChart:
+    gauges = tuple(_gauge(row) for row in rows[:MAX_GROUPS] if read_cell(row, "usage_kb") is not None)
     body = Gauges(_USED, _LIMIT, gauges)
-    return Visual("group-memory", "group-memory", _TITLE, body=body, left_out=max(0, len(rows) - MAX_GROUPS))
+    return RunChart(
+        "group-memory", "group-memory", _TITLE, body=body, left_out=max(0, len(rows) - MAX_GROUPS)
+    )
 
 
-def _gauge(row: Row) -> Gauge:
-    limit = cell(row, "limit_kb")
+def _gauge(row: TableRow) -> Gauge:
+    limit = read_cell(row, "limit_kb")
     also: list[tuple[Label, Figure]] = []
     for label, column, unit in (
         (Text("Anonymous", "匿名"), "anon_kb", "kb"),
@@ -51,58 +55,67 @@ def _gauge(row: Row) -> Gauge:
         (Text("Kills ever", "累计被终止"), "oom_kills_ever", "count"),
         (Text("Times at the limit", "触顶次数"), "limit_hits", "count"),
     ):
-        value = cell(row, column)
+        value = read_cell(row, column)
         if value is not None:
-            also.append((label, Figure(value, unit, row.cite)))
+            also.append((label, Figure(value, unit, row.citation)))
     return Gauge(
         row.text("path"),
         row.text("path"),
-        Figure(cell(row, "usage_kb") or 0.0, "kb", row.cite),
-        Figure(limit, "kb", row.cite) if limit else None,
+        Figure(read_cell(row, "usage_kb") or 0.0, "kb", row.citation),
+        Figure(limit, "kb", row.citation) if limit else None,
         tone=_tone(row),
         also=tuple(also),
     )
 
 
-def _tone(row: Row) -> Tone:
-    used = cell(row, "usage_pct") or 0.0
-    if cell(row, "oom_kills"):
+def _tone(row: TableRow) -> Tone:
+    used = read_cell(row, "usage_pct") or 0.0
+    if read_cell(row, "oom_kills"):
         return "bad"
-    if used >= FULL_PCT and (cell(row, "anon_pct") or 0.0) >= NEAR_PCT:
+    if used >= FULL_PCT and (read_cell(row, "anon_pct") or 0.0) >= NEAR_PCT:
         return "bad"
     return "warn" if used >= NEAR_PCT else "good"
 
 
-def _group(view: View, row: Row) -> list[Visual]:
-    path, limit = row.text("path"), cell(row, "limit_kb")
-    lane = first(view, "cgroup.memory_usage_kb", cgroup=path)
-    if lane is None:
+def _group(view: HostView, row: TableRow) -> list[RunChart]:
+    path, limit = row.text("path"), read_cell(row, "limit_kb")
+    series = find_series(view, "cgroup.memory_usage_kb", cgroup=path)
+    if series is None:
         return []
-    again = first(view, "cgroup.refault_file_per_s", cgroup=path)
+    again = find_series(view, "cgroup.refault_file_per_s", cgroup=path)
     refault = Text("File pages read again", "重新读入的文件页")
-    levels = (Level(_LIMIT, Figure(limit, "kb", row.cite)),) if limit else ()
-    made = (
-        panel("memory", Text("Memory", "内存"), "kb", "area", [Wanted("used", _USED, lane)], levels=levels),
-        panel("refaults", refault, "pages_per_s", "line", [Wanted("refaults", refault, again)])
+    levels = (PanelLevel(_LIMIT, Figure(limit, "kb", row.citation)),) if limit else ()
+    new_panels = (
+        build_panel(
+            "memory",
+            Text("Memory", "内存"),
+            "kb",
+            "area",
+            [PanelSeries("used", _USED, series)],
+            levels=levels,
+        ),
+        build_panel("refaults", refault, "pages_per_s", "line", [PanelSeries("refaults", refault, again)])
         if again
         else None,
     )
-    panels = tuple(one for one in made if one is not None)
+    panels = tuple(panel for panel in new_panels if panel is not None)
     if not panels:
         return []
-    kills = [one for named, one in killed_by_limit(view) if inside(named, path)]
-    kills += view.happened("oom_kill")
-    body = Panels(*span(panels), panels, tuple(_moment(one) for one in kills[-MAX_KILLS:]), _facts(row))
-    return [Visual(f"group-memory:{path}", "group-memory", _TITLE, (("cgroup", path),), body=body)]
+    kills = [item for named, item in killed_by_limit(view) if is_inside_group(named, path)]
+    kills += view.events_of("oom_kill")
+    body = Panels(
+        *compute_span(panels), panels, tuple(_moment(kill) for kill in kills[-MAX_KILLS:]), _facts(row)
+    )
+    return [RunChart(f"group-memory:{path}", "group-memory", _TITLE, (("cgroup", path),), body=body)]
 
 
-def _moment(kill: Happening) -> Moment:
+def _moment(kill: HostEvent) -> PanelMarker:
     who = f"{kill.params.get('comm', '')} {kill.params.get('pid', '')}".strip()
-    return Moment(kill.t_ns, _KILL, who, True, kill.cite)
+    return PanelMarker(kill.t_ns, _KILL, who, True, kill.citation)
 
 
-def _facts(row: Row) -> tuple[tuple[Label, Figure], ...]:
-    """What the group told of itself at the end."""
+def _facts(row: TableRow) -> tuple[tuple[Label, Figure], ...]:
+    """Return the memory counters of the group at the end of the capture."""
     columns = (
         (Text("Anonymous memory", "匿名内存"), "anon_kb", "kb"),
         (Text("File cache", "文件缓存"), "file_kb", "kb"),
@@ -110,19 +123,21 @@ def _facts(row: Row) -> tuple[tuple[Label, Figure], ...]:
         (Text("Kills in the capture", "采集期间被终止"), "oom_kills", "count"),
         (Text("Stalled on memory, all tasks", "全部任务因内存停顿"), "psi_full_avg10_pct", "pct"),
     )
-    found = ((label, cell(row, column), unit) for label, column, unit in columns)
-    return tuple((label, Figure(value, unit, row.cite)) for label, value, unit in found if value is not None)
+    labels = ((label, read_cell(row, column), unit) for label, column, unit in columns)
+    return tuple(
+        (label, Figure(value, unit, row.citation)) for label, value, unit in labels if value is not None
+    )
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="group-memory",
     title=_TITLE,
-    says=Text(
+    summary=Text(
         "A group at its limit is only ill where it is full of anonymous memory, reads file pages again or is killed;"
         " the page cache fills every limit in time.",
         "控制组顶在限额上未必有问题：只有匿名内存占满、文件页反复重读或进程被终止才是；页缓存迟早会填满任何限额。",
     ),
-    reads=reads(
+    reads=request_view(
         metrics=("cgroup.memory_usage_kb", "cgroup.refault_file_per_s", "mem.available_kb"),
         tables=("cgroup_mem",),
         events=("oom_kill", "oom_kill_cgroup"),

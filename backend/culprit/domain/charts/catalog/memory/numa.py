@@ -8,23 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Citation
-from culprit.core.rules.measures.places import inside, wanted_group
-from culprit.core.rules.view import Lane, Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.numa_matrix import MAX_NODES, Cpuset, NumaCell, NumaMatrix, NumaRow
-from culprit.core.visuals.contract import MAX_PER_BUILDER, Builder, Visual
-from culprit.core.visuals.readings import cell, ends, told
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.numa_matrix import MAX_NODES, Cpuset, NumaCell, NumaMatrix, NumaRow
+from culprit.domain.charts.chart import MAX_PER_BUILDER, ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import cite_ends, drop_implausible, read_cell
+from culprit.domain.rules.finding import Citation
+from culprit.domain.rules.measures.places import get_target_group, is_inside_group
+from culprit.domain.rules.view import HostView, TableRow, ViewSeries, request_view
 
 _TITLE = Text("Memory by node", "各节点的内存")
 _ALLOCATED = Text("Pages allocated", "分配的页")
 _HELD = Text("Memory of the process", "进程内存")
 MAX_CPUSETS = 20
-#: As F-NUMA-OTHER-NODE and F-NUMA-FAR-MEMORY: from here on memory on another node is told.
+#: As F-NUMA-OTHER-NODE and F-NUMA-FAR-MEMORY: from this value on, memory on another node is reported.
 FAR_SHARE_PCT, FAR_PAGES_PER_S, FAR_MEMORY_PCT = 10.0, 250.0, 60.0
 
 
-def _build(view: View) -> Sequence[Visual]:
+def _build(view: HostView) -> Sequence[RunChart]:
     sets = _cpusets(view)
     whole = _allocations(view, sets)
     processes = _processes(view, sets)
@@ -34,16 +34,16 @@ def _build(view: View) -> Sequence[Visual]:
     return [*whole, *processes]
 
 
-def _cpusets(view: View) -> list[Cpuset]:
+def _cpusets(view: HostView) -> list[Cpuset]:
     """Groups and processes that may not run or not have memory everywhere, the worst first."""
-    scope, found = wanted_group(view), []
+    scope, result = get_target_group(view), []
     for kind, name in (("process_cpuset", "pid"), ("cgroup_cpuset", "path")):
         for row in view.rows(kind):
             about = row.text(name)
-            if kind == "cgroup_cpuset" and not inside(about, scope):
+            if kind == "cgroup_cpuset" and not is_inside_group(about, scope):
                 continue
             mismatch = row.text("mismatch")
-            found.append(
+            result.append(
                 Cpuset(
                     f"{row.text('comm')} {about}".strip(),
                     about,
@@ -51,26 +51,26 @@ def _cpusets(view: View) -> list[Cpuset]:
                     row.text("nodes_of_cpus"),
                     row.text("nodes_of_mems"),
                     "disjoint" if mismatch == "disjoint" else "partial" if mismatch == "partial" else "none",
-                    row.cite,
+                    row.citation,
                 )
             )
     order = {"disjoint": 0, "partial": 1, "none": 2}
-    return sorted(found, key=lambda one: (order[one.mismatch], one.about))[:MAX_CPUSETS]
+    return sorted(result, key=lambda item: (order[item.mismatch], item.about))[:MAX_CPUSETS]
 
 
 def _split(nodes: str) -> tuple[str, ...]:
-    return tuple(one for one in nodes.split(",") if one)
+    return tuple(item for item in nodes.split(",") if item)
 
 
 def _wrong(sets: Sequence[Cpuset], cpu: str, memory: str) -> Sentence | None:
     """A cpuset that puts CPUs of one node and memory of the other together, and of no common node."""
-    for one in sets:
-        if one.mismatch == "disjoint" and cpu in _split(one.cpu_nodes) and memory in _split(one.mem_nodes):
-            return Sentence("visual.numa_cpuset", {"name": str(one.about), "cpu": cpu, "memory": memory})
+    for item in sets:
+        if item.mismatch == "disjoint" and cpu in _split(item.cpu_nodes) and memory in _split(item.mem_nodes):
+            return Sentence("chart.numa_cpuset", {"name": str(item.about), "cpu": cpu, "memory": memory})
     return None
 
 
-def _distance(view: View, cpu: str, memory: str) -> int | None:
+def _distance(view: HostView, cpu: str, memory: str) -> int | None:
     facts = view.facts.get("numastat")
     table = facts.get("numa_distances") if isinstance(facts, Mapping) else None
     row = table.get(cpu) if isinstance(table, Mapping) else None
@@ -79,23 +79,33 @@ def _distance(view: View, cpu: str, memory: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def _mean(lane: Lane | None, node: str) -> Figure | None:
-    if lane is None or node not in lane.axis_values:
+def _mean(series: ViewSeries | None, node: str) -> Figure | None:
+    if series is None or node not in series.axis_values:
         return None
-    values = told(lane.values[:, lane.axis_values.index(node)])
+    values = drop_implausible(series.values[:, series.axis_values.index(node)])
     rows = np.flatnonzero(values >= 0)
     if not len(rows):
         return None
-    return Figure(float(values[rows].mean()), "pages_per_s", ends(lane, rows))
+    return Figure(float(values[rows].mean()), "pages_per_s", cite_ends(series, rows))
 
 
-def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
-    """Pages allocated per second. Of more than two nodes nobody tells which other one asked: that is one row more."""
+def _allocations(view: HostView, sets: Sequence[Cpuset]) -> list[RunChart]:
+    """Pages allocated per second. With more than two nodes, unknown requesters get a row of their own."""
     own = next(
-        (lane for lane in view.of("numa.local_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None
+        (
+            series
+            for series in view.series_of("numa.local_node_per_s")
+            if series.axis == "node" and len(series.t_ns)
+        ),
+        None,
     )
     other = next(
-        (lane for lane in view.of("numa.other_node_per_s") if lane.axis == "node" and len(lane.t_ns)), None
+        (
+            series
+            for series in view.series_of("numa.other_node_per_s")
+            if series.axis == "node" and len(series.t_ns)
+        ),
+        None,
     )
     nodes = own.axis_values[:MAX_NODES] if own is not None else ()
     if own is None or not nodes:
@@ -118,7 +128,7 @@ def _allocations(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
         rows.append(NumaRow((), tuple(cells)))
     body = NumaMatrix(_ALLOCATED, "pages_per_s", nodes, tuple(rows), _far_pct(near, far), tuple(sets))
     left_out = len(own.axis_values) - len(nodes)
-    return [Visual("numa", "numa", _TITLE, body=body, left_out=left_out)]
+    return [RunChart("numa", "numa", _TITLE, body=body, left_out=left_out)]
 
 
 def _mostly_far(far: Figure | None, near: Figure | None, node: str) -> Sentence | None:
@@ -127,36 +137,40 @@ def _mostly_far(far: Figure | None, near: Figure | None, node: str) -> Sentence 
     share = 100.0 * far.value / (far.value + (near.value if near else 0.0))
     if share <= FAR_SHARE_PCT:
         return None
-    return Sentence("visual.numa_far", {"node": node, "share": round(share, 1)})
+    return Sentence("chart.numa_far", {"node": node, "share": round(share, 1)})
 
 
 def _far_pct(near: Mapping[str, Figure | None], far: Mapping[str, Figure | None]) -> float | None:
-    away = sum(one.value for one in far.values() if one is not None)
-    whole = away + sum(one.value for one in near.values() if one is not None)
+    away = sum(item.value for item in far.values() if item is not None)
+    whole = away + sum(item.value for item in near.values() if item is not None)
     return round(100.0 * away / whole, 3) if whole > 0 else None
 
 
-def _processes(view: View, sets: Sequence[Cpuset]) -> list[Visual]:
+def _processes(view: HostView, sets: Sequence[Cpuset]) -> list[RunChart]:
     """Where the memory of each process that was looked at is, what has most first."""
     may_run = {row.text("pid"): row for row in view.rows("process_cpuset")}
-    held: dict[str, dict[str, list[Row]]] = {}
+    held: dict[str, dict[str, list[TableRow]]] = {}
     for row in view.rows("numa_maps"):
-        if (cell(row, "memory_kb") or 0.0) > 0:
+        if (read_cell(row, "memory_kb") or 0.0) > 0:
             held.setdefault(row.text("pid"), {}).setdefault(row.text("node"), []).append(row)
     ranked = sorted(held, key=lambda pid: (-_sum(held[pid]), pid))
     return [_process(view, pid, held[pid], may_run.get(pid), sets) for pid in ranked]
 
 
-def _sum(held: Mapping[str, Sequence[Row]]) -> float:
-    return sum(cell(row, "memory_kb") or 0.0 for rows in held.values() for row in rows)
+def _sum(held: Mapping[str, Sequence[TableRow]]) -> float:
+    return sum(read_cell(row, "memory_kb") or 0.0 for rows in held.values() for row in rows)
 
 
 def _process(
-    view: View, pid: str, held: Mapping[str, Sequence[Row]], may_run: Row | None, sets: Sequence[Cpuset]
-) -> Visual:
+    view: HostView,
+    pid: str,
+    held: Mapping[str, Sequence[TableRow]],
+    may_run: TableRow | None,
+    sets: Sequence[Cpuset],
+) -> RunChart:
     cpu_nodes = _split(may_run.text("nodes_of_cpus")) if may_run is not None else ()
-    columns = tuple(sorted({*held, *cpu_nodes}, key=lambda one: (len(one), one)))[:MAX_NODES]
-    sums = {node: sum(cell(row, "memory_kb") or 0.0 for row in rows) for node, rows in held.items()}
+    columns = tuple(sorted({*held, *cpu_nodes}, key=lambda item: (len(item), item)))[:MAX_NODES]
+    sums = {node: sum(read_cell(row, "memory_kb") or 0.0 for row in rows) for node, rows in held.items()}
     whole = sum(sums.values())
     away = sum(value for node, value in sums.items() if cpu_nodes and node not in cpu_nodes)
     far_pct = 100.0 * away / whole if cpu_nodes and whole > 0 else None
@@ -168,37 +182,37 @@ def _process(
         if cpu_nodes and not near and rows:
             wrong = _wrong(sets, cpu_nodes[0], node)
             if wrong is None and far_pct is not None and far_pct > FAR_MEMORY_PCT:
-                wrong = Sentence("visual.numa_far", {"node": node, "share": round(far_pct, 1)})
+                wrong = Sentence("chart.numa_far", {"node": node, "share": round(far_pct, 1)})
         figure = Figure(sums[node], "kb", _of(rows)) if rows else None
         distance = _distance(view, cpu_nodes[0], node) if len(cpu_nodes) == 1 else None
         cells.append(NumaCell(figure, near, distance, wrong))
-    own = [one for one in sets if one.about == pid]
+    own = [item for item in sets if item.about == pid]
     comm = may_run.text("comm") if may_run is not None else ""
     body = NumaMatrix(
         _HELD, "kb", columns, (NumaRow(cpu_nodes, tuple(cells)),),
         None if far_pct is None else round(far_pct, 3), tuple(own),
     )  # fmt: skip
     subject = (("comm", comm), ("pid", pid)) if comm else (("pid", pid),)
-    return Visual(f"numa:{pid}", "numa", _TITLE, subject, body=body)
+    return RunChart(f"numa:{pid}", "numa", _TITLE, subject, body=body)
 
 
-def _of(rows: Sequence[Row]) -> Citation:
+def _of(rows: Sequence[TableRow]) -> Citation:
     """All lines that a sum was made of, at most 40."""
-    one = rows[0].cite
-    lines = tuple(dict.fromkeys(line for row in rows for line in row.cite.lines))[:40]
-    return Citation(one.run, one.collector, one.artifact, one.part, lines)
+    citation = rows[0].citation
+    lines = tuple(dict.fromkeys(line for row in rows for line in row.citation.lines))[:40]
+    return Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="numa",
     title=_TITLE,
-    says=Text(
+    summary=Text(
         "Rows are the nodes of CPUs, columns those of memory. What is off the diagonal crosses between sockets. Pages"
         " are counted when they are allocated: a process that only uses old memory shows in its own picture.",
         "行是 CPU 所在节点，列是内存所在节点。对角线以外的内存要跨插槽访问。"
         "页在分配时计数：只用旧内存的进程要看它自己的图。",
     ),
-    reads=reads(
+    reads=request_view(
         metrics=("numa.local_node_per_s", "numa.other_node_per_s"),
         tables=("numa_maps", "process_cpuset", "cgroup_cpuset"),
     ),

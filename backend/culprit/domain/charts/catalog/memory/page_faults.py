@@ -1,15 +1,22 @@
-"""Pages that had to come back from a disk, beside the memory that was there for them and the tasks that waited."""
+"""Major page faults, with the memory that was available and the tasks that waited."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.panels import Level, Panel, Panels, Part
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.readings import Wanted, cell, first, panel, span, wanted
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.panels import Panel, PanelLevel, PanelPart, Panels
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.panel_series import (
+    PanelSeries,
+    build_panel,
+    compute_span,
+    find_series,
+    list_series,
+    read_cell,
+)
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_PROCESSES = 8
 _TITLE = Text("Page faults over time", "缺页随时间的变化")
@@ -20,37 +27,37 @@ _STUCK = (
 )
 
 
-def _build(view: View) -> Sequence[Visual]:
+def _build(view: HostView) -> Sequence[RunChart]:
     group = _group(view)
     where = {"cgroup": group.text("path")} if group else {}
-    host = wanted(view, (("host", Text("Host", "主机"), "mem.refault_per_s"),))
+    host = list_series(view, (("host", Text("Host", "主机"), "mem.refault_per_s"),))
     own = (
-        wanted(view, (("group", where.get("cgroup", ""), "cgroup.refault_file_per_s"),), **where)
+        list_series(view, (("group", where.get("cgroup", ""), "cgroup.refault_file_per_s"),), **where)
         if group
         else []
     )
-    made = (
-        panel(
+    new_panels = (
+        build_panel(
             "faults", Text("Major faults", "主缺页"), "per_s", "area",
-            wanted(view, (("faults", Text("Major faults", "主缺页"), "mem.pgmajfault_per_s"),)),
+            list_series(view, (("faults", Text("Major faults", "主缺页"), "mem.pgmajfault_per_s"),)),
         ),
-        panel("refaults", Text("Pages read again", "重新读入的页"), "pages_per_s", "line", [*own, *host]),
+        build_panel("refaults", Text("Pages read again", "重新读入的页"), "pages_per_s", "line", [*own, *host]),
         _memory(view, group),
-        panel("stuck", Text("Tasks that wait", "等待的任务"), "count", "area", wanted(view, _STUCK)),
+        build_panel("stuck", Text("Tasks that wait", "等待的任务"), "count", "area", list_series(view, _STUCK)),
     )  # fmt: skip
-    panels = tuple(one for one in made if one is not None)
-    if not any(one.id in ("faults", "refaults") for one in panels):
+    panels = tuple(panel for panel in new_panels if panel is not None)
+    if not any(panel.id in ("faults", "refaults") for panel in panels):
         return ()
     who = _processes(view)
     body = Panels(
-        *span(panels),
+        *compute_span(panels),
         panels,
-        parts_say=Text("Major faults by process", "各进程的主缺页"),
+        parts_label=Text("Major faults by process", "各进程的主缺页"),
         parts=tuple(who[:MAX_PROCESSES]),
     )
     subject = tuple(where.items())
     return [
-        Visual(
+        RunChart(
             "page-faults",
             "page-faults",
             _TITLE,
@@ -61,58 +68,60 @@ def _build(view: View) -> Sequence[Visual]:
     ]
 
 
-def _group(view: View) -> Row | None:
+def _group(view: HostView) -> TableRow | None:
     """The group that reads most again; of several with a limit of their own the fullest."""
-    known = {lane.labels.get("cgroup") for lane in view.of("cgroup.memory_usage_kb")}
+    known = {series.labels.get("cgroup") for series in view.series_of("cgroup.memory_usage_kb")}
     rows = [row for row in view.rows("cgroup_mem") if row.text("path") in known]
     return max(
         rows,
         key=lambda row: (
-            cell(row, "limit_kb") is not None,
-            cell(row, "refault_file_per_s") or 0.0,
-            cell(row, "usage_pct") or 0.0,
+            read_cell(row, "limit_kb") is not None,
+            read_cell(row, "refault_file_per_s") or 0.0,
+            read_cell(row, "usage_pct") or 0.0,
         ),
         default=None,
     )
 
 
-def _memory(view: View, group: Row | None) -> Panel | None:
+def _memory(view: HostView, group: TableRow | None) -> Panel | None:
     """What the group uses of its limit, else what the host has left of its memory."""
     label = Text("Memory", "内存")
-    if group is not None and (lane := first(view, "cgroup.memory_usage_kb", cgroup=group.text("path"))):
-        limit = cell(group, "limit_kb")
-        levels = (Level(_LIMIT, Figure(limit, "kb", group.cite)),) if limit else ()
-        used = Wanted("used", Text("Used by the group", "控制组已用"), lane)
-        return panel("memory", label, "kb", "area", [used], levels=levels)
+    if group is not None and (
+        series := find_series(view, "cgroup.memory_usage_kb", cgroup=group.text("path"))
+    ):
+        limit = read_cell(group, "limit_kb")
+        levels = (PanelLevel(_LIMIT, Figure(limit, "kb", group.citation)),) if limit else ()
+        used = PanelSeries("used", Text("Used by the group", "控制组已用"), series)
+        return build_panel("memory", label, "kb", "area", [used], levels=levels)
     rows = (("available", Text("Available on the host", "主机可用"), "mem.available_kb"),)
-    return panel("memory", label, "kb", "area", wanted(view, rows))
+    return build_panel("memory", label, "kb", "area", list_series(view, rows))
 
 
-def _processes(view: View) -> list[Part]:
+def _processes(view: HostView) -> list[PanelPart]:
     """Who faults: as perf counted it where it did, else as the processes themselves."""
     counted = view.rows("process_faults")
     column = "major_faults_per_s" if counted else "major_faults"
-    found = [
+    values = [
         (value, row)
         for row in counted or view.rows("processes")
-        if (value := cell(row, column)) and value > 0
+        if (value := read_cell(row, column)) and value > 0
     ]
-    found.sort(key=lambda one: (-one[0], one[1].text("pid")))
+    values.sort(key=lambda value: (-value[0], value[1].text("pid")))
     return [
-        Part(row.text("comm"), f"pid {row.text('pid')}", Figure(value, "per_s", row.cite))
-        for value, row in found
+        PanelPart(row.text("comm"), f"pid {row.text('pid')}", Figure(value, "per_s", row.citation))
+        for value, row in values
     ]
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="page-faults",
     title=_TITLE,
-    says=Text(
-        "A major fault waits for a disk. Where pages are read again and again while the memory of a group stands at its"
-        " limit, what it works on does not fit; the tasks below wait meanwhile.",
+    summary=Text(
+        "A major fault waits for a disk. If pages are read repeatedly while the memory of a group is at its limit, its"
+        " working set does not fit; the tasks below wait in the meantime.",
         "主缺页要等磁盘。控制组内存顶在限额上而页面反复重新读入，说明工作集放不下；下方的任务此时在等待。",
     ),
-    reads=reads(
+    reads=request_view(
         metrics=(
             "mem.pgmajfault_per_s", "mem.refault_per_s", "mem.available_kb", "cgroup.memory_usage_kb",
             "cgroup.refault_file_per_s", "sched.blocked", "proc.d_state_count",

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from collectors.contract import Text
-from culprit.core.rules.view import Lane, Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.gauges import Tone
-from culprit.core.visuals.bodies.histogram import Band, Bin, Histogram
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import figure, lines_of, whole
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.gauges import Tone
+from culprit.domain.charts.bodies.histogram import Histogram, HistogramBand, HistogramBin
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import cite_rows, read_figure, sum_columns
+from culprit.domain.rules.view import HostView, TableRow, ViewSeries, request_view
 
 TITLE = Text("How long connecting took", "建立连接用了多久")
 REQUESTS = Text("How long requests took", "请求用了多久")
@@ -34,83 +34,87 @@ def _edges() -> list[float]:
 EDGES = np.array(_edges())
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """One histogram for each target of a probe, connections first."""
     return [
         visual
         for metric, kind, title in (("probe.connect_ms", "tcp", TITLE), ("probe.http_ms", "http", REQUESTS))
-        for lane in view.of(metric)
-        for visual in _visual(view, lane, kind, title)
+        for series in view.series_of(metric)
+        for visual in _visual(view, series, kind, title)
     ]
 
 
-def _visual(view: View, lane: Lane, kind: str, title: Text) -> Iterator[Visual]:
-    target = lane.labels.get("target", "")
+def _visual(view: HostView, series: ViewSeries, kind: str, title: Text) -> Iterator[RunChart]:
+    target = series.labels.get("target", "")
     row = next(
-        (one for one in view.rows("probes") if (one.text("kind"), one.text("target")) == (kind, target)), None
+        (item for item in view.rows("probes") if (item.text("kind"), item.text("target")) == (kind, target)),
+        None,
     )
-    bins = _bins(lane)
-    beside = tuple(_beside(row)) if row is not None else ()
-    if not bins and not beside:
+    bins = _bins(series)
+    related = tuple(_list_related_figures(row)) if row is not None else ()
+    if not bins and not related:
         return
     bands = tuple(
-        Band(low, high, Text(f"SYN retransmit {at}", f"SYN 重传 {at}"), "bad") for low, high, at in _RETRIES
+        HistogramBand(low, high, Text(f"SYN retransmit {at}", f"SYN 重传 {at}"), "bad")
+        for low, high, at in _RETRIES
     )
     markers = tuple(_markers(row)) if row is not None else ()
-    body = Histogram("ms", bins, bands, markers, beside)
+    body = Histogram("ms", bins, bands, markers, related)
     about = (("target", target),) if target else ()
-    yield Visual(f"{BUILDER.id}:{kind}:{target}", BUILDER.id, title, about, body=body)
+    yield RunChart(f"{BUILDER.id}:{kind}:{target}", BUILDER.id, title, about, body=body)
 
 
-def _bins(lane: Lane) -> tuple[Bin, ...]:
+def _bins(series: ViewSeries) -> tuple[HistogramBin, ...]:
     """The bins that hold something."""
-    values = whole(lane)
+    values = sum_columns(series)
     known = np.flatnonzero(np.isfinite(values) & (values >= 0))
     if not len(known):
         return ()
     clipped = np.clip(values[known], EDGES[0], np.nextafter(EDGES[-1], 0.0))
     which = np.digitize(clipped, EDGES) - 1
-    found = []
+    results = []
     for at in sorted(set(which.tolist())):
         mine = known[which == at]
-        cite = lines_of(lane, [int(row) for row in mine[:50]])
-        found.append(Bin(float(EDGES[at]), float(EDGES[at + 1]), Figure(float(len(mine)), "count", cite)))
-    return tuple(found)
+        citation = cite_rows(series, [int(row) for row in mine[:50]])
+        results.append(
+            HistogramBin(float(EDGES[at]), float(EDGES[at + 1]), Figure(float(len(mine)), "count", citation))
+        )
+    return tuple(results)
 
 
-def _markers(row: Row) -> Iterator[tuple[Text, Figure]]:
+def _markers(row: TableRow) -> Iterator[tuple[Text, Figure]]:
     for name, label in (("p50_ms", "p50"), ("p99_ms", "p99"), ("max_ms", "max")):
-        one = figure(row, name, "ms")
-        if one is not None and math.isfinite(one.value):
-            yield Text(label, "最大" if label == "max" else label), one
+        figure = read_figure(row, name, "ms")
+        if figure is not None and math.isfinite(figure.value):
+            yield Text(label, "最大" if label == "max" else label), figure
 
 
-def _beside(row: Row) -> Iterator[tuple[Text, Figure, Tone]]:
+def _list_related_figures(row: TableRow) -> Iterator[tuple[Text, Figure, Tone]]:
     for name, label in (
         ("timed_out", Text("no answer in time", "超时")),
         ("refused", Text("refused", "被拒绝")),
         ("failed", Text("failed otherwise", "其他失败")),
     ):
-        one = figure(row, name, "count")
-        if one is not None and one.value > 0:
-            yield label, one, "bad"
+        figure = read_figure(row, name, "count")
+        if figure is not None and figure.value > 0:
+            yield label, figure, "bad"
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="connect-times",
     title=TITLE,
-    says=Text(
+    summary=Text(
         "How many connections or requests took how long, on a logarithmic scale. The bands at 1, 2, 3 and 7 s are "
         "where a lost SYN is sent again: bars in them are lost packets or full accept queues, not slow programs. "
         "Between bands is slowness proper.",
         "多少次连接或请求用了多久（对数刻度）。1、2、3、7 秒处的色带是 SYN 丢失后重传的时刻："
         "落在其中的是丢包或 accept 队列已满，而不是程序慢。色带之间才是真正的慢。",
     ),
-    reads=reads(metrics=["probe.connect_ms", "probe.http_ms"], tables=["probes"]),
+    reads=request_view(metrics=["probe.connect_ms", "probe.http_ms"], tables=["probes"]),
     collectors=("tcp_probe", "http_probe"),
     rules=(
         "F-NET-SYN-RETRANS", "F-NET-LOSS-ELSEWHERE", "F-NET-LISTEN-OVERFLOW", "F-NET-FW-STATISTIC",
         "F-NET-NETEM-PRESENT", "F-NET-QDISC-DROP", "F-NET-CONNTRACK-DROP", "F-NET-QUEUE-STANDS",
     ),
-    build=build,
+    build=build_charts,
 )  # fmt: skip

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.view import View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.ladder import Ladder, Layer, LayerState, Loss
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import address, figure, finite, rate
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.ladder import Ladder, LayerState, NetworkLayer, PacketLoss
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import compute_rate, format_address, make_figure, read_figure
+from culprit.domain.rules.view import HostView, request_view
 
 MAX_LOSSES = 5
 TITLE = Text("Where packets are lost", "丢包发生在哪一层")
@@ -26,7 +26,7 @@ _RING = re.compile(r"rx.*(drop|discard|miss|no_?(buf|desc|rsc)|fifo|overrun|out_
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """A metric that counts losses; `warn` where it only tells that something was felt."""
+    """A metric that counts losses; `warn` if it counts only effects of losses."""
 
     metric: str
     label: Text
@@ -123,112 +123,126 @@ _RUNGS = (
             _Counter("tcp.req_q_full_drop_per_s", Text("SYN queue full", "SYN 队列已满")),
             _Counter("tcp.rcvq_drop_per_s", Text("receive buffer full (TCP)", "接收缓冲已满（TCP）")),
             _Counter("net.udp_rcvbuf_errors_per_s", Text("receive buffer full (UDP)", "接收缓冲已满（UDP）")),
-            _Counter("net.udp_no_ports_per_s", Text("nobody listens (UDP)", "端口无人监听（UDP）"), "warn"),
+            _Counter("net.udp_no_ports_per_s", Text("no listener (UDP)", "端口没有监听者（UDP）"), "warn"),
         ),
     ),
     _Rung("app", Text("program", "程序"), ("ss_listen",)),
 )
-_METRICS = [one.metric for rung in _RUNGS for one in rung.counters] + [r.passing for r in _RUNGS if r.passing]
+_METRICS = [counter.metric for rung in _RUNGS for counter in rung.counters] + [
+    r.passing for r in _RUNGS if r.passing
+]
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """One ladder of the host; none where no layer is known."""
     layers = tuple(_layer(view, rung) for rung in _RUNGS)
     if all(layer.state == "no_data" for layer in layers):
         return ()
-    return (Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=Ladder(layers)),)
+    return (RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=Ladder(layers)),)
 
 
-def _layer(view: View, rung: _Rung) -> Layer:
+def _layer(view: HostView, rung: _Rung) -> NetworkLayer:
     of_tables = _OF_TABLES.get(rung.id)
     losses = list(of_tables(view)) if of_tables else []
-    losses += [loss for one in rung.counters for loss in _of(view, one)]
-    losses.sort(key=lambda one: (-_WORST[one.tone], -one.rate.value, one.id))
+    losses += [loss for counter in rung.counters for loss in _of(view, counter)]
+    losses.sort(key=lambda loss: (-_WORST[loss.tone], -loss.rate.value, loss.id))
     passing = _passing(view, rung.passing)
     if losses:
-        state: LayerState = max((one.tone for one in losses), key=lambda tone: _WORST[tone])
+        state: LayerState = max((loss.tone for loss in losses), key=lambda tone: _WORST[tone])
         left_out = max(0, len(losses) - MAX_LOSSES)
-        return Layer(rung.id, rung.label, state, tuple(losses[:MAX_LOSSES]), passing, None, left_out)
-    if rung.id in {"netfilter", "app"} and any(view.has(name) for name in rung.collectors):
-        return Layer(
-            rung.id, rung.label, "good", passing=passing, reason=Sentence(f"visual.ladder_no_{rung.id}")
+        return NetworkLayer(rung.id, rung.label, state, tuple(losses[:MAX_LOSSES]), passing, None, left_out)
+    if rung.id in {"netfilter", "app"} and any(view.has_data(name) for name in rung.collectors):
+        return NetworkLayer(
+            rung.id, rung.label, "good", passing=passing, reason=Sentence(f"chart.ladder_no_{rung.id}")
         )
-    return Layer(rung.id, rung.label, "no_data", passing=passing, reason=view.why_not(rung.collectors))
+    return NetworkLayer(
+        rung.id, rung.label, "no_data", passing=passing, reason=view.missing_reason(rung.collectors)
+    )
 
 
-def _of(view: View, counter: _Counter) -> Iterator[Loss]:
+def _of(view: HostView, counter: _Counter) -> Iterator[PacketLoss]:
     """One loss for each series of a counter: of each device but the loopback."""
-    for lane in view.of(counter.metric):
-        found = rate(lane, "per_s")
-        about = lane.labels.get("dev", "")
-        if found is not None and about != "lo":
-            mean, total = found
+    for series in view.series_of(counter.metric):
+        rate = compute_rate(series, "per_s")
+        about = series.labels.get("dev", "")
+        if rate is not None and about != "lo":
+            mean, total = rate
             tone: Literal["good", "warn", "bad"] = counter.tone if mean.value > 0 else "good"
-            yield Loss(f"{counter.metric}/{about}", counter.label, about, mean, total, tone)
+            yield PacketLoss(f"{counter.metric}/{about}", counter.label, about, mean, total, tone)
 
 
-def _passing(view: View, metric: str) -> Figure | None:
+def _passing(view: HostView, metric: str) -> Figure | None:
     """What goes through a layer: of the busiest series, so that it is one number with one source."""
-    lanes = [lane for lane in view.of(metric) if lane.labels.get("dev") != "lo"] if metric else []
-    found = [one[0] for one in (rate(lane, "packets_per_s") for lane in lanes) if one is not None]
-    return max(found, key=lambda one: one.value, default=None)
+    series_list = (
+        [series for series in view.series_of(metric) if series.labels.get("dev") != "lo"] if metric else []
+    )
+    rates = [
+        rate[0]
+        for rate in (compute_rate(series, "packets_per_s") for series in series_list)
+        if rate is not None
+    ]
+    return max(rates, key=lambda rate: rate.value, default=None)
 
 
-def _queues(view: View) -> Iterator[Loss]:
+def _queues(view: HostView) -> Iterator[PacketLoss]:
     for at, row in enumerate(view.rows("qdiscs")):
-        per_s, drops = figure(row, "drops_per_s", "per_s"), figure(row, "drops", "count")
+        per_s, drops = read_figure(row, "drops_per_s", "per_s"), read_figure(row, "drops", "count")
         if per_s is not None and row.text("dev") != "lo":
             about = f"{row.text('dev')} {row.text('kind')}"[:80]
             label = Text("dropped by the queue", "队列丢弃")
-            yield Loss(f"qdisc/{at}", label, about, per_s, drops, "bad" if _some(per_s, drops) else "good")
+            yield PacketLoss(
+                f"qdisc/{at}", label, about, per_s, drops, "bad" if _some(per_s, drops) else "good"
+            )
 
 
-def _rules(view: View) -> Iterator[Loss]:
+def _rules(view: HostView) -> Iterator[PacketLoss]:
     for at, row in enumerate(view.rows("firewall_rules")):
-        per_s, packets = figure(row, "packets_per_s", "per_s"), figure(row, "packets", "count")
+        per_s, packets = read_figure(row, "packets_per_s", "per_s"), read_figure(row, "packets", "count")
         if per_s is not None and row.text("verdict") in _DROPS:
             about = f"{row.text('table')}/{row.text('chain')} {row.text('matches')}"[:80]
             tone: Literal["good", "bad"] = "bad" if _some(per_s, packets) else "good"
-            yield Loss(f"rule/{at}", row.text("verdict"), about, per_s, packets, tone)
+            yield PacketLoss(f"rule/{at}", row.text("verdict"), about, per_s, packets, tone)
 
 
-def _listeners(view: View) -> Iterator[Loss]:
-    """A program that does not accept: the share of looks that found its queue full."""
+def _listeners(view: HostView) -> Iterator[PacketLoss]:
+    """A program that does not accept: the share of samples that found its queue full."""
     for at, row in enumerate(view.rows("listeners")):
-        full, looks = figure(row, "full_looks", "count"), figure(row, "looks", "count")
-        if full is None or looks is None or looks.value < 1 or (row.number("backlog") or 0) <= 0:
+        full, samples = read_figure(row, "full_samples", "count"), read_figure(row, "samples", "count")
+        if full is None or samples is None or samples.value < 1 or (row.number("backlog") or 0) <= 0:
             continue
-        share = finite(100.0 * full.value / looks.value, "pct", full.cite)
+        share = make_figure(100.0 * full.value / samples.value, "pct", full.citation)
         if share is not None:
-            about = f"{address(row.text('address'), row.number('port'))} {row.text('process')}".strip()
-            label = Text("does not accept: looks with a full queue", "不 accept：队列写满的查看占比")
-            yield Loss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")
+            about = f"{format_address(row.text('address'), row.number('port'))} {row.text('process')}".strip()
+            label = Text("does not accept: samples with a full queue", "不 accept：队列已满的采样占比")
+            yield PacketLoss(f"listener/{at}", label, about, share, full, "bad" if full.value > 0 else "good")
 
 
-def _frames(view: View) -> Iterator[Loss]:
-    """Frames that came in damaged, by the drivers' own counters; those at zero are in what the device tells anyway."""
+def _frames(view: HostView) -> Iterator[PacketLoss]:
+    """List damaged received frames from driver counters; the general device counters include those that are zero."""
     yield from _links(view, "rx_crc_errors_per_s", Text("damaged frames (CRC)", "CRC 错误帧"))
     yield from _links(view, "tx_carrier_errors_per_s", Text("no carrier", "载波丢失"))
 
 
-def _missed(view: View) -> Iterator[Loss]:
+def _missed(view: HostView) -> Iterator[PacketLoss]:
     """What the ring had no room for, by drivers' own counters and by ethtool's."""
     yield from _links(view, "rx_missed_errors_per_s", Text("missed: no room in the ring", "接收环无空间"))
     for at, row in enumerate(view.rows("nic_counters")):
-        per_s = figure(row, "per_s", "per_s")
+        per_s = read_figure(row, "per_s", "per_s")
         if per_s is not None and per_s.value > 0 and _RING.search(row.text("name")):
             about = f"{row.text('dev')} {row.text('name')}"[:80]
-            yield Loss(f"nic/{at}", Text("by the driver's counter", "驱动计数器"), about, per_s, None, "bad")
+            yield PacketLoss(
+                f"nic/{at}", Text("by the driver's counter", "驱动计数器"), about, per_s, None, "bad"
+            )
 
 
-def _links(view: View, column: str, label: Text) -> Iterator[Loss]:
+def _links(view: HostView, column: str, label: Text) -> Iterator[PacketLoss]:
     for row in view.rows("links"):
-        per_s = figure(row, column, "per_s")
+        per_s = read_figure(row, column, "per_s")
         if per_s is not None and per_s.value > 0:
-            yield Loss(f"{column}/{row.text('dev')}", label, row.text("dev"), per_s, None, "bad")
+            yield PacketLoss(f"{column}/{row.text('dev')}", label, row.text("dev"), per_s, None, "bad")
 
 
-_OF_TABLES: Mapping[str, Callable[[View], Iterator[Loss]]] = {
+_OF_TABLES: Mapping[str, Callable[[HostView], Iterator[PacketLoss]]] = {
     "nic": _frames,
     "ring": _missed,
     "qdisc": _queues,
@@ -241,10 +255,10 @@ def _some(per_s: Figure, total: Figure | None) -> bool:
     return per_s.value > 0 or (total is not None and total.value > 0)
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="drop-ladder",
     title=TITLE,
-    says=Text(
+    summary=Text(
         "From top to bottom the way of a received packet. Each layer shows what it threw away per second and in all "
         "while it was watched; ✕ is a loss there, ▲ a loss elsewhere that was felt there, ✓ none. "
         "Hatched layers were not looked at: a loss may hide in them. The first ✕ from the top is where to look.",
@@ -252,7 +266,7 @@ BUILDER = Builder(
         "✕ 表示在此丢失，▲ 表示别处的丢失在此被感知，✓ 表示没有。"
         "带斜纹的层没有采集，丢失可能藏在其中。从上往下第一个 ✕ 就是该查的地方。",
     ),
-    reads=reads(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners", "links", "nic_counters"]),
+    reads=request_view(metrics=_METRICS, tables=["qdiscs", "firewall_rules", "listeners", "links", "nic_counters"]),
     collectors=tuple(dict.fromkeys(name for rung in _RUNGS for name in rung.collectors)),
     rules=(
         "F-NET-QDISC-DROP", "F-NET-QDISC-AQM-DROP", "F-NET-NETEM-PRESENT", "F-NET-FW-DROP", "F-NET-FW-STATISTIC",
@@ -261,5 +275,5 @@ BUILDER = Builder(
         "F-NET-LINK-ERRORS", "F-NET-LISTEN-OVERFLOW", "F-SOFTNET-DROP", "F-SOFTNET-SQUEEZE",
         "F-NET-UDP-BUFFER-FULL",
     ),
-    build=build,
+    build=build_charts,
 )  # fmt: skip

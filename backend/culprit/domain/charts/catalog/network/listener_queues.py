@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.view import Row, View, reads
-from culprit.core.visuals.bodies.figure import Figure
-from culprit.core.visuals.bodies.gauges import Gauge, Gauges, Tone
-from culprit.core.visuals.contract import Builder, Visual
-from culprit.core.visuals.places import address, figure
+from culprit.domain.charts.bodies.figure import Figure
+from culprit.domain.charts.bodies.gauges import Gauge, Gauges, Tone
+from culprit.domain.charts.chart import ChartBuilder, RunChart
+from culprit.domain.charts.citations import format_address, read_figure
+from culprit.domain.rules.view import HostView, TableRow, request_view
 
 MAX_ROWS = 24
 FILLING_PCT = 50.0
 TITLE = Text("Queues of listening sockets", "监听套接字的队列")
 
 
-def build(view: View) -> Sequence[Visual]:
+def build_charts(view: HostView) -> Sequence[RunChart]:
     """One picture of all listeners, the fullest first."""
     rows = [row for row in view.rows("listeners") if row.number("queue_max") is not None]
     if not rows:
@@ -30,32 +30,32 @@ def build(view: View) -> Sequence[Visual]:
         tuple(_gauge(row) for row in rows[:MAX_ROWS]),
     )
     return (
-        Visual(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=max(0, len(rows) - MAX_ROWS)),
+        RunChart(BUILDER.id, BUILDER.id, TITLE, view.scope, body=body, left_out=max(0, len(rows) - MAX_ROWS)),
     )
 
 
-def _gauge(row: Row) -> Gauge:
-    value = figure(row, "queue_max", "count") or Figure(0.0, "count", row.cite)
+def _gauge(row: TableRow) -> Gauge:
+    value = read_figure(row, "queue_max", "count") or Figure(0.0, "count", row.citation)
     also = (
-        (Text("looks that found it full", "发现队列已满的次数"), figure(row, "full_looks", "count")),
-        (Text("looks", "查看次数"), figure(row, "looks", "count")),
+        (Text("samples with a full queue", "队列已满的采样次数"), read_figure(row, "full_samples", "count")),
+        (Text("samples", "采样次数"), read_figure(row, "samples", "count")),
     )
     process = row.text("process")
-    place = address(row.text("address"), row.number("port"))
+    place = format_address(row.text("address"), row.number("port"))
     return Gauge(
         place,
         f"{place} {process}".strip(),
         value,
-        figure(row, "backlog", "count"),
-        figure(row, "queue_min", "count"),
+        read_figure(row, "backlog", "count"),
+        read_figure(row, "queue_min", "count"),
         _tone(row),
-        tuple((label, one) for label, one in also if one is not None),
+        tuple((label, item) for label, item in also if item is not None),
     )
 
 
-def _tone(row: Row) -> Tone:
+def _tone(row: TableRow) -> Tone:
     """Nothing is judged where the backlog is not known (/proc/net/tcp has none)."""
-    fill = figure(row, "fill_pct", "pct")
+    fill = read_figure(row, "fill_pct", "pct")
     if fill is None:
         return "none"
     if fill.value >= 100.0:
@@ -63,19 +63,19 @@ def _tone(row: Row) -> Tone:
     return "warn" if fill.value >= FILLING_PCT else "good"
 
 
-BUILDER = Builder(
+BUILDER = ChartBuilder(
     id="listener-queues",
     title=TITLE,
-    says=Text(
-        "Each bar is one listener: how many connections waited for accept() in the fullest look, against its backlog. "
+    summary=Text(
+        "Each bar is one listener: connections that waited for accept() in the fullest sample, against its backlog. "
         "A full bar means that the kernel threw connections away, and clients waited 1 s, 3 s or 7 s. The mark shows "
-        "what the queue never fell below: a queue that stands is a service that does not accept.",
+        "the minimum of the queue: a queue that never empties is a service that does not accept.",
         "每条是一个监听套接字：最满的一次中有多少连接在等待 accept()，以及队列上限。"
         "写满意味着内核丢弃连接，客户端要等 1、3 或 7 秒。"
         "刻度是队列从未低于的值：一直不空的队列说明服务没有在 accept。",
     ),
-    reads=reads(tables=["listeners"]),
+    reads=request_view(tables=["listeners"]),
     collectors=("ss_listen",),
     rules=("F-NET-LISTEN-OVERFLOW", "F-NET-ACCEPT-STANDING", "F-NET-QUEUE-STANDS", "F-NET-BACKLOG-SMALL"),
-    build=build,
+    build=build_charts,
 )

@@ -1,62 +1,70 @@
-"""Rules about how the CPU time of the busiest process is spread over its threads, and about bursts of tasks."""
+"""Rules about how the CPU time of the busiest process is distributed over its threads, and about task bursts."""
 
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures import hot_threads as of
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.cpu import hot_threads
+from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-THREADS-SPREAD",
-        title=Text("The CPU time is spread over many threads", "CPU 分散在多个线程上"),
-        says=Text(
-            "The busiest thread of {name} ({thread}) has {value} % of its CPU time.",
+        title=Text("CPU time is spread over many threads", "CPU 分散在多个线程上"),
+        summary=Text(
+            "The busiest thread of {name}, {thread}, has {value} % of its CPU time.",
             "{name} 最忙的线程（{thread}）占其 CPU 的 {value} %。",
         ),
-        measure=of.LARGEST_THREAD,
+        measure=hot_threads.LARGEST_THREAD,
         op="<=",
-        levels=(("info", Limit("info", 50.0, "no thread has more than all others together")),),
-        grade=Grade.CONTEXT,
-        traps=Text(
-            "Threads that live shorter than the reading do not appear.",
+        thresholds=(("info", Threshold("info", 50.0, "no thread has more than all others together")),),
+        strength=Strength.CONTEXT,
+        use=Use("cpu", "utilization"),
+        caveats=Text(
+            "Threads that live shorter than the sampling interval do not appear.",
             "存活时间短于采样间隔的线程不会出现。",
         ),
-        source="schedstat of the threads of the busiest process, half a CPU at least",
+        source="schedstat of the threads of the busiest process, which uses at least half a CPU",
     ),
     Rule(
         id="F-THREAD-RUNTIME",
         title=Text("The runtime itself uses the CPU", "运行时自身消耗 CPU"),
-        says=Text(
-            "Collectors and compilers have {value} % of the CPU time of {name}, {thread} most of it.",
+        summary=Text(
+            "Collector and compiler threads have {value} % of the CPU time of {name}, mainly {thread}.",
             "垃圾回收与编译线程占 {name} CPU 的 {value} %，以 {thread} 为主。",
         ),
-        measure=of.RUNTIME_SHARE,
+        measure=hot_threads.RUNTIME_SHARE,
         op=">",
-        levels=(("info", Limit("info", 50.0, "more than the program's own threads")),),
-        grade=Grade.CONTEXT,
-        traps=Text(
-            "Compilers are busy for minutes after a start, without harm.", "启动后数分钟编译线程繁忙属正常。"
+        thresholds=(("info", Threshold("info", 50.0, "more than the threads of the program itself")),),
+        strength=Strength.CONTEXT,
+        use=Use("cpu", "utilization"),
+        caveats=Text(
+            "Compilers are busy for minutes after a start. This is normal.",
+            "启动后数分钟编译线程繁忙属正常。",
         ),
-        source="names of HotSpot's threads; other runtimes do not name theirs",
+        source="names of HotSpot threads; other runtimes do not name theirs",
     ),
     Rule(
         id="F-SCHED-BURSTS",
         title=Text("Tasks become runnable in bursts", "任务成批变为可运行"),
-        says=Text(
-            "{value} times there were more than four runnable tasks for each CPU, {most} at most.",
-            "有 {value} 次每个 CPU 的可运行任务超过 4 个，最多 {most} 个。",
+        summary=Text(
+            "In {value} samples there were more than four runnable tasks per CPU, at most {most}.",
+            "有 {value} 次采样中每个 CPU 的可运行任务超过 4 个，最多 {most} 个。",
         ),
-        measure=of.BURSTS,
+        measure=hot_threads.BURSTS,
         op=">=",
-        levels=(("info", Limit("info", 3.0, "what happens twice may be chance")),),
-        grade=Grade.CONTEXT,
+        thresholds=(("info", Threshold("info", 3.0, "twice may be chance")),),
+        strength=Strength.CONTEXT,
+        use=Use("cpu", "saturation"),
         also=(
             Condition(
-                Over("sched.runq_per_cpu", "held"), "<=", Limit("held", 1.0, "else it is a steady load")
+                MetricReading("sched.runq_per_cpu", "held"),
+                "<=",
+                Threshold("held", 1.0, "otherwise it is a steady load"),
             ),
         ),
-        traps=Text("One look a second misses what is shorter.", "每秒一次采样会漏掉更短的突发。"),
+        caveats=Text("One sample per second misses shorter bursts.", "每秒一次采样会漏掉更短的突发。"),
         source="/proc/stat procs_running, once a second",
     ),
 )

@@ -1,209 +1,252 @@
-"""Rules about disks and file systems: queues, tasks that nobody can interrupt, room, and health."""
+"""Rules about disks and file systems: queues, uninterruptible tasks, free space, and device errors."""
 
 from __future__ import annotations
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Condition, Grade, Guard, Limit, Over, Rule
-from culprit.core.rules.measures import disk as of
-from culprit.core.rules.measures import disk_told as told
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.disk import queues
+from culprit.domain.rules.measures.disk import related as details
+from culprit.domain.rules.rule import Condition, Guard, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 
 _WAITING = (
     Rule(
         id="F-DISK-SATURATED",
         title=Text("Requests queue at a disk", "磁盘请求排队"),
-        says=Text(
-            "{value} requests wait at {dev}, most of the time.", "{dev} 大部分时间有 {value} 个请求排队。"
+        summary=Text(
+            "On {dev}, {value} requests wait most of the time.", "{dev} 大部分时间有 {value} 个请求排队。"
         ),
-        measure=of.QUEUE,
+        measure=queues.QUEUE,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 2.0, "Gregg: more than one per hardware queue; pmie and mixins: rising")),
-            ("critical", Limit("critical", 10.0, "node_exporter mixin: queue > 10")),
+        thresholds=(
+            (
+                "warn",
+                Threshold("warn", 2.0, "Gregg: more than one per hardware queue; pmie and mixins: rising"),
+            ),
+            ("critical", Threshold("critical", 10.0, "node_exporter mixin: queue > 10")),
         ),
         also=(
-            Condition(Over("disk.util_pct", "held"), ">", Limit("util", 95.0, "pmie 95, Netdata 98")),
             Condition(
-                of.SLOWNESS, ">", Limit("slow", 1.0, "longer than such a device needs: 20 ms, SSD 5, NVMe 2")
+                MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
+            ),
+            Condition(
+                queues.SLOWNESS,
+                ">",
+                Threshold("slow", 1.0, "longer than such a device needs: 20 ms, SSD 5, NVMe 2"),
             ),
         ),
-        grade=Grade.MECHANISM,
+        strength=Strength.MECHANISM,
+        use=Use("disk", "saturation"),
+        suspects=("disk-saturation",),
         causes=("disk-saturation",),
         refutes=("disk-saturation",),
-        traps=Text(
-            "Utilisation alone says nothing of a parallel device; a mapped device counts every request again.",
+        caveats=Text(
+            "Utilization alone does not show saturation of a parallel device. A mapped device "
+            "counts each request again.",
             "仅凭利用率不能判断可并行设备；映射设备会重复计数。",
         ),
-        source="/proc/diskstats, held in 60 % of the readings: bursts of background writing pass",
+        source="/proc/diskstats, in 60 % of the readings: short bursts of background writes do not match",
     ),
     Rule(
         id="F-DISK-BULK-WRITES",
-        title=Text("Much is written in large pieces", "大块写入占满磁盘"),
-        says=Text(
-            "Writes of {value} KiB on average keep the disk full, and requests queue at it.",
+        title=Text("Large writes fill the disk", "大块写入占满磁盘"),
+        summary=Text(
+            "Writes of {value} KiB on average fully use the disk, and requests queue.",
             "平均 {value} KiB 的写入占满磁盘，请求排队。",
         ),
-        measure=Over("disk.wareq_kb", "mean"),
+        measure=MetricReading("disk.wareq_kb", "mean"),
         op=">=",
-        levels=(
-            ("warn", Limit("warn", 128.0, "KiB: a page or a few is a log or a database; pieces are bulk")),
+        thresholds=(
+            (
+                "warn",
+                Threshold(
+                    "warn", 128.0, "KiB: a few pages are a log or a database; larger writes are bulk writes"
+                ),
+            ),
         ),
         also=(
-            Condition(Over("disk.write_mb_s", "mean"), ">", Limit("rate", 20.0, "less fills no disk")),
-            Condition(of.QUEUE, ">", Limit("queue", 2.0, "as for a disk that is full")),
-            Condition(Over("disk.util_pct", "held"), ">", Limit("util", 95.0, "pmie 95, Netdata 98")),
-            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "as for a disk that is full")),
+            Condition(
+                MetricReading("disk.write_mb_s", "mean"),
+                ">",
+                Threshold("rate", 20.0, "less does not fill a disk"),
+            ),
+            Condition(queues.QUEUE, ">", Threshold("queue", 2.0, "as for a fully used disk")),
+            Condition(
+                MetricReading("disk.util_pct", "held"), ">", Threshold("util", 95.0, "pmie 95, Netdata 98")
+            ),
+            Condition(queues.SLOWNESS, ">", Threshold("slow", 1.0, "as for a fully used disk")),
         ),
-        grade=Grade.CORRELATIONAL,
+        strength=Strength.CORRELATIONAL,
+        use=Use("disk", "utilization"),
         causes=("disk-saturation",),
-        traps=Text("Backups and copies write so, and may be meant to.", "备份与拷贝本就如此。"),
-        source="/proc/diskstats: sectors for each write",
+        caveats=Text(
+            "Backups and copies write this way, possibly by design.", "备份与拷贝本就如此，可能是预期行为。"
+        ),
+        source="/proc/diskstats: sectors per write",
     ),
     Rule(
         id="F-DISK-UTIL",
         title=Text("A disk is always busy", "磁盘持续繁忙"),
-        says=Text(
-            "At least one request in flight {value} % of the time.", "{value}% 的时间至少有一个在途请求。"
+        summary=Text(
+            "At least one request was in flight {value} % of the time.", "{value}% 的时间至少有一个在途请求。"
         ),
-        measure=Over("disk.util_pct", "held"),
+        measure=MetricReading("disk.util_pct", "held"),
         op=">",
-        levels=(("info", Limit("util", 95.0, "pmie 95, Netdata 98")),),
-        grade=Grade.CONTEXT,
-        source="refuted as a signal: a throttled disk looks idle, a parallel one looks full",
+        thresholds=(("info", Threshold("util", 95.0, "pmie 95, Netdata 98")),),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "utilization"),
+        source="refuted as a signal: a throttled disk looks idle, a parallel disk looks full",
     ),
     Rule(
         id="F-DISK-INFLIGHT",
         title=Text("Many requests in flight at once", "在途请求过多"),
-        says=Text(
-            "{value} requests in flight; the queue takes {nr_requests}.",
+        summary=Text(
+            "{value} requests are in flight. The queue holds {nr_requests}.",
             "在途 {value} 个请求，队列深度 {nr_requests}。",
         ),
-        measure=of.IN_FLIGHT,
+        measure=queues.IN_FLIGHT,
         op=">",
-        levels=(("info", Limit("requests", 64.0, "half of the usual queue")),),
-        grade=Grade.CONTEXT,
+        thresholds=(("info", Threshold("requests", 64.0, "half of the default queue")),),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "saturation"),
         source="/sys/block/*/inflight, instants",
     ),
     Rule(
         id="F-DISK-READ-RATE",
         title=Text("Much is read from a disk", "磁盘读取量大"),
-        says=Text("{value} MB/s are read.", "读取 {value} MB/s。"),
-        measure=Over("disk.read_mb_s", "mean"),
+        summary=Text("The disk reads {value} MB/s.", "读取 {value} MB/s。"),
+        measure=MetricReading("disk.read_mb_s", "mean"),
         op=">",
-        levels=(("info", Limit("rate", 50.0, "a case study: 100 MB/s at the quota, 4 MB/s when well")),),
-        grade=Grade.CONTEXT,
-        source="a fact about the load, not an illness",
+        thresholds=(
+            (
+                "info",
+                Threshold("rate", 50.0, "a case study: 100 MB/s at the quota, 4 MB/s in the healthy state"),
+            ),
+        ),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "utilization"),
+        source="describes the load, not a fault",
     ),
     Rule(
         id="F-DISK-QUOTA-PLATEAU",
-        title=Text("Throughput is flat, as under a quota", "吞吐呈平台，疑似受配额限制"),
-        says=Text("{mb_per_s} MB/s with {value} % variation.", "{mb_per_s} MB/s，波动仅 {value}%。"),
-        measure=of.PLATEAU,
+        title=Text("Throughput is constant, as under a quota", "吞吐呈平台，疑似受配额限制"),
+        summary=Text("{mb_per_s} MB/s with a variation of {value} %.", "{mb_per_s} MB/s，波动仅 {value}%。"),
+        measure=queues.PLATEAU,
         op="<",
-        levels=(("info", Limit("variation", 3.0, "own")),),
+        thresholds=(("info", Threshold("variation", 3.0, "estimate")),),
         also=(
-            Condition(of.SLOWNESS, ">", Limit("slow", 1.0, "requests take longer than such a device needs")),
+            Condition(
+                queues.SLOWNESS, ">", Threshold("slow", 1.0, "requests take longer than such a device needs")
+            ),
         ),
-        grade=Grade.CONTEXT,
-        traps=Text("A steady load is flat as well.", "平稳负载同样呈平台。"),
-        source="own; at least ten readings",
+        strength=Strength.CONTEXT,
+        use=Use("disk", "saturation"),
+        caveats=Text("A steady load is constant as well.", "平稳负载同样呈平台。"),
+        source="estimate; at least ten readings",
     ),
     Rule(
         id="F-DISK-READAHEAD",
-        title=Text("Every read takes the whole read-ahead", "每次读取都用满预读"),
-        says=Text(
-            "{dev} reads {read_kb} KiB at a time, read-ahead {value} KiB.",
+        title=Text("Each read uses the full read-ahead", "每次读取都用满预读"),
+        summary=Text(
+            "{dev} reads {read_kb} KiB per request; the read-ahead is {value} KiB.",
             "{dev} 每次读 {read_kb} KiB，预读 {value} KiB。",
         ),
-        measure=of.READ_AHEAD,
+        measure=queues.READ_AHEAD,
         op=">=",
-        levels=(("info", Limit("ahead", 128.0, "the kernel's default")),),
+        thresholds=(("info", Threshold("ahead", 128.0, "default of the kernel")),),
         also=(
             Condition(
-                Over("mem.pgmajfault_per_s", "mean"),
+                MetricReading("mem.pgmajfault_per_s", "mean"),
                 ">",
-                Limit("faults", 50.0, "a fault of 4 KiB reads it all"),
+                Threshold("faults", 50.0, "a fault of 4 KiB reads all of it"),
             ),
         ),
-        grade=Grade.CONTEXT,
-        traps=Text("Sequential readers want it.", "顺序读取需要它。"),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "utilization"),
+        caveats=Text("Sequential readers benefit from it.", "顺序读取能从中受益。"),
         source="read_ahead_kb against the mean size of reads",
     ),
     Rule(
         id="F-PROC-DSTATE",
-        title=Text("Tasks are stuck while disks are idle", "磁盘空闲而任务不可中断地等待"),
-        says=Text(
-            "{value} tasks ({comm}) stand at {wchan} for seconds, and no disk is busy.",
+        title=Text("Tasks are blocked while disks are idle", "磁盘空闲而任务不可中断地等待"),
+        summary=Text(
+            "{value} tasks ({comm}) have been blocked in {wchan} for seconds, and no disk is busy.",
             "{value} 个任务（{comm}）停在 {wchan} 数秒，而磁盘并不繁忙。",
         ),
-        measure=of.STUCK,
+        measure=queues.STUCK,
         op=">=",
-        levels=(
-            ("warn", Limit("warn", 4.0, "the case study of a high load: 4")),
-            ("critical", Limit("critical", 16.0, "own")),
+        thresholds=(
+            ("warn", Threshold("warn", 4.0, "case study of a high load: 4")),
+            ("critical", Threshold("critical", 16.0, "estimate")),
         ),
         guards=(
             Guard(
-                Condition(
-                    of.BUSIEST, "<", Limit("busy", 50.0, "what waits for a busy disk is explained by it")
-                ),
+                Condition(queues.BUSIEST, "<", Threshold("busy", 50.0, "a busy disk explains the waits")),
                 Sentence("guard.disk_busy"),
             ),
         ),
-        grade=Grade.MECHANISM,
-        beside=(
-            of.BUSIEST,
-            Over("sched.blocked", "held"),
-            Over("load.avg1", "last"),
-            Over("cpu.total_iowait_pct", "mean"),
+        strength=Strength.MECHANISM,
+        use=Use("kernel", "saturation"),
+        suspects=("dstate-pileup",),
+        related=(
+            queues.BUSIEST,
+            MetricReading("sched.blocked", "held"),
+            MetricReading("load.avg1", "last"),
+            MetricReading("cpu.total_iowait_pct", "mean"),
         ),
         causes=("dstate-pileup",),
         refutes=("dstate-pileup",),
-        traps=Text(
-            "A limit on I/O holds requests back before the device counts them: the disk looks idle.",
+        caveats=Text(
+            "An I/O limit holds requests back before the device counts them, so the disk looks idle.",
             "I/O 限流在设备计数之前就拦下请求：磁盘看起来空闲。",
         ),
-        source="state D at the same place in two looks over all tasks, five seconds apart",
+        source="state D at the same place in two samples of all tasks, five seconds apart",
     ),
     Rule(
         id="F-PROC-BLOCKED",
         title=Text("Many tasks wait for I/O", "大量任务等待 I/O"),
-        says=Text("{value} tasks are blocked most of the time.", "大部分时间有 {value} 个任务阻塞。"),
-        measure=Over("sched.blocked", "held"),
+        summary=Text("{value} tasks are blocked most of the time.", "大部分时间有 {value} 个任务阻塞。"),
+        measure=MetricReading("sched.blocked", "held"),
         op=">=",
-        levels=(("warn", Limit("tasks", 4.0, "as F-PROC-DSTATE")),),
-        grade=Grade.CONTEXT,
-        source="procs_blocked of /proc/stat: says that they wait, not for what",
+        thresholds=(("warn", Threshold("tasks", 4.0, "as F-PROC-DSTATE")),),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "saturation"),
+        source="procs_blocked of /proc/stat: shows that tasks wait, not what they wait for",
     ),
     Rule(
         id="F-CPU-IOWAIT",
-        title=Text("CPUs idle while I/O is awaited", "CPU 空闲等待 I/O"),
-        says=Text(
+        title=Text("CPUs are idle while I/O is pending", "CPU 空闲等待 I/O"),
+        summary=Text(
             "{value} % of the CPU time is idle with I/O in flight.", "{value}% 的 CPU 时间空闲且有 I/O 在途。"
         ),
-        measure=Over("cpu.total_iowait_pct", "mean"),
+        measure=MetricReading("cpu.total_iowait_pct", "mean"),
         op=">",
-        levels=(("info", Limit("iowait", 40.0, "Netdata 40/20")),),
-        grade=Grade.CONTEXT,
-        traps=Text(
-            "It is idle time under another name: a busy CPU hides it.", "本质是空闲时间：CPU 一忙即被掩盖。"
-        ),
-        source="refuted as a signal: the same wait shows as idle or iowait, by what else runs",
+        thresholds=(("info", Threshold("iowait", 40.0, "Netdata 40/20")),),
+        strength=Strength.CONTEXT,
+        use=Use("disk", "saturation"),
+        caveats=Text("iowait is idle time. A busy CPU hides it.", "本质是空闲时间：CPU 一忙即被掩盖。"),
+        source="refuted as a signal: the same wait counts as idle or iowait, depending on other load",
     ),
     Rule(
         id="F-FLAME-RECLAIM",
-        title=Text("CPU time goes into reclaim", "CPU 时间用于内存回收"),
-        says=Text("{value} % of the CPU time is under {frames}.", "{value}% 的 CPU 时间位于 {frames} 之下。"),
-        measure=of.RECLAIM_STACKS,
+        title=Text("CPU time is spent in memory reclaim", "CPU 时间用于内存回收"),
+        summary=Text(
+            "{value} % of the CPU time is under {frames}.", "{value}% 的 CPU 时间位于 {frames} 之下。"
+        ),
+        measure=queues.RECLAIM_STACKS,
         op=">",
-        levels=(("warn", Limit("share", 5.0, "own")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(
-            Over("mem.available_pct", "min"),
-            Over("mem.pgscan_direct_per_s", "mean"),
-            Over("mem.refault_per_s", "mean"),
+        thresholds=(("warn", Threshold("share", 5.0, "estimate")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("memory", "saturation"),
+        related=(
+            MetricReading("mem.available_pct", "min"),
+            MetricReading("mem.pgscan_direct_per_s", "mean"),
+            MetricReading("mem.refault_per_s", "mean"),
         ),
         causes=("major-fault-thrashing",),
-        traps=Text("Backups and other streaming readers reclaim as well.", "备份等流式读取也会触发回收。"),
+        caveats=Text(
+            "Backups and other streaming readers also cause reclaim.", "备份等流式读取也会触发回收。"
+        ),
         source="on-CPU stacks",
     ),
 )
@@ -212,31 +255,35 @@ _ROOM = (
     Rule(
         id="F-FS-FULL",
         title=Text("A file system is nearly full", "文件系统将满"),
-        says=Text("{mount} is {value} % full.", "{mount} 已用 {value}%。"),
-        measure=of.SPACE,
+        summary=Text("{mount} is {value} % full.", "{mount} 已用 {value}%。"),
+        measure=queues.SPACE,
         op=">",
-        levels=(
+        thresholds=(
             (
                 "warn",
-                Limit("warn", 95.0, "node_exporter mixin: 5 % left is critical; ext4 keeps 5 % for root"),
+                Threshold("warn", 95.0, "node_exporter mixin: 5 % left is critical; ext4 keeps 5 % for root"),
             ),
-            ("critical", Limit("critical", 99.5, "the next write fails")),
+            ("critical", Threshold("critical", 99.5, "the next write fails")),
         ),
-        grade=Grade.DIRECT,
-        traps=Text("Caches that clean up after themselves may live there.", "可能是会自行清理的缓存。"),
-        source="df, of what users without privileges may have",
+        strength=Strength.DIRECT,
+        use=Use("disk", "utilization"),
+        caveats=Text(
+            "Caches that clean up automatically may be stored there.", "可能存放着会自动清理的缓存。"
+        ),
+        source="df: space available to users without privileges",
     ),
     Rule(
         id="F-FS-INODES",
-        title=Text("A file system runs out of inodes", "inode 将耗尽"),
-        says=Text("{mount}: {value} % of the inodes are used.", "{mount}：inode 已用 {value}%。"),
-        measure=of.INODES,
+        title=Text("A file system is running out of inodes", "inode 将耗尽"),
+        summary=Text("{mount}: {value} % of the inodes are used.", "{mount}：inode 已用 {value}%。"),
+        measure=queues.INODES,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 95.0, "as for space")),
-            ("critical", Limit("critical", 99.5, "the next file cannot be made")),
+        thresholds=(
+            ("warn", Threshold("warn", 95.0, "as for space")),
+            ("critical", Threshold("critical", 99.5, "the next file cannot be created")),
         ),
-        grade=Grade.DIRECT,
+        strength=Strength.DIRECT,
+        use=Use("disk", "utilization"),
         source="df -i",
     ),
 )
@@ -244,57 +291,70 @@ _ROOM = (
 _HEALTH = (
     Rule(
         id="F-DISK-ILL",
-        title=Text("A disk says that it is failing", "磁盘自报故障"),
-        says=Text(
-            "{dev}: {source} says {state} ({value} of its signs).",
+        title=Text("A disk reports a fault", "磁盘自报故障"),
+        summary=Text(
+            "{dev}: {source} reports {state} ({value} signs of failure).",
             "{dev}：{source} 报告 {state}（{value} 项）。",
         ),
-        measure=of.ILL,
+        measure=queues.ILL,
         op=">",
-        levels=(("critical", Limit("ill", 0.0, "its own word")),),
-        grade=Grade.DIRECT,
-        beside=(
-            told.COUNTED_ERRORS,
-            told.ERROR_LINES,
-            Over("disk.r_await_ms", "max"),
-            Over("disk.r_iops", "mean"),
+        thresholds=(("critical", Threshold("ill", 0.0, "reported by the device")),),
+        strength=Strength.DIRECT,
+        use=Use("disk", "errors"),
+        suspects=("failing-disk",),
+        related=(
+            details.COUNTED_ERRORS,
+            details.ERROR_LINES,
+            MetricReading("disk.r_await_ms", "max"),
+            MetricReading("disk.r_iops", "mean"),
         ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
-        source="SMART, mdstat, state of the device; ioerr_cnt counts refused commands too, and is no evidence",
+        source="SMART, mdstat, device state; ioerr_cnt also counts rejected commands and is no evidence",
     ),
     Rule(
         id="F-DISK-ERRORS",
         title=Text("The kernel logs errors of a disk", "内核记录磁盘错误"),
-        says=Text(
-            "{value} kinds of errors of {dev} in the kernel's log.", "内核日志中 {dev} 有 {value} 组错误。"
+        summary=Text(
+            "The kernel log has {value} kinds of errors of {dev}.", "内核日志中 {dev} 有 {value} 组错误。"
         ),
-        measure=of.IO_ERRORS,
+        measure=queues.IO_ERRORS,
         op=">",
-        levels=(("critical", Limit("errors", 0.0, "a disk that is well has none")),),
-        grade=Grade.DIRECT,
-        beside=(
-            told.ERROR_LINES,
-            told.REFUSED_COMMANDS,
-            Over("disk.r_await_ms", "max"),
-            Over("disk.r_iops", "mean"),
+        thresholds=(("critical", Threshold("errors", 0.0, "a healthy disk has none")),),
+        strength=Strength.DIRECT,
+        use=Use("disk", "errors"),
+        suspects=("failing-disk",),
+        related=(
+            details.ERROR_LINES,
+            details.REFUSED_COMMANDS,
+            MetricReading("disk.r_await_ms", "max"),
+            MetricReading("disk.r_iops", "mean"),
         ),
         causes=("failing-disk",),
         refutes=("failing-disk",),
-        traps=Text(
-            "A cable, a controller or a removed disk says the same.", "线缆、控制器或被拔出的磁盘也会如此。"
+        caveats=Text(
+            "A cable, a controller or a removed disk causes the same messages.",
+            "线缆、控制器或被拔出的磁盘也会如此。",
         ),
         source="I/O error, timeout and reset lines",
     ),
     Rule(
         id="F-FS-ERRORS",
         title=Text("The kernel logs errors of a file system", "内核记录文件系统错误"),
-        says=Text("{dev}: {value} kinds of errors of the file system.", "{dev}：{value} 组文件系统错误。"),
-        measure=of.FS_ERRORS,
+        summary=Text(
+            "The kernel log has {value} kinds of file system errors of {dev}.",
+            "{dev}：{value} 组文件系统错误。",
+        ),
+        measure=queues.FS_ERRORS,
         op=">",
-        levels=(("critical", Limit("errors", 0.0, "one that is well has none")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.FS_ERROR_LINES, Over("disk.r_await_ms", "max"), Over("disk.w_await_ms", "max")),
+        thresholds=(("critical", Threshold("errors", 0.0, "a healthy file system has none")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("disk", "errors"),
+        related=(
+            details.FS_ERROR_LINES,
+            MetricReading("disk.r_await_ms", "max"),
+            MetricReading("disk.w_await_ms", "max"),
+        ),
         causes=("failing-disk",),
         source="ext4, XFS and btrfs; may be left from an earlier crash",
     ),

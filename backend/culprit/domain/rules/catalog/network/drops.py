@@ -1,11 +1,11 @@
-"""Rules about what queues, firewalls and the connection table throw away."""
+"""Rules about packets that queues, firewalls and the connection table drop."""
 
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures import network_told as told
-from culprit.core.rules.measures.network import (
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.network import related as details
+from culprit.domain.rules.measures.network.drops import (
     AQM_DROP_PCT,
     DEFAULT_DROP_PCT,
     NETEM,
@@ -16,73 +16,83 @@ from culprit.core.rules.measures.network import (
     UNCOUNTED,
     UNCOUNTED_LIMIT,
 )
-from culprit.core.rules.measures.network_loss import CONNTRACK_LOG
+from culprit.domain.rules.measures.network.loss import CONNTRACK_LOG
+from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 
-_FILL = Over("conntrack.fill_pct", "max")
-_SENT_AGAIN = Over("tcp.retrans_pct", "mean")
-_ACCEPTED = Over("tcp.passive_opens_per_s", "mean")
-_HANDSHAKES = Over("tcp.syn_retrans_per_s", "mean")
+_FILL = MetricReading("conntrack.fill_pct", "max")
+_SENT_AGAIN = MetricReading("tcp.retrans_pct", "mean")
+_ACCEPTED = MetricReading("tcp.passive_opens_per_s", "mean")
+_HANDSHAKES = MetricReading("tcp.syn_retrans_per_s", "mean")
 
 _QUEUES: tuple[Rule, ...] = (
     Rule(
         id="F-NET-QDISC-DROP",
         title=Text("A queue of this host drops packets", "本机队列丢包"),
-        says=Text(
-            "The {kind} of the device dropped {drops} packets, {value} % of what it was given.",
+        summary=Text(
+            "The {kind} of the device dropped {drops} packets, {value} % of its packets.",
             "该设备的 {kind} 丢弃了 {drops} 个包，占 {value} %。",
         ),
         measure=QUEUE_DROP_PCT,
         op=">",
-        levels=(
+        thresholds=(
             (
                 "warn",
-                Limit("warn", 0.1, "any drop is one too many; a shaper's TCP needs some, so not from 0"),
+                Threshold("warn", 0.1, "TCP through a shaper needs some drops, so the threshold is not 0"),
             ),
-            ("critical", Limit("critical", 1.0, "TCP throughput falls with the root of the loss")),
+            (
+                "critical",
+                Threshold("critical", 1.0, "TCP throughput decreases with the square root of the loss"),
+            ),
         ),
-        also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
-        grade=Grade.DIRECT,
-        beside=(told.QUEUE_SENT, _SENT_AGAIN, told.QUEUE_WAITING),
+        also=(Condition(QUEUE_DROPS, ">", Threshold("rate", 0.5, "a few packets in a window are chance")),),
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        related=(details.QUEUE_SENT, _SENT_AGAIN, details.QUEUE_WAITING),
         causes=("qdisc-drop",),
         refutes=("qdisc-drop",),
-        traps=Text(
-            "A shaper that is meant to be narrow drops what exceeds its rate.",
+        caveats=Text(
+            "A shaper with an intended limit drops what exceeds its rate.",
             "有意限速的整形器会丢弃超出速率的流量。",
         ),
         source="tc-stats: dropped",
     ),
     Rule(
         id="F-NET-QDISC-AQM-DROP",
-        title=Text("A managed queue drops much", "AQM 队列丢包偏多"),
-        says=Text(
-            "The {kind} of the device dropped {value} % of what it was given.",
+        title=Text("A managed queue drops many packets", "AQM 队列丢包偏多"),
+        summary=Text(
+            "The {kind} of the device dropped {value} % of its packets.",
             "该设备的 {kind} 丢弃了 {value} % 的包。",
         ),
         measure=AQM_DROP_PCT,
         op=">",
-        levels=(("warn", Limit("warn", 1.0, "below, dropping is how it signals")),),
-        also=(Condition(QUEUE_DROPS, ">", Limit("rate", 0.5, "a few packets in a window are chance")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.QUEUE_SENT, _SENT_AGAIN, told.QUEUE_WAITING),
+        thresholds=(("warn", Threshold("warn", 1.0, "below, drops are its normal signal")),),
+        also=(Condition(QUEUE_DROPS, ">", Threshold("rate", 0.5, "a few packets in a window are chance")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "saturation"),
+        suspects=("qdisc-drop",),
+        related=(details.QUEUE_SENT, _SENT_AGAIN, details.QUEUE_WAITING),
         causes=("qdisc-drop",),
-        traps=Text("fq_codel and cake drop by design.", "fq_codel 与 cake 的丢包是设计行为。"),
+        caveats=Text("fq_codel and cake drop by design.", "fq_codel 与 cake 的丢包是设计行为。"),
         source="RFC 7567; tc-stats: dropped",
     ),
     Rule(
         id="F-NET-NETEM-PRESENT",
         title=Text("A network emulator is installed", "存在网络模拟器 netem"),
-        says=Text(
+        summary=Text(
             "{value} netem: loss {loss_pct} %, delay {delay_ms} ms.",
             "{value} 个 netem：丢包 {loss_pct} %，延迟 {delay_ms} 毫秒。",
         ),
         measure=NETEM,
         op=">=",
-        levels=(("critical", Limit("critical", 1.0, "nobody needs it in production")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.NETEM_LOSS, told.NETEM_DELAY, QUEUE_DROPS, _SENT_AGAIN),
+        thresholds=(("critical", Threshold("critical", 1.0, "not used in production")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
+        suspects=("qdisc-drop",),
+        related=(details.NETEM_LOSS, details.NETEM_DELAY, QUEUE_DROPS, _SENT_AGAIN),
         causes=("qdisc-drop",),
-        traps=Text("It may be a chaos test that is meant.", "可能是有意的混沌测试。"),
-        source="tc-netem(8); what it drops is judged by F-NET-QDISC-DROP",
+        caveats=Text("It may be part of an intended chaos test.", "可能是有意的混沌测试。"),
+        source="tc-netem(8); F-NET-QDISC-DROP evaluates its drops",
     ),
 )
 
@@ -90,94 +100,106 @@ _FIREWALL: tuple[Rule, ...] = (
     Rule(
         id="F-NET-FW-DROP",
         title=Text("A firewall rule drops service traffic", "防火墙规则丢弃业务流量"),
-        says=Text(
+        summary=Text(
             "The rule «{rule}» dropped {packets} packets, {value} % of all traffic.",
             "规则「{rule}」丢弃了 {packets} 个包，占全部流量的 {value} %。",
         ),
         measure=SERVICE_DROP_PCT,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 0.5, "scanners are fewer than that on a host that serves")),
-            ("critical", Limit("critical", 2.0, "every fiftieth packet: most short requests are hit")),
+        thresholds=(
+            ("warn", Threshold("warn", 0.5, "scanners cause less on a host that serves requests")),
+            (
+                "critical",
+                Threshold("critical", 2.0, "every fiftieth packet: most short requests are affected"),
+            ),
         ),
-        grade=Grade.DIRECT,
-        beside=(told.SERVICE_DROPS, _SENT_AGAIN, _HANDSHAKES),
+        strength=Strength.DIRECT,
+        use=Use("network", "errors"),
+        related=(details.SERVICE_DROPS, _SENT_AGAIN, _HANDSHAKES),
         causes=("firewall-drop",),
         refutes=("firewall-drop",),
-        traps=Text(
-            "A limit against floods drops by design while there is one.",
+        caveats=Text(
+            "A limit against floods drops packets by design during a flood.",
             "防洪限速规则在遭受洪泛时丢包属于设计行为。",
         ),
-        source="iptables-save -c, nft counters: rules by chance, by rate, or to a port that is listened on",
+        source="iptables-save -c, nft counters: rules by chance, by rate, or for a listening port",
     ),
     Rule(
         id="F-NET-FW-STATISTIC",
         title=Text("A firewall rule drops at random", "防火墙规则随机丢包"),
-        says=Text(
-            "The rule «{rule}» drops with a chance of {probability}: {value} packets a second.",
+        summary=Text(
+            "The rule «{rule}» drops with a probability of {probability}: {value} packets a second.",
             "规则「{rule}」以 {probability} 的概率丢包：每秒 {value} 个。",
         ),
         measure=RANDOM_DROPS,
         op=">",
-        levels=(("critical", Limit("critical", 0.0, "nothing in production drops by chance")),),
-        grade=Grade.DIRECT,
-        beside=(told.DROP_CHANCE, SERVICE_DROP_PCT, _SENT_AGAIN),
+        thresholds=(("critical", Threshold("critical", 0.0, "no production rule drops by chance")),),
+        strength=Strength.DIRECT,
+        use=Use("network", "errors"),
+        related=(details.DROP_CHANCE, SERVICE_DROP_PCT, _SENT_AGAIN),
         causes=("firewall-drop",),
-        traps=Text(
-            "Load balancers use chance to choose a target, never to drop.",
-            "负载均衡用概率选择目标，但不会丢弃。",
+        caveats=Text(
+            "Load balancers use probability to choose a target, never to drop.",
+            "负载均衡按概率选择目标，但不会丢弃。",
         ),
         source="iptables-extensions(8) statistic; nft numgen, meta random",
     ),
     Rule(
         id="F-NET-FW-DEFAULT-DROP",
-        title=Text("The default of a firewall drops much", "防火墙默认规则丢包较多"),
-        says=Text(
-            "What «{rule}» did not let pass is {value} % of all traffic.",
+        title=Text("The default policy of a firewall drops many packets", "防火墙默认规则丢包较多"),
+        summary=Text(
+            "«{rule}» did not accept {value} % of all traffic.",
             "「{rule}」未放行的流量占 {value} %。",
         ),
         measure=DEFAULT_DROP_PCT,
         op=">",
-        levels=(("warn", Limit("warn", 1.0, "noise of scanners is less on a host that serves")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.DEFAULT_DROPS, _SENT_AGAIN, _HANDSHAKES),
+        thresholds=(("warn", Threshold("warn", 1.0, "scanners cause less on a host that serves requests")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
+        suspects=("firewall-drop",),
+        related=(details.DEFAULT_DROPS, _SENT_AGAIN, _HANDSHAKES),
         causes=("firewall-drop",),
-        traps=Text(
+        caveats=Text(
             "A default-deny policy and bans drop by design.", "默认拒绝策略与封禁规则的丢包属于设计行为。"
         ),
         source="iptables-save -c, nft counters",
     ),
     Rule(
         id="F-NET-FW-UNCOUNTED",
-        title=Text("A firewall rule drops and does not count", "有丢弃规则但没有计数器"),
-        says=Text(
-            "Nobody can tell how much «{rule}» drops ({value}).", "无法得知「{rule}」丢弃了多少（{value}）。"
+        title=Text("A firewall rule drops without a counter", "防火墙丢弃规则没有计数器"),
+        summary=Text(
+            "The number of packets that «{rule}» drops is unknown ({value} rules).",
+            "无法得知「{rule}」丢弃了多少（{value} 条规则）。",
         ),
         measure=UNCOUNTED,
         op=">=",
-        levels=(("info", Limit("info", 1.0, "one hides what it does")),),
-        grade=Grade.CONTEXT,
+        thresholds=(("info", Threshold("info", 1.0, "one such rule hides its drops")),),
+        strength=Strength.CONTEXT,
+        use=Use("network", "errors"),
         source="nft rules without `counter`",
     ),
     Rule(
         id="F-NET-FW-UNCOUNTED-LIMIT",
         title=Text(
-            "New connections reach the limit of a rule that does not count", "新建连接达到无计数规则的限速"
+            "New connections reach the limit of a rule without a counter", "新建连接达到无计数规则的限速"
         ),
-        says=Text(
-            "«{rule}» drops without counting, and new connections come at {value} % of what it lets pass"
-            " ({opened_per_s} a second).",
+        summary=Text(
+            "«{rule}» drops without a counter. New connections arrive at {value} % of its limit "
+            "({opened_per_s} a second).",
             "「{rule}」丢弃且不计数，而新建连接已达其放行上限的 {value} %（每秒 {opened_per_s} 个）。",
         ),
         measure=UNCOUNTED_LIMIT,
         op=">",
-        levels=(("warn", Limit("warn", 80.0, "what exceeds the limit never shows as a connection")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.UNCOUNTED_RATE, Over("tcp.passive_opens_per_s", "max"), _HANDSHAKES),
+        thresholds=(
+            ("warn", Threshold("warn", 80.0, "packets above the limit never appear as connections")),
+        ),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
+        related=(details.UNCOUNTED_RATE, MetricReading("tcp.passive_opens_per_s", "max"), _HANDSHAKES),
         causes=("firewall-drop",),
-        traps=Text(
-            "A limit that was just not reached looks the same: let the rule count, and look again.",
-            "恰好未触及上限时表现相同：为规则加上计数器后再看。",
+        caveats=Text(
+            "A limit that was almost reached looks the same. Add a counter to the rule and check again.",
+            "恰好未触及上限时表现相同：请为规则加上计数器后再检查。",
         ),
         source="nft rules without `counter`, against Tcp.PassiveOpens",
     ),
@@ -186,60 +208,70 @@ _FIREWALL: tuple[Rule, ...] = (
 _CONNTRACK: tuple[Rule, ...] = (
     Rule(
         id="F-NET-CONNTRACK-FULL",
-        title=Text("The table of tracked connections is nearly full", "连接跟踪表将满"),
-        says=Text("{value} % of the table of tracked connections is taken.", "连接跟踪表已使用 {value} %。"),
+        title=Text("The connection tracking table is nearly full", "连接跟踪表将满"),
+        summary=Text("{value} % of the connection tracking table is used.", "连接跟踪表已使用 {value} %。"),
         measure=_FILL,
         op=">",
-        levels=(
-            ("info", Limit("info", 75.0, "Netdata")),
-            ("warn", Limit("warn", 90.0, "Netdata")),
-            ("critical", Limit("critical", 95.0, "the next burst is refused")),
+        thresholds=(
+            ("info", Threshold("info", 75.0, "Netdata")),
+            ("warn", Threshold("warn", 90.0, "Netdata")),
+            ("critical", Threshold("critical", 95.0, "the next burst is dropped")),
         ),
-        grade=Grade.CORRELATIONAL,
-        beside=(Over("conntrack.count", "max"), Over("conntrack.drops_per_s", "mean"), _ACCEPTED),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "utilization"),
+        suspects=("conntrack-table-full",),
+        related=(
+            MetricReading("conntrack.count", "max"),
+            MetricReading("conntrack.drops_per_s", "mean"),
+            _ACCEPTED,
+        ),
         causes=("conntrack-table-full",),
         refutes=("conntrack-table-full",),
-        traps=Text(
-            "Counted for each network namespace, limited for all together.",
+        caveats=Text(
+            "The count is per network namespace; the limit applies to all together.",
             "计数按网络命名空间，上限为全局。",
         ),
         source="nf_conntrack_count, nf_conntrack_max",
     ),
     Rule(
         id="F-NET-CONNTRACK-DROP",
-        title=Text("New connections find no room in the table", "连接跟踪表拒绝新连接"),
-        says=Text(
-            "{value} packets a second were dropped because the table of connections was full.",
+        title=Text("The connection tracking table drops new connections", "连接跟踪表拒绝新连接"),
+        summary=Text(
+            "{value} packets a second were dropped because the connection tracking table was full.",
             "每秒 {value} 个包因连接跟踪表已满而被丢弃。",
         ),
-        measure=Over("conntrack.drops_per_s", "mean"),
+        measure=MetricReading("conntrack.drops_per_s", "mean"),
         op=">",
-        levels=(("critical", Limit("critical", 0.0, "a counter that should stand still")),),
-        also=(Condition(_FILL, ">", Limit("fill", 90.0, "else a helper dropped, not the table")),),
-        grade=Grade.DIRECT,
-        beside=(Over("conntrack.count", "max"), _ACCEPTED),
+        thresholds=(("critical", Threshold("critical", 0.0, "the counter should not increase")),),
+        also=(
+            Condition(_FILL, ">", Threshold("fill", 90.0, "otherwise a helper dropped them, not the table")),
+        ),
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        related=(MetricReading("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
-        traps=Text(
-            "Helpers drop into the same counter, whence the look at how full it is.",
+        caveats=Text(
+            "Helpers increase the same counter, so the rule also requires a nearly full table.",
             "协议助手也计入此项，因此同时要求表已接近满。",
         ),
         source="/proc/net/stat/nf_conntrack: drop",
     ),
     Rule(
         id="F-NET-CONNTRACK-LOG",
-        title=Text("The kernel says that the table is full", "内核日志：连接跟踪表已满"),
-        says=Text(
-            "The kernel's log says that the table of connections is full ({value}).",
-            "内核日志报告连接跟踪表已满（{value}）。",
+        title=Text("The kernel logs a full connection tracking table", "内核日志报告连接跟踪表已满"),
+        summary=Text(
+            "The kernel log reports {value} times that the connection tracking table is full.",
+            "内核日志 {value} 次报告连接跟踪表已满。",
         ),
         measure=CONNTRACK_LOG,
         op=">=",
-        levels=(("critical", Limit("critical", 1.0, "the kernel says exactly this")),),
-        also=(Condition(_FILL, ">", Limit("fill", 90.0, "the log is everybody's, and may be of yesterday")),),
-        grade=Grade.DIRECT,
-        beside=(Over("conntrack.count", "max"), _ACCEPTED),
+        thresholds=(("critical", Threshold("critical", 1.0, "reported by the kernel")),),
+        also=(Condition(_FILL, ">", Threshold("fill", 90.0, "the log is shared and may contain old lines")),),
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        related=(MetricReading("conntrack.count", "max"), _ACCEPTED),
         causes=("conntrack-table-full",),
-        traps=Text("All network namespaces write into one log.", "所有网络命名空间共用一份内核日志。"),
+        caveats=Text("All network namespaces share one log.", "所有网络命名空间共用一份内核日志。"),
         source="nf_conntrack: table full, dropping packet",
     ),
 )

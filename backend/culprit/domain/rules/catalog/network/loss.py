@@ -1,18 +1,21 @@
-"""Rules about what had to be sent again, and who may have lost it."""
+"""Rules about retransmissions and their origin."""
 
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.contract import AnyOf, Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures.network_loss import (
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.network.loss import (
     DATA_PER_HANDSHAKE,
     DATA_RETRANS,
     DATA_RETRANS_PCT,
     OWN_DROPS,
 )
-from culprit.core.rules.measures.network_sockets import UNANSWERED
+from culprit.domain.rules.measures.network.sockets import UNANSWERED
+from culprit.domain.rules.rule import AnyCondition, Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 
-#: Where one of these fired the host itself threw packets away, and needs nobody else to have done it.
+#: If one of these rules matches, the host itself dropped packets, so no other device is needed to explain the
+#: loss.
 OWN = (
     "F-NET-QDISC-DROP",
     "F-NET-FW-DROP",
@@ -27,84 +30,106 @@ OWN = (
 RULES: tuple[Rule, ...] = (
     Rule(
         id="F-NET-SYN-RETRANS",
-        title=Text("Handshakes are sent again", "握手报文重传"),
-        says=Text("{value} SYN or SYN-ACK a second were sent again.", "每秒重传 {value} 个 SYN 或 SYN-ACK。"),
-        measure=Over("tcp.syn_retrans_per_s", "mean"),
+        title=Text("Handshakes are retransmitted", "握手报文重传"),
+        summary=Text(
+            "{value} SYN or SYN-ACK packets a second were retransmitted.",
+            "每秒重传 {value} 个 SYN 或 SYN-ACK。",
+        ),
+        measure=MetricReading("tcp.syn_retrans_per_s", "mean"),
         op=">",
-        levels=(("warn", Limit("warn", 0.1, "one in ten seconds")),),
+        thresholds=(("warn", Threshold("warn", 0.1, "one in ten seconds")),),
         also=(
-            AnyOf(
+            AnyCondition(
                 (
-                    Condition(Over("tcp.retrans_pct", "mean"), ">", Limit("share", 1.0, "of all segments")),
                     Condition(
-                        Over("tcp.timeouts_per_s", "mean"), ">", Limit("times", 3.0, "baseline"), "baseline"
+                        MetricReading("tcp.retrans_pct", "mean"),
+                        ">",
+                        Threshold("share", 1.0, "of all segments"),
+                    ),
+                    Condition(
+                        MetricReading("tcp.timeouts_per_s", "mean"),
+                        ">",
+                        Threshold("times", 3.0, "baseline"),
+                        "baseline",
                     ),
                 )
             ),
         ),
-        grade=Grade.CORRELATIONAL,
-        beside=(Over("tcp.active_opens_per_s", "mean"), Over("tcp.passive_opens_per_s", "mean")),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
+        suspects=("packet-loss-upstream",),
+        related=(
+            MetricReading("tcp.active_opens_per_s", "mean"),
+            MetricReading("tcp.passive_opens_per_s", "mean"),
+        ),
         causes=("packet-loss-upstream",),
         refuted_by=(*OWN, "F-NET-LISTEN-OVERFLOW", "F-DEP-HANDSHAKES-IGNORED"),
-        traps=Text(
-            "One dead or overloaded peer makes many of them.", "单个失效或过载的对端就会造成大量重传。"
+        caveats=Text(
+            "One dead or overloaded peer causes many of them.", "单个失效或过载的对端就会造成大量重传。"
         ),
         source="TcpExt.TCPSynRetrans, TCPTimeouts",
     ),
     Rule(
         id="F-DEP-HANDSHAKES-IGNORED",
-        title=Text("A peer does not take new connections", "对端不接受新连接"),
-        says=Text(
-            "{waiting} handshakes wait for {peer} ({established} connections stand), {value} a second are sent again;"
-            " data arrives at the first try, and nothing is dropped here.",
-            "{waiting} 个握手在等待 {peer}（已建立 {established} 个连接），每秒重发 {value} 个；"
-            "数据一次送达，本机也没有丢包。",
+        title=Text("A peer does not accept new connections", "对端不接受新连接"),
+        summary=Text(
+            "{waiting} handshakes wait for {peer} ({established} established connections). "
+            "{value} a second are retransmitted, while data arrives at the first attempt and "
+            "this host drops nothing.",
+            "{waiting} 个握手在等待 {peer}（已建立 {established} 个连接），每秒重传 {value} "
+            "个；数据一次送达，本机也没有丢包。",
         ),
         measure=UNANSWERED,
         op=">",
-        levels=(("warn", Limit("warn", 0.5, "one in two seconds; a healthy peer takes all")),),
+        thresholds=(("warn", Threshold("warn", 0.5, "one in two seconds; a healthy peer accepts all")),),
         also=(
             Condition(
-                DATA_PER_HANDSHAKE, "<=", Limit("handshakes", 0.25, "loss on the way hits both: 0.5 to 1")
+                DATA_PER_HANDSHAKE,
+                "<=",
+                Threshold("handshakes", 0.25, "loss on the path affects both: 0.5 to 1"),
             ),
-            Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
+            Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
         ),
-        grade=Grade.CORRELATIONAL,
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "errors"),
         causes=("slow-dependency",),
         refuted_by=OWN,
-        traps=Text(
-            "A firewall before the peer that drops SYN looks the same from here.",
+        caveats=Text(
+            "From this host, a firewall in front of the peer that drops SYN packets looks the same.",
             "对端前的防火墙丢弃 SYN 时，从本机看表现相同。",
         ),
-        source="ss: SYN-SENT for each destination; TcpExt.TCPSynRetrans against Tcp.RetransSegs",
+        source="ss: SYN-SENT per destination; TcpExt.TCPSynRetrans against Tcp.RetransSegs",
     ),
     Rule(
         id="F-NET-LOSS-ELSEWHERE",
-        title=Text("Packets get lost, and not here", "丢包发生在本机之外"),
-        says=Text(
-            "{value} % of the segments with data had to be sent again ({per_s} a second), and no counter of this"
-            " host dropped any.",
+        title=Text("Packets are lost outside this host", "丢包发生在本机之外"),
+        summary=Text(
+            "{value} % of the data segments were retransmitted ({per_s} a second), and no "
+            "counter of this host shows drops.",
             "{value} % 的数据段需要重传（每秒 {per_s} 个），而本机没有任何计数器显示丢包。",
         ),
         measure=DATA_RETRANS_PCT,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
-            ("critical", Limit("critical", 3.0, "throughput and tail latency collapse")),
+        thresholds=(
+            ("warn", Threshold("warn", 1.0, "TCP on a healthy LAN stays below 0.1 %")),
+            ("critical", Threshold("critical", 3.0, "throughput and tail latency collapse")),
         ),
         also=(
-            Condition(DATA_RETRANS, ">", Limit("rate", 2.0, "a handful in a window are chance")),
-            Condition(OWN_DROPS, "<=", Limit("own", 2.0, "of a hundred; a drop or two are everywhere")),
-            Condition(DATA_PER_HANDSHAKE, ">", Limit("handshakes", 0.25, "random loss hits both: 0.5 to 1")),
+            Condition(DATA_RETRANS, ">", Threshold("rate", 2.0, "a few in a window are chance")),
+            Condition(OWN_DROPS, "<=", Threshold("own", 2.0, "per hundred; a few drops are normal")),
+            Condition(
+                DATA_PER_HANDSHAKE, ">", Threshold("handshakes", 0.25, "random loss affects both: 0.5 to 1")
+            ),
         ),
-        grade=Grade.MECHANISM,
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
         causes=("packet-loss-upstream",),
         refutes=("packet-loss-upstream",),
         refuted_by=OWN,
-        traps=Text(
-            "A peer that stands still for long looks the same for a while.",
+        caveats=Text(
+            "A peer that pauses for long looks the same for some time.",
             "长时间停顿的对端短期内表现相同。",
         ),
-        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every counter of drops",
+        source="Tcp.RetransSegs without TcpExt.TCPSynRetrans, against every drop counter",
     ),
 )

@@ -3,56 +3,64 @@
 from __future__ import annotations
 
 from collectors.contract import Text
-from culprit.core.rules.catalog.network_loss import OWN
-from culprit.core.rules.contract import Condition, Grade, Limit, Over, Rule
-from culprit.core.rules.measures import sockets_told as told
-from culprit.core.rules.measures.network_sockets import (
+from culprit.domain.rules.catalog.network.loss import OWN
+from culprit.domain.rules.finding import Strength
+from culprit.domain.rules.measures.network import sockets_related as details
+from culprit.domain.rules.measures.network.sockets import (
     CALLS_OUT_PCT,
     CONNECT_US,
     CONNECTS_FAILED,
     FILL,
     FREE_PORTS,
     LOCK_PCT,
+    MINIMUM_QUEUE,
     NOT_AVAILABLE,
     PORT_SEARCH_PCT,
     PORT_USE_PCT,
     RUNNABLE_PCT,
-    STANDING,
     TIME_WAIT_PCT,
 )
+from culprit.domain.rules.rule import Condition, MetricReading, Rule, Threshold
+from culprit.domain.rules.use_method import Use
 
-_ACCEPTED, _OPENED = Over("tcp.passive_opens_per_s", "mean"), Over("tcp.active_opens_per_s", "mean")
+_ACCEPTED, _OPENED = (
+    MetricReading("tcp.passive_opens_per_s", "mean"),
+    MetricReading("tcp.active_opens_per_s", "mean"),
+)
 _GONE = ("F-NET-PORT-NONE-LEFT", "F-NET-CONNECT-FAILS", "F-NET-EADDRNOTAVAIL")
 
 _LISTENERS: tuple[Rule, ...] = (
     Rule(
         id="F-NET-LISTEN-OVERFLOW",
         title=Text("A listen queue overflows", "监听队列溢出"),
-        says=Text(
-            "{value} connections a second found their accept queue full and were not taken.",
+        summary=Text(
+            "{value} connections a second were dropped because their accept queue was full.",
             "每秒 {value} 个连接因接受队列已满而未被接收。",
         ),
-        measure=Over("tcp.listen_overflows_per_s", "mean"),
+        measure=MetricReading("tcp.listen_overflows_per_s", "mean"),
         op=">",
-        levels=(
-            ("warn", Limit("warn", 0.0, "a counter that should stand still")),
+        thresholds=(
+            ("warn", Threshold("warn", 0.0, "the counter should not increase")),
             (
                 "critical",
-                Limit("critical", 5.0, "Netdata: 5 a minute critical; a burst after a restart is less"),
+                Threshold(
+                    "critical", 5.0, "Netdata: 5 per minute is critical; a burst after a restart is less"
+                ),
             ),
         ),
-        grade=Grade.DIRECT,
-        beside=(
-            told.FULLEST_WAITING,
-            told.FULLEST_BACKLOG,
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        related=(
+            details.FULLEST_WAITING,
+            details.FULLEST_BACKLOG,
             _ACCEPTED,
-            Over("tcp.listen_drops_per_s", "mean"),
+            MetricReading("tcp.listen_drops_per_s", "mean"),
         ),
         causes=("listen-queue-overflow",),
         refutes=("listen-queue-overflow",),
         refuted_by=("F-NET-QUEUE-STANDS",),
-        traps=Text(
-            "The counter is of the whole network namespace; a restart causes a short burst.",
+        caveats=Text(
+            "The counter covers the complete network namespace. A restart causes a short burst.",
             "该计数属于整个网络命名空间；服务重启会造成短暂突增。",
         ),
         source="linux/snmp.h TcpExt.ListenOverflows",
@@ -60,196 +68,227 @@ _LISTENERS: tuple[Rule, ...] = (
     Rule(
         id="F-NET-BACKLOG-SMALL",
         title=Text("A listen queue was nearly full", "监听队列接近满"),
-        says=Text(
-            "The queue of {process} was {value} % full at its fullest, with {waiting} connections.",
+        summary=Text(
+            "The queue of {process} was at most {value} % full, with {waiting} connections.",
             "{process} 的队列最满时达 {value} %，有 {waiting} 个连接等待。",
         ),
         measure=FILL,
         op=">=",
-        levels=(("warn", Limit("warn", 70.0, "the next burst overflows it")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.WAITING, told.BACKLOG, _ACCEPTED),
+        thresholds=(("warn", Threshold("warn", 70.0, "the next burst overflows it")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "saturation"),
+        suspects=("listen-queue-overflow",),
+        related=(details.WAITING, details.BACKLOG, _ACCEPTED),
         causes=("listen-queue-overflow",),
         refuted_by=("F-NET-QUEUE-STANDS",),
-        traps=Text(
-            "One look is chance; this is the fullest of many.", "单次观察有偶然性；此处取多次观察的最大值。"
+        caveats=Text(
+            "A single sample may be chance. This is the maximum of many samples.",
+            "单次观察有偶然性；此处取多次观察的最大值。",
         ),
         source="ss -ltn: Recv-Q against Send-Q of listening sockets",
     ),
     Rule(
         id="F-NET-QUEUE-STANDS",
-        title=Text("An accept queue never empties", "接受队列始终不空"),
-        says=Text(
-            "At least {value} connections to {process} waited at every look, up to {most}.",
-            "每次观察都至少有 {value} 个到 {process} 的连接在等待（最多 {most}）。",
+        title=Text("An accept queue is never empty", "接受队列始终不空"),
+        summary=Text(
+            "In every sample, at least {value} connections to {process} waited, at most {most}.",
+            "每次采样都至少有 {value} 个到 {process} 的连接在等待（最多 {most}）。",
         ),
-        measure=STANDING,
+        measure=MINIMUM_QUEUE,
         op=">=",
-        levels=(
-            ("warn", Limit("warn", 5.0, "a queue of bursts is empty at some of dozens of looks (RFC 8289)")),
+        thresholds=(
+            (
+                "warn",
+                Threshold("warn", 5.0, "a queue of bursts is empty in some of dozens of samples (RFC 8289)"),
+            ),
         ),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.WAITING, told.BACKLOG, _ACCEPTED),
+        strength=Strength.CORRELATIONAL,
+        use=Use("application", "saturation"),
+        related=(details.WAITING, details.BACKLOG, _ACCEPTED),
         causes=("worker-pool-exhausted",),
-        traps=Text(
-            "Why the program does not accept is for other rules: CPU, locks, other services.",
+        caveats=Text(
+            "Other rules determine why the program does not accept: CPU, locks, other services.",
             "程序为何不 accept 由其他规则判断：CPU、锁、下游服务。",
         ),
-        source="ss -ltn, the emptiest of all looks; a longer one would fill as well, so overflows do not count",
+        source="ss -ltn, the minimum of all samples; a longer queue would fill as well, so "
+        "overflows do not count",
     ),
     Rule(
         id="F-NET-ACCEPT-STANDING",
         title=Text("Connections always wait for a worker", "连接始终在等待工作线程"),
-        says=Text(
-            "At least {value} connections to {process} waited to be accepted at every look, up to {most}, while"
-            " its threads stood still.",
-            "每次观察都至少有 {value} 个连接等待 {process} 接受（最多 {most}），而其线程处于阻塞。",
+        summary=Text(
+            "In every sample, at least {value} connections waited for {process} to accept them, "
+            "at most {most}, while its threads were blocked.",
+            "每次采样都至少有 {value} 个连接等待 {process} 接受（最多 {most}），而其线程处于阻塞。",
         ),
-        measure=STANDING,
+        measure=MINIMUM_QUEUE,
         op=">=",
-        levels=(
-            ("warn", Limit("warn", 5.0, "a queue of bursts is empty at some of dozens of looks (RFC 8289)")),
-            ("critical", Limit("critical", 50.0, "clients wait for dozens before them")),
+        thresholds=(
+            (
+                "warn",
+                Threshold("warn", 5.0, "a queue of bursts is empty in some of dozens of samples (RFC 8289)"),
+            ),
+            ("critical", Threshold("critical", 50.0, "clients wait for dozens of requests before theirs")),
         ),
         also=(
-            Condition(RUNNABLE_PCT, "<", Limit("runnable", 50.0, "else the CPU is what they wait for")),
-            Condition(LOCK_PCT, "<", Limit("locks", 50.0, "else it is a lock that they wait for")),
-            Condition(CALLS_OUT_PCT, "<", Limit("calls", 50.0, "else it may be another service")),
+            Condition(RUNNABLE_PCT, "<", Threshold("runnable", 50.0, "otherwise they wait for the CPU")),
+            Condition(LOCK_PCT, "<", Threshold("locks", 50.0, "otherwise they wait for a lock")),
+            Condition(
+                CALLS_OUT_PCT, "<", Threshold("calls", 50.0, "otherwise they may wait for another service")
+            ),
         ),
-        grade=Grade.MECHANISM,
+        strength=Strength.MECHANISM,
+        use=Use("application", "saturation"),
         causes=("worker-pool-exhausted",),
         refutes=("worker-pool-exhausted",),
         refuted_by=(*OWN, *_GONE, "F-NET-LOSS-ELSEWHERE", "F-FLAME-INET-HASH-CONNECT"),
-        traps=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
-        source="ss -ltn, the emptiest of all looks; states and wait channels of threads",
+        caveats=Text("A process that was stopped leaves the same queue.", "被暂停的进程也会留下同样的队列。"),
+        source="ss -ltn, the minimum of all samples; states and wait channels of threads",
     ),
 )
 
 _PORTS: tuple[Rule, ...] = (
     Rule(
         id="F-NET-PORT-EXHAUSTION",
-        title=Text("Local ports towards one destination run out", "到同一目的地的本地端口将耗尽"),
-        says=Text(
-            "{value} % of the local ports towards the destination are in use: {ports}, of which {time_wait} in"
-            " TIME_WAIT.",
+        title=Text("Local ports for one destination are running out", "到同一目的地的本地端口将耗尽"),
+        summary=Text(
+            "{value} % of the local ports for the destination are used: {ports}, of which "
+            "{time_wait} are in TIME_WAIT.",
             "到该目的地的本地端口已使用 {value} %：共 {ports} 个，其中 {time_wait} 个为 TIME_WAIT。",
         ),
         measure=PORT_USE_PCT,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 50.0, "connect() searches longer from here on")),
-            ("critical", Limit("critical", 80.0, "the next burst takes the rest")),
+        thresholds=(
+            ("warn", Threshold("warn", 50.0, "from here on, connect() searches longer")),
+            ("critical", Threshold("critical", 80.0, "the next burst uses the rest")),
         ),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.PORTS, told.IN_TIME_WAIT, told.ESTABLISHED, _OPENED),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "utilization"),
+        suspects=("ephemeral-port-exhaustion",),
+        related=(details.PORTS, details.IN_TIME_WAIT, details.ESTABLISHED, _OPENED),
         causes=("ephemeral-port-exhaustion",),
         refutes=("ephemeral-port-exhaustion", "timewait-port-search"),
-        traps=Text(
-            "More source addresses have more ports; reserved ones are taken off.",
+        caveats=Text(
+            "More source addresses provide more ports. Reserved ports are subtracted.",
             "多个源地址会成倍增加端口；已扣除保留端口。",
         ),
         source="ss -tan by source and destination, ip_local_port_range, ip_local_reserved_ports",
     ),
     Rule(
         id="F-NET-PORT-NONE-LEFT",
-        title=Text("No local port is left", "本地端口已用尽"),
-        says=Text(
-            "{value} local ports are left towards the destination.", "到该目的地剩余 {value} 个本地端口。"
+        title=Text("No local port is free", "本地端口已用尽"),
+        summary=Text(
+            "{value} local ports are free for the destination.", "到该目的地剩余 {value} 个本地端口。"
         ),
         measure=FREE_PORTS,
         op="<=",
-        levels=(("critical", Limit("critical", 0.0, "the next connect() fails")),),
-        grade=Grade.DIRECT,
-        beside=(told.PORTS, told.IN_TIME_WAIT, told.ESTABLISHED, _OPENED),
+        thresholds=(("critical", Threshold("critical", 0.0, "the next connect() fails")),),
+        strength=Strength.DIRECT,
+        use=Use("network", "saturation"),
+        related=(details.PORTS, details.IN_TIME_WAIT, details.ESTABLISHED, _OPENED),
         causes=("ephemeral-port-exhaustion",),
         source="ss -tan by source and destination, ip_local_port_range, ip_local_reserved_ports",
     ),
     Rule(
         id="F-NET-CONNECT-FAILS",
-        title=Text("connect() finds no port", "connect() 找不到端口"),
-        says=Text(
-            "{value} % of the calls of connect() sent nothing: {per_s} calls a second, {opened_per_s} connections.",
+        title=Text("connect() finds no free port", "connect() 找不到端口"),
+        summary=Text(
+            "{value} % of the connect() calls sent nothing: {per_s} calls and {opened_per_s} "
+            "connections a second.",
             "{value} % 的 connect() 未发出任何包：每秒 {per_s} 次调用，{opened_per_s} 个连接。",
         ),
         measure=CONNECTS_FAILED,
         op=">",
-        levels=(("critical", Limit("critical", 50.0, "readings of two collectors do not start together")),),
-        also=(Condition(PORT_USE_PCT, ">", Limit("use", 95.0, "else it fails for another reason")),),
-        grade=Grade.MECHANISM,
-        beside=(CONNECT_US, _OPENED),
+        thresholds=(
+            (
+                "critical",
+                Threshold("critical", 50.0, "the samples of two collectors do not start at the same time"),
+            ),
+        ),
+        also=(Condition(PORT_USE_PCT, ">", Threshold("use", 95.0, "otherwise it fails for another reason")),),
+        strength=Strength.MECHANISM,
+        use=Use("network", "errors"),
+        related=(CONNECT_US, _OPENED),
         causes=("ephemeral-port-exhaustion",),
-        traps=Text(
-            "connect() to local sockets and of UDP sends nothing either.",
+        caveats=Text(
+            "connect() on local sockets and on UDP sends nothing either.",
             "本地套接字与 UDP 的 connect() 同样不发包。",
         ),
         source="perf trace: connect; Tcp.ActiveOpens",
     ),
     Rule(
         id="F-NET-EADDRNOTAVAIL",
-        title=Text("The application is refused a local address", "应用得不到本地地址"),
-        says=Text(
-            "{value} lines a second say that no address can be assigned.",
+        title=Text("No local address can be assigned", "无法分配本地地址"),
+        summary=Text(
+            "{value} log lines a second report that no address can be assigned.",
             "日志每秒 {value} 行报告无法分配请求的地址。",
         ),
         measure=NOT_AVAILABLE,
         op=">",
-        levels=(("critical", Limit("critical", 0.0, "errno 99 of connect()")),),
+        thresholds=(("critical", Threshold("critical", 0.0, "errno 99 of connect()")),),
         also=(
-            Condition(PORT_USE_PCT, ">", Limit("use", 80.0, "a wrong local address gives the same errno")),
+            Condition(
+                PORT_USE_PCT, ">", Threshold("use", 80.0, "a wrong local address causes the same errno")
+            ),
         ),
-        grade=Grade.DIRECT,
-        beside=(_OPENED, Over("tcp.attempt_fails_per_s", "mean")),
+        strength=Strength.DIRECT,
+        use=Use("network", "errors"),
+        related=(_OPENED, MetricReading("tcp.attempt_fails_per_s", "mean")),
         causes=("ephemeral-port-exhaustion",),
         source="connect(2): EADDRNOTAVAIL",
     ),
     Rule(
         id="F-NET-TIMEWAIT-PRESSURE",
-        title=Text("TIME_WAIT takes the ports to one destination", "TIME_WAIT 占用到同一目的地的端口"),
-        says=Text(
-            "{value} % of the local ports towards the destination are in TIME_WAIT.",
+        title=Text("TIME_WAIT uses the ports for one destination", "TIME_WAIT 占用到同一目的地的端口"),
+        summary=Text(
+            "{value} % of the local ports for the destination are in TIME_WAIT.",
             "到该目的地 {value} % 的本地端口处于 TIME_WAIT。",
         ),
         measure=TIME_WAIT_PCT,
         op=">",
-        levels=(("warn", Limit("warn", 50.0, "every second port that connect() tries is taken")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(told.PORTS, told.IN_TIME_WAIT, _OPENED),
+        thresholds=(("warn", Threshold("warn", 50.0, "every second port that connect() tries is used")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "utilization"),
+        suspects=("timewait-port-search",),
+        related=(details.PORTS, details.IN_TIME_WAIT, _OPENED),
         causes=("timewait-port-search",),
-        traps=Text("A great total over many destinations is fine.", "总数大但分散到多个目的地是正常的。"),
+        caveats=Text("A high total over many destinations is normal.", "总数大但分散到多个目的地是正常的。"),
         source="ss -tan by destination; __inet_check_established of the kernel",
     ),
     Rule(
         id="F-FLAME-INET-HASH-CONNECT",
-        title=Text("CPU time goes into the search for a port", "CPU 消耗在查找端口上"),
-        says=Text("{value} % of the CPU time runs through {frames}.", "{value} % 的 CPU 时间经过 {frames}。"),
+        title=Text("CPU time is spent on the search for a port", "CPU 消耗在查找端口上"),
+        summary=Text("{value} % of the CPU time is in {frames}.", "{value} % 的 CPU 时间经过 {frames}。"),
         measure=PORT_SEARCH_PCT,
         op=">",
-        levels=(
-            ("warn", Limit("warn", 5.0, "a free port is normally found at once: below 0.1 %")),
-            ("critical", Limit("critical", 30.0, "a third of the process")),
+        thresholds=(
+            ("warn", Threshold("warn", 5.0, "normally a free port is found at once: below 0.1 %")),
+            ("critical", Threshold("critical", 30.0, "a third of the process")),
         ),
-        also=(Condition(TIME_WAIT_PCT, ">", Limit("time_wait", 50.0, "what makes the search long")),),
-        grade=Grade.MECHANISM,
-        beside=(_OPENED, Over("cpu.total_sys_pct", "mean")),
+        also=(Condition(TIME_WAIT_PCT, ">", Threshold("time_wait", 50.0, "this makes the search long")),),
+        strength=Strength.MECHANISM,
+        use=Use("network", "saturation"),
+        related=(_OPENED, MetricReading("cpu.total_sys_pct", "mean")),
         causes=("timewait-port-search",),
         refuted_by=_GONE,
-        source="perf record: __inet_hash_connect, inet_csk_get_port and what they call",
+        source="perf record: __inet_hash_connect, inet_csk_get_port and their callees",
     ),
     Rule(
         id="F-SYSCALL-SLOW-CONNECT",
         title=Text("connect() is slow", "connect() 缓慢"),
-        says=Text(
-            "connect() takes {value} us on average in {comm}.", "{comm} 的 connect() 平均耗时 {value} 微秒。"
+        summary=Text(
+            "In {comm}, connect() takes {value} us on average.", "{comm} 的 connect() 平均耗时 {value} 微秒。"
         ),
         measure=CONNECT_US,
         op=">",
-        levels=(("warn", Limit("warn", 200.0, "a non-blocking connect takes some 20 us")),),
-        also=(Condition(TIME_WAIT_PCT, ">", Limit("time_wait", 50.0, "a slow peer is slow without it")),),
-        grade=Grade.CORRELATIONAL,
-        beside=(_OPENED, Over("cpu.total_sys_pct", "mean")),
+        thresholds=(("warn", Threshold("warn", 200.0, "a non-blocking connect takes about 20 us")),),
+        also=(Condition(TIME_WAIT_PCT, ">", Threshold("time_wait", 50.0, "otherwise the peer is slow")),),
+        strength=Strength.CORRELATIONAL,
+        use=Use("network", "saturation"),
+        related=(_OPENED, MetricReading("cpu.total_sys_pct", "mean")),
         causes=("timewait-port-search",),
         refuted_by=_GONE,
-        traps=Text("A blocking connect() includes the round trip.", "阻塞的 connect() 包含网络往返时间。"),
+        caveats=Text("A blocking connect() includes the round trip.", "阻塞的 connect() 包含网络往返时间。"),
         source="perf trace -s: connect",
     ),
 )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.measures.app_services import DATABASES
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.measures.application.services import DATABASES
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
-#: Below half a CPU there is nobody who uses "the" CPU.
+#: Below half a CPU, no process counts as the main user of the CPU.
 BUSY_PCT = 50.0
 
 
-def _first_of(chain: Mapping[str, Row], pid: str) -> str:
+def _first_of(chain: Mapping[str, TableRow], pid: str) -> str:
     """The session at the head of a row of waiting ones; the first that comes again where they wait in a circle."""
     seen: set[str] = set()
     while pid in chain and pid not in seen:
@@ -24,7 +25,7 @@ def _first_of(chain: Mapping[str, Row], pid: str) -> str:
     return pid
 
 
-def _lock_wait(view: View) -> Reading:
+def _lock_wait(view: HostView) -> Reading:
     """How long the session has waited that waits longest for a lock of another one.
 
     The age of a state counts from its beginning, so a wait is at most that long.
@@ -33,57 +34,59 @@ def _lock_wait(view: View) -> Reading:
     waiting = {
         row.text("pid"): row for row in rows if row.text("wait_type") == "Lock" and row.text("blocked_by")
     }
-    found = []
+    results = []
     for pid, row in waiting.items():
         age = row.number("state_age")
         if age is not None:
             head = _first_of(waiting, pid)
-            cites = (row.cite, *(one.cite for one in rows if one.text("pid") == head and head != pid))
+            cites = (row.citation, *(row.citation for row in rows if row.text("pid") == head and head != pid))
             detail: Detail = {"head": head, "sessions": len(waiting), "query": row.text("query")[:80]}
-            found.append(Measured(age, (("pid", pid),), cites, len(waiting), (), detail))
-    if found or view.has("db_sessions"):
-        return found
-    return Missing(view.why_not(("db_sessions",)))
+            results.append(Measurement(age, (("pid", pid),), cites, len(waiting), (), detail))
+    if results or view.has_data("db_sessions"):
+        return results
+    return MissingData(view.missing_reason(("db_sessions",)))
 
 
-def _costliest(view: View) -> Row | None:
+def _costliest(view: HostView) -> TableRow | None:
     return max(view.rows("db_statements"), key=lambda row: row.number("total") or 0.0, default=None)
 
 
-def _time_per_row(view: View) -> Reading:
+def _time_per_row(view: HostView) -> Reading:
     """Milliseconds that the costliest statement takes for each row that it returns or changes, one at least a call."""
     row = _costliest(view)
     mean, calls = (row.number("mean"), row.number("calls")) if row else (None, None)
     if row is None or mean is None or not calls:
-        return Missing(
+        return MissingData(
             Sentence("missing.no_statements")
-            if view.has("db_sessions")
-            else view.why_not(("db_sessions",))
+            if view.has_data("db_sessions")
+            else view.missing_reason(("db_sessions",))
         )  # fmt: skip
     each = (row.number("rows") or 0.0) / calls
     detail: Detail = {"query": row.text("query")[:80], "mean": round(mean, 1), "rows": round(each, 1)}
-    return [Measured(mean / max(each, 1.0), (), (row.cite,), int(calls), (), detail)]
+    return [Measurement(mean / max(each, 1.0), (), (row.citation,), int(calls), (), detail)]
 
 
-def _calls(view: View) -> Reading:
+def _calls(view: HostView) -> Reading:
     row = _costliest(view)
-    return [Measured(row.number("calls") or 0.0, (), (row.cite,))] if row else []
+    return [Measurement(row.number("calls") or 0.0, (), (row.citation,))] if row else []
 
 
-def _of_all_cpu(view: View) -> Reading:
+def _of_all_cpu(view: HostView) -> Reading:
     """Percent of the CPU time of all programs that is a database's."""
     rows = [row for row in view.rows("processes") if row.number("cpu")]
     everything = sum(row.number("cpu") or 0.0 for row in rows)
     if everything < BUSY_PCT:
-        return Missing(
-            Sentence("missing.no_busy_process") if view.has("proc_top") else view.why_not(("proc_top",))
+        return MissingData(
+            Sentence("missing.no_busy_process")
+            if view.has_data("proc_top")
+            else view.missing_reason(("proc_top",))
         )
     mine = [row for row in rows if DATABASES.match(row.text("comm"))]
     top = max(mine or rows, key=lambda row: row.number("cpu") or 0.0)
     cpu = sum(row.number("cpu") or 0.0 for row in mine)
-    cites = tuple(row.cite for row in (mine or [top])[:6])
+    cites = tuple(row.citation for row in (mine or [top])[:6])
     detail: Detail = {"name": top.text("comm"), "cpu": round(cpu, 1), "all": round(everything, 1)}
-    return [Measured(100.0 * cpu / everything, (), cites, len(rows), (), detail)]
+    return [Measurement(100.0 * cpu / everything, (), cites, len(rows), (), detail)]
 
 
 _SESSIONS = (("db_sessions",),)

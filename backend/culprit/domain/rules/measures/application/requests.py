@@ -1,6 +1,6 @@
 """Requests of a service over the capture: how many, how many fail, how slow the slowest are.
 
-One measure each, whoever measured it: the access log on the host, and where there is none the Prometheus of the
+One measure each, from any source: the access log on the host, and without one the Prometheus of the
 service. A service whose rate is only inferred from accepted connections has neither errors nor latency.
 """
 
@@ -11,44 +11,45 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.read import captured, cited, reduced
-from culprit.core.rules.view import Lane, View
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.readings import cite_series, find_captured_span, reduce_values
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, ViewSeries
 
 #: The host's own log comes first: it has every request, where a Prometheus has what it scraped.
-SOURCES = ("app_metrics", "prom_import")
+SOURCES = ("app_metrics", "prom_service")
 PROXY = "accepts"
 _NEEDS = ((*SOURCES, PROXY),)
-#: What is scraped every minute, at most, stands for this long.
+#: The validity of one sample: Prometheus scrapes once a minute at most.
 STALE_NS = 60 * 1_000_000_000
 
 
-def _lanes(view: View, metric: str) -> list[Lane]:
+def _select_series(view: HostView, metric: str) -> list[ViewSeries]:
     """The series of one source by route."""
-    found = list(view.of(metric))
+    result = list(view.series_of(metric))
     for source in SOURCES:
-        mine = [lane for lane in found if lane.cite.collector == source]
+        mine = [series for series in result if series.citation.collector == source]
         if mine:
             return mine
     return []
 
 
-def _mean(view: View, metric: str) -> Iterator[Measured]:
+def _mean(view: HostView, metric: str) -> Iterator[Measurement]:
     """The mean over the capture, for each route. What was fetched also covers the time before: that is left out."""
-    span = captured(view) if view.span_ns is not None else None
-    for lane in _lanes(view, metric):
-        rows = np.flatnonzero(~np.isnan(lane.values[:, 0]))
+    span = find_captured_span(view) if view.span_ns is not None else None
+    for series in _select_series(view, metric):
+        rows = np.flatnonzero(~np.isnan(series.values[:, 0]))
         if span is not None:
             t0, t1 = span
-            at = lane.t_ns[rows]
+            at = series.t_ns[rows]
             within = rows[(at >= t0) & (at <= t1)]
             before = rows[(at < t0) & (at >= t0 - STALE_NS)]
             rows = within if len(within) else before[-1:]
         if len(rows):
-            route = lane.labels.get("route", "")
-            cites = (cited(lane, lane.values[:, 0], rows, "mean"),)
-            yield Measured(
-                reduced(lane.values[rows, 0], "mean"),
+            route = series.labels.get("route", "")
+            cites = (cite_series(series, series.values[:, 0], rows, "mean"),)
+            yield Measurement(
+                reduce_values(series.values[rows, 0], "mean"),
                 (("route", route),),
                 cites,
                 len(rows),
@@ -57,26 +58,26 @@ def _mean(view: View, metric: str) -> Iterator[Measured]:
             )
 
 
-def _over(metric: str) -> Callable[[View], Reading]:
-    def read(view: View) -> Reading:
-        found = list(_mean(view, metric))
-        return found or _unknown(view)
+def _over(metric: str) -> Callable[[HostView], Reading]:
+    def read(view: HostView) -> Reading:
+        result = list(_mean(view, metric))
+        return result or _unknown(view)
 
     return read
 
 
-def _unknown(view: View) -> Missing:
-    """Why nobody can say."""
-    if view.has(PROXY) and not any(view.has(one) for one in SOURCES):
-        return Missing(Sentence("missing.only_accepts"))
-    return Missing(view.why_not(SOURCES))
+def _unknown(view: HostView) -> MissingData:
+    """Return the reason why there is no data."""
+    if view.has_data(PROXY) and not any(view.has_data(source) for source in SOURCES):
+        return MissingData(Sentence("missing.only_accepts"))
+    return MissingData(view.missing_reason(SOURCES))
 
 
-def _requests(view: View) -> Reading:
+def _requests(view: HostView) -> Reading:
     """Requests behind the numbers: as the log counted them, else the rate times the length of the capture."""
     rows = {row.text("route"): row for row in view.rows("routes")}
     counted = [
-        Measured(count, (("route", route),), (row.cite,), int(count))
+        Measurement(count, (("route", route),), (row.citation,), int(count))
         for route, row in rows.items()
         if (count := row.number("requests")) is not None
     ]
@@ -84,8 +85,8 @@ def _requests(view: View) -> Reading:
         return counted
     rates = list(_mean(view, "app.requests_per_s"))
     return [
-        Measured(one.value * view.seconds, one.subject, one.citations, int(one.value * view.seconds))
-        for one in rates
+        Measurement(rate.value * view.seconds, rate.subject, rate.citations, int(rate.value * view.seconds))
+        for rate in rates
     ] or _unknown(view)
 
 

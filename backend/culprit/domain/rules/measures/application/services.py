@@ -1,4 +1,4 @@
-"""What applications, databases and caches say of themselves, and what a database's statements cost."""
+"""Numbers that applications, databases and caches report, and the cost of a database's statements."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.view import Row, View
-from culprit.core.stack_search import search
-from culprit.core.stacks import Filter
+from culprit.domain.profiles.search import search_frames
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
@@ -21,7 +22,7 @@ STATEMENT = (
     r"^(Exec[A-Z]|heap|HeapTuple|SeqNext|Index|index_|_bt_|tts_|slot_|tuplesort|ReadBuffer|textregex|RE_"
     r"|(longest|shortest|miss|cfind|getvacant)$|jsonb_|numeric_|row_search|rec_get|sub_select|Item_)"
 )
-#: What somebody brought stands in its run in the place of a collector, under these names.
+#: Collector names of imported files in their run.
 LOAD_TESTS = ("import.wrk", "import.vegeta", "import.jmeter", "import.iperf3")
 TRACES = ("import.jaeger", "import.zipkin", "import.otlp")
 MIN_SAMPLES = 60
@@ -29,116 +30,122 @@ MIN_SAMPLES = 60
 RECENT_S = 300.0
 
 
-def _pattern(view: View, name: str) -> Row | None:
+def _pattern(view: HostView, name: str) -> TableRow | None:
     return next((row for row in view.rows("log_patterns") if row.text("pattern") == name), None)
 
 
-def _lines_of(pattern: str) -> Callable[[View], Reading]:
+def _lines_of(pattern: str) -> Callable[[HostView], Reading]:
     """How many lines of one kind the log has; none where it has none of it."""
 
-    def read(view: View) -> Reading:
+    def read(view: HostView) -> Reading:
         row = _pattern(view, pattern)
         if row is not None:
             ago = row.number("last_ago") or 0.0
             detail: Detail = {"ago": round(ago), "rate": round(row.number("rate") or 0.0, 2)}
-            return [Measured(row.number("count") or 0.0, (), (row.cite,), 0, (), detail)]
-        return [] if view.has("app_log") else Missing(view.why_not(("app_log",)))
+            return [Measurement(row.number("count") or 0.0, (), (row.citation,), 0, (), detail)]
+        return [] if view.has_data("app_log") else MissingData(view.missing_reason(("app_log",)))
 
     return read
 
 
-def _timeout_mode(view: View) -> Iterator[Measured]:
+def _timeout_mode(view: HostView) -> Iterator[Measurement]:
     row = _pattern(view, "timeout")
     count = row.number("count") if row else None
     if row is not None and count:
         detail: Detail = {"mode": row.number("mode") or 0.0}
-        yield Measured(
-            100.0 * (row.number("mode_count") or 0.0) / count, (), (row.cite,), int(count), (), detail
+        yield Measurement(
+            100.0 * (row.number("mode_count") or 0.0) / count, (), (row.citation,), int(count), (), detail
         )
 
 
-def _timeouts(view: View) -> Iterator[Measured]:
+def _timeouts(view: HostView) -> Iterator[Measurement]:
     row = _pattern(view, "timeout")
     if row is not None:
-        yield Measured(row.number("count") or 0.0, (), (row.cite,))
+        yield Measurement(row.number("count") or 0.0, (), (row.citation,))
 
 
-def _complaints(view: View) -> Iterator[Measured]:
+def _complaints(view: HostView) -> Iterator[Measurement]:
     """Lines of each kind a minute."""
     for row in view.rows("log_patterns"):
         rate = row.number("rate")
         if rate is not None:
             kind = row.text("pattern")
             count = int(row.number("count") or 0)
-            yield Measured(60.0 * rate, (("pattern", kind),), (row.cite,), count, (), {"pattern": kind})
+            yield Measurement(
+                60.0 * rate, (("pattern", kind),), (row.citation,), count, (), {"pattern": kind}
+            )
 
 
-def _bad_answers(view: View) -> Iterator[Measured]:
+def _bad_answers(view: HostView) -> Iterator[Measurement]:
     """Of the worst stage of a load test that was imported, else of probes."""
     stages = [row for row in view.rows("load_test") if row.number("non2xx_pct") is not None]
     if stages:
-        row = max(stages, key=lambda one: one.number("non2xx_pct") or 0.0)
-        yield Measured(row.number("non2xx_pct") or 0.0, (), (row.cite,), int(row.number("requests") or 0))
+        row = max(stages, key=lambda stage: stage.number("non2xx_pct") or 0.0)
+        yield Measurement(
+            row.number("non2xx_pct") or 0.0, (), (row.citation,), int(row.number("requests") or 0)
+        )
     for row in view.rows("probes"):
         answered, bad = row.number("answered"), row.number("http_errors")
         if row.text("kind") == "http" and answered and bad is not None:
-            yield Measured(100.0 * bad / answered, (), (row.cite,), int(answered))
+            yield Measurement(100.0 * bad / answered, (), (row.citation,), int(answered))
 
 
-def _span_share(view: View) -> Iterator[Measured]:
-    """The operation with the greatest part of the time that was nobody else's."""
+def _span_share(view: HostView) -> Iterator[Measurement]:
+    """Measure the operation with the greatest share of self time."""
     rows = view.rows("spans_by_operation")
-    row = max(rows, key=lambda one: one.number("self_share_pct") or 0.0, default=None)
+    row = max(rows, key=lambda row: row.number("self_share_pct") or 0.0, default=None)
     if row is not None:
         detail: Detail = {"service": row.text("service"), "operation": row.text("operation")}
         share, count = row.number("self_share_pct") or 0.0, int(row.number("count") or 0)
-        yield Measured(share, (("service", row.text("service")),), (row.cite,), count, (), detail)
+        yield Measurement(share, (("service", row.text("service")),), (row.citation,), count, (), detail)
 
 
-def _redis_slowest(view: View) -> Iterator[Measured]:
+def _redis_slowest(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("redis_slowlog"):
         ms, age = row.number("duration"), row.number("age")
         if ms is not None and (age is None or age <= RECENT_S):
-            yield Measured(ms, (), (row.cite,), 1, (), {"command": row.text("command")})
+            yield Measurement(ms, (), (row.citation,), 1, (), {"command": row.text("command")})
 
 
-def _redis_value(view: View, *names: str) -> Iterator[Measured]:
+def _redis_value(view: HostView, *names: str) -> Iterator[Measurement]:
     for row in view.rows("redis_info"):
         value = row.number("number")
         if row.text("name") in names and value is not None:
-            yield Measured(value, (), (row.cite,))
+            yield Measurement(value, (), (row.citation,))
 
 
-def _statement_share(view: View) -> Iterator[Measured]:
+def _statement_share(view: HostView) -> Iterator[Measurement]:
     """The greatest share of the time of all statements, since the server's statistics were last reset."""
     rows = view.rows("db_statements")
     total = sum(row.number("total") or 0.0 for row in rows)
     if total > 0 and len(rows) > 1:
-        row = max(rows, key=lambda one: one.number("total") or 0.0)
+        row = max(rows, key=lambda row: row.number("total") or 0.0)
         calls = int(row.number("calls") or 0)
         detail: Detail = {"query": row.text("query")[:80]}
-        yield Measured(100.0 * (row.number("total") or 0.0) / total, (), (row.cite,), calls, (), detail)
+        yield Measurement(
+            100.0 * (row.number("total") or 0.0) / total, (), (row.citation,), calls, (), detail
+        )
 
 
-def _servers(view: View) -> Mapping[str, Sequence[Row]]:
+def _servers(view: HostView) -> Mapping[str, Sequence[TableRow]]:
     """Busy processes of databases by control group."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    table_rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("thread_groups"):
         if DATABASES.match(row.text("comm")):
-            found[row.text("cgroup") or "/"].append(row)
-    return found
+            table_rows[row.text("cgroup") or "/"].append(row)
+    return table_rows
 
 
-def _database_cpu(view: View) -> Iterator[Measured]:
+def _database_cpu(view: HostView) -> Iterator[Measurement]:
     for cgroup, rows in _servers(view).items():
         cpu = sum(row.number("cpu_pct") or 0.0 for row in rows)
-        cites = tuple(row.cite for row in rows[:6])
-        yield Measured(cpu, (("cgroup", cgroup),), cites, len(rows), (), {"name": rows[0].text("comm")})
+        cites = tuple(row.citation for row in rows[:6])
+        yield Measurement(cpu, (("cgroup", cgroup),), cites, len(rows), (), {"name": rows[0].text("comm")})
 
 
-def _cpu_per_turn(view: View) -> Iterator[Measured]:
+def _cpu_per_turn(view: HostView) -> Iterator[Measurement]:
     """CPU between two waits: a session waits for its client at least once a statement."""
-    threads: dict[float, list[Row]] = defaultdict(list)
+    threads: dict[float, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         threads[row.number("pid") or 0.0].append(row)
     for cgroup, groups in _servers(view).items():
@@ -147,23 +154,27 @@ def _cpu_per_turn(view: View) -> Iterator[Measured]:
         turns = sum(row.number("voluntary_per_s") or 0.0 for row in rows)
         if rows:
             value = cpu_ms / max(turns, 0.2)
-            yield Measured(value, (("cgroup", cgroup),), tuple(row.cite for row in rows[:6]), len(rows))
+            yield Measurement(
+                value, (("cgroup", cgroup),), tuple(row.citation for row in rows[:6]), len(rows)
+            )
 
 
-def _statement_stacks(view: View) -> Iterator[Measured]:
+def _statement_stacks(view: HostView) -> Iterator[Measurement]:
     """Percent of the samples of a database's processes that fall into work on rows."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return
     for cgroup, rows in _servers(view).items():
         pids = tuple(int(row.number("pid") or 0) for row in rows)
-        seen = stacks.profile.view(Filter(pid=pids, hide_idle=True))
-        found = search(seen, STATEMENT, regex=True)
+        seen = stacks.profile.view(SampleFilter(pid=pids, hide_idle=True))
+        frames = search_frames(seen, STATEMENT, regex=True)
         few = Sentence("doubt.few_samples", {"samples": seen.samples, "least": MIN_SAMPLES})
         doubts = (few,) if seen.samples < MIN_SAMPLES else ()
-        cite = replace(stacks.cite, frame=STATEMENT)
-        detail: Detail = {"frames": ", ".join(found.frames[:4]), "samples": seen.samples}
-        yield Measured(100.0 * found.share, (("cgroup", cgroup),), (cite,), seen.samples, doubts, detail)
+        citation = replace(stacks.citation, frame=STATEMENT)
+        detail: Detail = {"frames": ", ".join(frames.frames[:4]), "samples": seen.samples}
+        yield Measurement(
+            100.0 * frames.share, (("cgroup", cgroup),), (citation,), seen.samples, doubts, detail
+        )
 
 
 _LOG, _REDIS, _THREADS = (("app_log",),), (("redis_info",),), (("proc_threads",),)

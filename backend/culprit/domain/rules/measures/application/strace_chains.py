@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Citation, Measure, Measured, Missing, Reading
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
 #: How strace -yy shows a connection: TCP:[10.0.0.1:43210->10.0.0.2:6379].
 _CONNECTION = re.compile(r"TCP(?:v6)?:\[(?:.+):(\d{1,5})->(.+:\d{1,5})\]")
 _ASKS = re.compile(r"(p?readv?|pread64|recv(from|msg|mmsg)?|connect|p?writev?|send(to|msg)?)\Z")
-#: What these wait for stands behind a set of descriptors: a reply, the next client, or nothing at all.
+#: These calls wait for a set of descriptors: a reply, the next client, or nothing at all.
 _ANYTHING = re.compile(
     r"(epoll_p?wait2?|p?poll|p?select6?|pselect|accept4?|(clock_)?nanosleep|rt_sigtimedwait|wait4)\Z"
 )
@@ -28,16 +29,16 @@ KEPT = 200
 MAX_CHAINS = 20
 
 
-def _listening(view: View) -> frozenset[str]:
+def _listening(view: HostView) -> frozenset[str]:
     """Ports on which this host is asked: what waits there waits for a client."""
     ports = {row.text("port") for row in view.rows("listeners")}
-    asked = {
+    requested = {
         row.text("peer").rpartition(":")[2] for row in view.rows("tcp_waits") if row.text("direction") == "in"
     }
-    return frozenset(port for port in ports | asked if port)
+    return frozenset(port for port in ports | requested if port)
 
 
-def _end(row: Row, ports: frozenset[str]) -> tuple[str, str]:
+def _end(row: TableRow, ports: frozenset[str]) -> tuple[str, str]:
     """What a call waited for: ("peer" | "client" | "anything" | "futex" | "other", and what)."""
     syscall, what = row.text("syscall"), row.text("what")
     if _ANYTHING.match(syscall):
@@ -50,22 +51,22 @@ def _end(row: Row, ports: frozenset[str]) -> tuple[str, str]:
     return "other", what or syscall
 
 
-def _request_waits(view: View) -> Reading:
+def _request_waits(view: HostView) -> Reading:
     """For each thread that talks to clients the longest call on what it waited most for, where that is a peer.
 
-    Of threads that wrote to a client that had gone only those are looked at. Waiting for the next request is no wait
-    that anybody feels, and a poll may be one.
+    Of threads that wrote to a disconnected client, only those are checked. Waiting for the next request delays no
+    client, and a poll can be such a wait.
     """
     ports = _listening(view)
-    by_thread: dict[str, list[Row]] = defaultdict(list)
+    by_thread: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("strace_calls"):
         by_thread[row.text("tid")].append(row)
     serving = {tid for tid, rows in by_thread.items() if any(_end(row, ports)[0] == "client" for row in rows)}
     victims = {tid for tid in serving if any(row.text("top_error") == "EPIPE" for row in by_thread[tid])}
-    found = []
+    results = []
     for tid in sorted(victims or serving):
         spent: dict[tuple[str, str], float] = defaultdict(float)
-        rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        rows: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
         for row in by_thread[tid]:
             end = _end(row, ports)
             if end[0] not in ("client", "anything"):
@@ -77,12 +78,12 @@ def _request_waits(view: View) -> Reading:
             value = (longest.number("max") or 0.0) if most[0] == "peer" else 0.0
             detail: Detail = {"call": longest.text("syscall"), "what": most[1], "total": round(spent[most])}
             calls = int(sum(row.number("calls") or 0 for row in rows[most]))
-            found.append(Measured(value, (("tid", tid),), (longest.cite,), calls, (), detail))
-    return found or _untold(view, "missing.no_request_threads")
+            results.append(Measurement(value, (("tid", tid),), (longest.citation,), calls, (), detail))
+    return results or _explain_missing_chain(view, "missing.no_request_threads")
 
 
-def _untold(view: View, key: str) -> Missing:
-    return Missing(Sentence(key) if view.has("strace") else view.why_not(("strace",)))
+def _explain_missing_chain(view: HostView, key: str) -> MissingData:
+    return MissingData(Sentence(key) if view.has_data("strace") else view.missing_reason(("strace",)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,42 +93,44 @@ class _Trace:
     Only the longest calls of all threads are kept: one of less than `shortest_ms` may have been and is not known.
     """
 
-    calls: Mapping[str, Sequence[Row]]
-    woken: Mapping[str, Sequence[Row]]
+    calls: Mapping[str, Sequence[TableRow]]
+    woken: Mapping[str, Sequence[TableRow]]
     ports: frozenset[str]
     shortest_ms: float
 
 
-def _trace(view: View) -> _Trace:
-    calls: dict[str, list[Row]] = defaultdict(list)
-    woken: dict[str, list[Row]] = defaultdict(list)
+def _trace(view: HostView) -> _Trace:
+    calls: dict[str, list[TableRow]] = defaultdict(list)
+    woken: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("strace_waits"):
         calls[row.text("tid")].append(row)
     for row in view.rows("strace_futex"):
         if (row.number("wakes") or 0) >= 1 and row.text("waker_tid"):
             woken[row.text("tid")].append(row)
-    kept = view.rows("strace_waits")
-    shortest_ms = min((row.number("wait") or 0.0 for row in kept), default=0.0) if len(kept) >= KEPT else 0.0
+    stored = view.rows("strace_waits")
+    shortest_ms = (
+        min((row.number("wait") or 0.0 for row in stored), default=0.0) if len(stored) >= KEPT else 0.0
+    )
     return _Trace(calls, woken, _listening(view), shortest_ms)
 
 
-def _chain_ends(view: View) -> Reading:
+def _chain_ends(view: HostView) -> Reading:
     """From each long wait that another thread ended along the wakers to the end of the chain.
 
-    The value is how long the last thread waited for a peer, nought where it did something else; a chain whose end
-    cannot be told (a poll, a circle, a wait that began before the trace) has none.
+    The value is how long the last thread waited for a peer, zero where it did something else. A chain with
+    an unknown end (a poll, a circle, a wait that began before the trace) has none.
     """
     trace = _trace(view)
     starts = [
         row for rows in trace.woken.values() for row in rows if (row.number("max_wait") or 0) >= LONG_MS
     ]
     starts.sort(key=lambda row: -(row.number("max_wait") or 0.0))
-    found = [one for row in starts[:MAX_CHAINS] if (one := _follow(trace, row)) is not None]
-    return found or _untold(view, "missing.no_wait_chain")
+    matching_starts = [item for row in starts[:MAX_CHAINS] if (item := _follow(trace, row)) is not None]
+    return matching_starts or _explain_missing_chain(view, "missing.no_wait_chain")
 
 
-def _follow(trace: _Trace, start: Row) -> Measured | None:
-    waits, cites = start, [start.cite]
+def _follow(trace: _Trace, start: TableRow) -> Measurement | None:
+    waits, cites = start, [start.citation]
     seen = {start.text("tid")}
     for hop in range(1, MAX_HOPS + 1):
         asleep = _call_of(trace, waits)
@@ -141,13 +144,13 @@ def _follow(trace: _Trace, start: Row) -> Measured | None:
         subject = (("tid", waker),)
         if during is None:
             unknown = trace.shortest_ms > 0.5 * (asleep.number("wait") or 0.0)
-            return None if unknown else Measured(0.0, subject, tuple(cites), hop, (), detail)
-        cites.append(during.cite)
+            return None if unknown else Measurement(0.0, subject, tuple(cites), hop, (), detail)
+        cites.append(during.citation)
         if kind in ("anything", "client"):
             return None
         if kind != "futex":
             value = (during.number("wait") or 0.0) if kind == "peer" else 0.0
-            return Measured(value, subject, _both_ends(cites), hop, (), detail)
+            return Measurement(value, subject, _both_ends(cites), hop, (), detail)
         further = [row for row in trace.woken.get(waker, ()) if _call_of(trace, row) is during]
         if not further:
             return None
@@ -160,8 +163,8 @@ def _both_ends(cites: Sequence[Citation]) -> tuple[Citation, ...]:
     return (cites[-1], *cites[:-1])
 
 
-def _call_of(trace: _Trace, wait: Row) -> Row | None:
-    """The call in which a thread spent its longest wait at a futex: the trace tells only its length there."""
+def _call_of(trace: _Trace, wait: TableRow) -> TableRow | None:
+    """Return the call with a thread's longest wait at a futex, where the trace contains only the length."""
     length = wait.number("max_wait") or 0.0
     same = (
         row
@@ -171,12 +174,12 @@ def _call_of(trace: _Trace, wait: Row) -> Row | None:
     return next(same, None)
 
 
-def _during(trace: _Trace, tid: str, asleep: Row) -> Row | None:
+def _during(trace: _Trace, tid: str, asleep: TableRow) -> TableRow | None:
     """The call that took most of the time in which another thread slept; None where none took half of it."""
     begin = asleep.number("t") or 0.0
     end = begin + (asleep.number("wait") or 0.0) / 1e3
 
-    def shared(row: Row) -> float:
+    def shared(row: TableRow) -> float:
         at = row.number("t") or 0.0
         return min(end, at + (row.number("wait") or 0.0) / 1e3) - max(begin, at)
 

@@ -1,4 +1,4 @@
-"""Who makes requests wait: a peer that owes answers, a lock, or descriptors that nobody closes."""
+"""What makes requests wait: a peer that does not answer, a lock, or descriptors that are never closed."""
 
 from __future__ import annotations
 
@@ -6,52 +6,53 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading, Subject
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement, MissingData, Reading, Subject
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 Detail = dict[str, str | int | float]
 
 #: A thread that gave the CPU up less often than this took part in nothing: it is parked.
 ACTIVE_PER_S = 0.5
-#: Waiting most of the time: in half of the looks.
+#: Waiting most of the time: in half of the samples.
 MOSTLY_PCT = 50.0
 SESSIONS = ("sshd", "sshd-session")
 
 
-def _pid(row: Row) -> str:
+def _pid(row: TableRow) -> str:
     number = row.number("pid")
     return "" if not number else str(int(number))
 
 
-def _asked(view: View) -> Mapping[str, list[Row]]:
-    """Connections on which a process is asked, by pid; those of remote sessions are nobody's requests."""
-    found: dict[str, list[Row]] = defaultdict(list)
+def _list_requested_connections(view: HostView) -> Mapping[str, list[TableRow]]:
+    """Return the connections on which a process receives requests, by pid, without remote sessions."""
+    table_rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("tcp_waits"):
         if row.text("direction") == "in" and _pid(row) and row.text("comm") not in SESSIONS:
-            found[_pid(row)].append(row)
-    return found
+            table_rows[_pid(row)].append(row)
+    return table_rows
 
 
-def _asking(view: View) -> Iterator[tuple[Row, Subject]]:
+def _asking(view: HostView) -> Iterator[tuple[TableRow, Subject]]:
     for row in view.rows("tcp_waits"):
         if row.text("direction") == "out" and _pid(row) and row.text("comm") not in SESSIONS:
             yield row, (("dst", row.text("peer")), ("pid", _pid(row)))
 
 
-def total(rows: Iterable[Row], name: str) -> float:
+def sum_column(rows: Iterable[TableRow], name: str) -> float:
     """The sum of a column, nothing for what is unknown."""
     return sum(row.number(name) or 0.0 for row in rows)
 
 
-def _looks(view: View) -> int:
-    told = view.facts.get("tcp_waits")
-    looks = told.get("tcp_looks") if isinstance(told, Mapping) else None
-    if isinstance(looks, int):
-        return looks
-    return int(max((row.number("looks") or 0.0 for row in view.rows("tcp_waits")), default=0.0))
+def _count_samples(view: HostView) -> int:
+    fact = view.facts.get("tcp_waits")
+    samples = fact.get("tcp_samples") if isinstance(fact, Mapping) else None
+    if isinstance(samples, int):
+        return samples
+    return int(max((row.number("samples") or 0.0 for row in view.rows("tcp_waits")), default=0.0))
 
 
-def _reply_wait(view: View) -> Iterator[Measured]:
+def _reply_wait(view: HostView) -> Iterator[Measurement]:
     for row, subject in _asking(view):
         oldest = row.number("oldest")
         if oldest is not None:
@@ -60,167 +61,177 @@ def _reply_wait(view: View) -> Iterator[Measured]:
                 "peer": row.text("peer"),
                 "waiting": row.number("waiting") or 0.0,
             }
-            yield Measured(oldest, subject, (row.cite,), _looks(view), (), detail)
+            yield Measurement(oldest, subject, (row.citation,), _count_samples(view), (), detail)
 
 
-def _unanswered(view: View) -> Iterator[Measured]:
+def _unanswered(view: HostView) -> Iterator[Measurement]:
     for row, subject in _asking(view):
-        yield Measured(row.number("waiting") or 0.0, subject, (row.cite,), _looks(view))
+        yield Measurement(row.number("waiting") or 0.0, subject, (row.citation,), _count_samples(view))
 
 
-def _behind_peer(view: View) -> Iterator[Measured]:
-    asked = _asked(view)
+def _behind_peer(view: HostView) -> Iterator[Measurement]:
+    requested = _list_requested_connections(view)
     for row, subject in _asking(view):
-        mine = asked.get(_pid(row), [])
-        held = total(mine, "waiting")
+        mine = requested.get(_pid(row), [])
+        held = sum_column(mine, "waiting")
         if held > 0:
             share = min(100.0, 100.0 * (row.number("waiting") or 0.0) / held)
-            yield Measured(share, subject, (row.cite, *(one.cite for one in mine[:3])), _looks(view))
+            yield Measurement(
+                share, subject, (row.citation, *(item.citation for item in mine[:3])), _count_samples(view)
+            )
 
 
-def _one_peer(view: View) -> Reading:
+def _measure_single_peer(view: HostView) -> Reading:
     """Percent of all unanswered questions of a process that one peer owes; nothing where no question is unanswered."""
-    asking: dict[str, list[tuple[Row, Subject]]] = defaultdict(list)
+    asking: dict[str, list[tuple[TableRow, Subject]]] = defaultdict(list)
     for row, subject in _asking(view):
         asking[_pid(row)].append((row, subject))
-    found = []
+    results = []
     for rows in asking.values():
-        unanswered = total((row for row, _ in rows), "waiting")
-        row, subject = max(rows, key=lambda one: one[0].number("waiting") or 0.0)
+        unanswered = sum_column((row for row, _ in rows), "waiting")
+        row, subject = max(rows, key=lambda row: row[0].number("waiting") or 0.0)
         if unanswered > 0:
             name, peer = row.text("comm"), row.text("peer")
             detail: Detail = {"name": name, "peer": peer, "waiting": round(unanswered, 1)}
             share = 100.0 * (row.number("waiting") or 0.0) / unanswered
-            found.append(Measured(share, subject, (row.cite,), _looks(view), (), detail))
-    if found:
-        return found
-    seen = view.has("tcp_waits")
-    return Missing(Sentence("missing.nothing_unanswered") if seen else view.why_not(("tcp_waits",)))
+            results.append(Measurement(share, subject, (row.citation,), _count_samples(view), (), detail))
+    if results:
+        return results
+    seen = view.has_data("tcp_waits")
+    return MissingData(
+        Sentence("missing.nothing_unanswered") if seen else view.missing_reason(("tcp_waits",))
+    )
 
 
-def _held(view: View) -> Iterator[Measured]:
+def _held(view: HostView) -> Iterator[Measurement]:
     """Requests that a process has taken and not answered; those that it has not yet read count too."""
-    for pid, rows in _asked(view).items():
-        value = total(rows, "waiting") + total(rows, "unread")
-        yield Measured(value, (("pid", pid),), tuple(row.cite for row in rows[:3]), _looks(view))
+    for pid, rows in _list_requested_connections(view).items():
+        value = sum_column(rows, "waiting") + sum_column(rows, "unread")
+        yield Measurement(
+            value, (("pid", pid),), tuple(row.citation for row in rows[:3]), _count_samples(view)
+        )
 
 
-def _elsewhere(view: View) -> Iterator[Measured]:
+def _elsewhere(view: HostView) -> Iterator[Measurement]:
     """Questions of a process that a peer has not answered; none asked is none unanswered."""
-    asking: dict[str, list[Row]] = defaultdict(list)
+    asking: dict[str, list[TableRow]] = defaultdict(list)
     for row, _ in _asking(view):
         asking[_pid(row)].append(row)
-    for pid, rows in _asked(view).items():
+    for pid, rows in _list_requested_connections(view).items():
         mine = asking.get(pid, [])
-        cites = tuple(row.cite for row in (mine or rows)[:3])
-        yield Measured(total(mine, "waiting"), (("pid", pid),), cites, _looks(view))
+        cites = tuple(row.citation for row in (mine or rows)[:3])
+        yield Measurement(sum_column(mine, "waiting"), (("pid", pid),), cites, _count_samples(view))
 
 
-def _threads(view: View) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _threads(view: HostView) -> Mapping[str, list[TableRow]]:
+    table_rows: dict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
-        found[_pid(row)].append(row)
-    return found
+        table_rows[_pid(row)].append(row)
+    return table_rows
 
 
-def _on_futex(row: Row) -> bool:
+def _on_futex(row: TableRow) -> bool:
     wchan, share = row.text("wchan"), row.number("wchan_pct")
     return wchan.startswith("futex") and share is not None and share >= MOSTLY_PCT
 
 
-def _pileup(view: View) -> Iterator[Measured]:
+def _pileup(view: HostView) -> Iterator[Measurement]:
     for pid, rows in _threads(view).items():
         active = [row for row in rows if (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S]
         stuck = [row for row in active if _on_futex(row)]
         if len(active) > 2:
-            cites = tuple(row.cite for row in (stuck or active)[:6])
+            cites = tuple(row.citation for row in (stuck or active)[:6])
             detail: Detail = {"stuck": len(stuck), "threads": len(active), "name": rows[0].text("comm")}
-            yield Measured(100.0 * len(stuck) / len(active), (("pid", pid),), cites, len(active), (), detail)
+            yield Measurement(
+                100.0 * len(stuck) / len(active), (("pid", pid),), cites, len(active), (), detail
+            )
 
 
-def _stuck_per_request(view: View) -> Iterator[Measured]:
-    held = {dict(one.subject)["pid"]: one for one in _held(view)}
+def _stuck_per_request(view: HostView) -> Iterator[Measurement]:
+    held = {dict(item.subject)["pid"]: item for item in _held(view)}
     for pid, rows in _threads(view).items():
         stuck = [
             row for row in rows if _on_futex(row) and (row.number("voluntary_per_s") or 0.0) >= ACTIVE_PER_S
         ]
         if pid in held and held[pid].value > 0 and stuck:
-            cites = (*(row.cite for row in stuck[:3]), *held[pid].citations)
-            yield Measured(len(stuck) / held[pid].value, (("pid", pid),), cites, len(stuck))
+            cites = (*(row.citation for row in stuck[:3]), *held[pid].citations)
+            yield Measurement(len(stuck) / held[pid].value, (("pid", pid),), cites, len(stuck))
 
 
-def _cpu_of(view: View) -> Iterator[Measured]:
+def _cpu_of(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("thread_groups"):
         cpu = row.number("cpu_pct")
         if cpu is not None:
-            yield Measured(cpu, (("pid", _pid(row)),), (row.cite,))
+            yield Measurement(cpu, (("pid", _pid(row)),), (row.citation,))
 
 
-def _close_wait(view: View) -> Iterator[Measured]:
+def _close_wait(view: HostView) -> Iterator[Measurement]:
     for row in _neglected(view):
         first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
         growth = last - first
         detail: Detail = {"name": row.text("comm"), "growth": growth, "port": row.text("local_port")}
-        yield Measured(last, (("pid", _pid(row)),), (row.cite,), int(last), (), detail)
+        yield Measurement(last, (("pid", _pid(row)),), (row.citation,), int(last), (), detail)
 
 
-def _close_wait_kept(view: View) -> Iterator[Measured]:
-    """Those at the beginning, of which at least so many are still there, less what was closed and came anew."""
+def _close_wait_kept(view: HostView) -> Iterator[Measurement]:
+    """Count the descriptors that stayed open: those at the beginning, less those closed and opened again."""
     for row in _neglected(view):
         first, last = row.number("count_first") or 0.0, row.number("count_last") or 0.0
-        yield Measured(100.0 * min(first, last) / max(first, last, 1.0), (("pid", _pid(row)),), (row.cite,))
+        yield Measurement(
+            100.0 * min(first, last) / max(first, last, 1.0), (("pid", _pid(row)),), (row.citation,)
+        )
 
 
-def _close_wait_growth(view: View) -> Iterator[Measured]:
+def _close_wait_growth(view: HostView) -> Iterator[Measurement]:
     for row in _neglected(view):
         growth = row.number("growth_per_s")
         if growth is not None:
-            yield Measured(growth, (("pid", _pid(row)),), (row.cite,))
+            yield Measurement(growth, (("pid", _pid(row)),), (row.citation,))
 
 
-def _close_wait_of_fds(view: View) -> Iterator[Measured]:
+def _close_wait_of_fds(view: HostView) -> Iterator[Measurement]:
     counts = {_pid(row): row for row in view.rows("fd_counts")}
     for row in _neglected(view):
         mine = counts.get(_pid(row))
         opened = mine.number("open_last") if mine else None
         if mine is not None and opened:
             share = min(100.0, 100.0 * (row.number("count_last") or 0.0) / opened)
-            yield Measured(share, (("pid", _pid(row)),), (row.cite, mine.cite))
+            yield Measurement(share, (("pid", _pid(row)),), (row.citation, mine.citation))
 
 
-def _neglected(view: View) -> Sequence[Row]:
+def _neglected(view: HostView) -> Sequence[TableRow]:
     return [row for row in view.rows("close_wait") if _pid(row)]
 
 
-def _fd_use(view: View) -> Iterator[Measured]:
+def _fd_use(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("fd_counts"):
         used = row.number("used_pct")
         if used is not None:
             detail: Detail = {"name": row.text("comm"), "open": int(row.number("open_last") or 0)}
-            yield Measured(used, (("pid", _pid(row)),), (row.cite,), 0, (), detail)
+            yield Measurement(used, (("pid", _pid(row)),), (row.citation,), 0, (), detail)
 
 
-def _fd_growth(view: View) -> Iterator[Measured]:
+def _fd_growth(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("fd_counts"):
         first, growth = row.number("open_first"), row.number("growth")
         if first and growth is not None and growth >= 20:
-            yield Measured(100.0 * growth / first, (("pid", _pid(row)),), (row.cite,))
+            yield Measurement(100.0 * growth / first, (("pid", _pid(row)),), (row.citation,))
 
 
-def _limit_use(view: View) -> Iterator[Measured]:
+def _limit_use(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("limits"):
         used = row.number("used_pct")
         if used is not None and row.text("name") != "open_files_of_process":
             place = {"cgroup": (("cgroup", row.text("where")),)}.get(row.text("scope"), ())
-            yield Measured(used, place, (row.cite,), 0, (), {"limit": row.text("name")})
+            yield Measurement(used, place, (row.citation,), 0, (), {"limit": row.text("name")})
 
 
-def _root_services(view: View) -> Iterator[Measured]:
-    for pid, rows in _asked(view).items():
+def _root_services(view: HostView) -> Iterator[Measurement]:
+    for pid, rows in _list_requested_connections(view).items():
         uid = rows[0].number("uid")
         if uid is not None:
             detail: Detail = {"name": rows[0].text("comm"), "port": rows[0].text("peer")}
-            yield Measured(float(uid == 0), (("pid", pid),), (rows[0].cite,), 0, (), detail)
+            yield Measurement(float(uid == 0), (("pid", pid),), (rows[0].citation,), 0, (), detail)
 
 
 _WAITS, _FDS = (("tcp_waits",),), (("fd_table",),)
@@ -231,8 +242,8 @@ UNANSWERED = Measure("dep.unanswered_count", "count", Text("Unanswered at once",
                      lambda view: list(_unanswered(view)))  # fmt: skip
 BEHIND_PEER = Measure("dep.requests_behind_pct", "pct", Text("Requests that wait for it", "因它等待的请求"), _WAITS,
                       lambda view: list(_behind_peer(view)))  # fmt: skip
-ONE_PEER = Measure("dep.one_peer_pct", "pct", Text("Waits for one and the same peer", "等待同一对端的占比"), _WAITS,
-                   _one_peer)  # fmt: skip
+SINGLE_PEER = Measure("dep.one_peer_pct", "pct", Text("Waits for one and the same peer", "等待同一对端的占比"), _WAITS,
+                   _measure_single_peer)  # fmt: skip
 HELD = Measure("app.requests_held_count", "count", Text("Requests in hand", "在手请求数"), _WAITS,
                lambda view: list(_held(view)))  # fmt: skip
 ELSEWHERE = Measure("app.unanswered_count", "count", Text("Questions of its own", "自身未获应答的请求"), _WAITS,

@@ -7,8 +7,9 @@ import re
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Citation, Measure, Measured, Missing, Reading
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 #: Of one CPU: below, no process is the busy one.
 BUSY_PCT = 50.0
@@ -19,67 +20,73 @@ RUNTIME = re.compile(r"(GC Thread|G1 |ParGC|ZWorker|ZDriver|XWorker|Shenandoah|C
 BURST = 4.0
 
 
-def _busiest(view: View) -> tuple[Row, list[Row]] | Missing:
+def _busiest(view: HostView) -> tuple[TableRow, list[TableRow]] | MissingData:
     """The busiest process that was looked at, and its threads."""
     rows = view.rows("thread_groups")
     top = max(rows, key=lambda row: row.number("cpu_pct") or 0.0, default=None)
     if top is None or (top.number("cpu_pct") or 0.0) < BUSY_PCT:
-        seen = view.has("proc_threads")
-        return Missing(Sentence("missing.no_busy_process") if seen else view.why_not(("proc_threads",)))
+        seen = view.has_data("proc_threads")
+        return MissingData(
+            Sentence("missing.no_busy_process") if seen else view.missing_reason(("proc_threads",))
+        )
     return top, [row for row in view.rows("threads") if row.text("pid") == top.text("pid")]
 
 
-def _largest_thread(view: View) -> Reading:
+def _largest_thread(view: HostView) -> Reading:
     """Percent of the busiest process's CPU that is its busiest thread's."""
-    found = _busiest(view)
-    if isinstance(found, Missing):
-        return found
-    top, threads = found
+    result = _busiest(view)
+    if isinstance(result, MissingData):
+        return result
+    top, threads = result
     hottest = max(threads, key=lambda row: row.number("cpu_pct") or 0.0, default=None)
     if hottest is None:
-        return Missing(view.why_not(("proc_threads",)))
+        return MissingData(view.missing_reason(("proc_threads",)))
     cpu = top.number("cpu_pct") or 1.0
     detail: dict[str, str | int | float] = {
         "name": top.text("comm"), "thread": hottest.text("comm"), "threads": len(threads), "cpu": round(cpu),
     }  # fmt: skip
     share = min(100.0, 100.0 * (hottest.number("cpu_pct") or 0.0) / cpu)
-    return [Measured(share, (("pid", top.text("pid")),), (hottest.cite, top.cite), len(threads), (), detail)]
+    return [
+        Measurement(
+            share, (("pid", top.text("pid")),), (hottest.citation, top.citation), len(threads), (), detail
+        )
+    ]
 
 
-def _runtime(view: View) -> Reading:
+def _runtime(view: HostView) -> Reading:
     """Percent of the busiest process's CPU that its collector of garbage and its compilers use, where it names them."""
-    found = _busiest(view)
-    if isinstance(found, Missing):
-        return found
-    top, threads = found
+    result = _busiest(view)
+    if isinstance(result, MissingData):
+        return result
+    top, threads = result
     mine = [row for row in threads if RUNTIME.match(row.text("comm"))]
     if not mine:
-        return Missing(Sentence("missing.no_runtime_threads", {"name": top.text("comm")}))
+        return MissingData(Sentence("missing.no_runtime_threads", {"name": top.text("comm")}))
     mine.sort(key=lambda row: -(row.number("cpu_pct") or 0.0))
     used = sum(row.number("cpu_pct") or 0.0 for row in mine)
     detail: dict[str, str | int | float] = {"name": top.text("comm"), "thread": mine[0].text("comm")}
     share = min(100.0, 100.0 * used / (top.number("cpu_pct") or 1.0))
-    cites = (*(row.cite for row in mine[:4]), top.cite)
-    return [Measured(share, (("pid", top.text("pid")),), cites, len(mine), (), detail)]
+    cites = (*(row.citation for row in mine[:4]), top.citation)
+    return [Measurement(share, (("pid", top.text("pid")),), cites, len(mine), (), detail)]
 
 
-def _bursts(view: View) -> Reading:
+def _bursts(view: HostView) -> Reading:
     """How many times the number of runnable tasks rose far above that of the CPUs."""
-    found = []
-    for lane in view.of("sched.runq_per_cpu"):
-        values = np.nan_to_num(lane.values[:, 0])
+    results = []
+    for series in view.series_of("sched.runq_per_cpu"):
+        values = np.nan_to_num(series.values[:, 0])
         above = values > BURST
         begins = np.flatnonzero(above & ~np.r_[False, above[:-1]])
-        lines = () if lane.lines is None else tuple(int(lane.lines[at]) for at in begins[:6])
+        lines = () if series.lines is None else tuple(int(series.lines[at]) for at in begins[:6])
         top = int(np.argmax(values)) if len(values) else 0
-        cite = lane.cite
-        if lane.lines is not None and len(values):
-            lines = lines or (int(lane.lines[top]),)
-            cite = Citation(cite.run, cite.collector, cite.artifact, cite.part, lines)
+        citation = series.citation
+        if series.lines is not None and len(values):
+            lines = lines or (int(series.lines[top]),)
+            citation = Citation(citation.run, citation.collector, citation.artifact, citation.part, lines)
         if len(values):
             detail: dict[str, str | int | float] = {"most": round(float(values[top]), 1)}
-            found.append(Measured(float(len(begins)), (), (cite,), len(values), (), detail))
-    return found or Missing(view.why_not(("cpu_stat",)))
+            results.append(Measurement(float(len(begins)), (), (citation,), len(values), (), detail))
+    return results or MissingData(view.missing_reason(("cpu_stat",)))
 
 
 _THREADS = (("proc_threads",),)

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured
-from culprit.core.rules.view import Row, Stacks, View
-from culprit.core.stack_search import matching, top
-from culprit.core.stacks import Filter
+from culprit.domain.profiles.search import list_top_functions, match_names
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, Stacks, TableRow
 
 #: At 100 samples a share of one half is known to ten points either way (95 %).
 LEAST_SAMPLES = 100
@@ -36,50 +37,52 @@ OFF_CPU_SECONDS = 4.0
 SAME_DUMPS = 2
 
 
-def serving(view: View) -> dict[int, tuple[int, ...]]:
+def find_serving_processes(view: HostView) -> dict[int, tuple[int, ...]]:
     """Processes that listen → themselves, their children, and where the parent is the same program, its family."""
     used = {
         int(row.number("pid") or 0): row for row in view.rows("processes") if not row.number("kernel_thread")
     }
-    found: dict[int, tuple[int, ...]] = {}
+    results: dict[int, tuple[int, ...]] = {}
     for row in view.rows("listeners"):
         pid = int(row.number("pid") or 0)
         if pid and row.text("process") not in ("sshd", "systemd"):
             parent = int(used[pid].number("ppid") or 0) if pid in used else 0
             same = parent in used and used[parent].text("comm") == used[pid].text("comm")
             heads = {pid, parent} if same else {pid}
-            found[pid] = tuple(sorted(heads | {one for one in used if used[one].number("ppid") in heads}))
-    return found
+            results[pid] = tuple(
+                sorted(heads | {item for item in used if used[item].number("ppid") in heads})
+            )
+    return results
 
 
-def _serving_cpu(view: View) -> Iterator[Measured]:
+def _serving_cpu(view: HostView) -> Iterator[Measurement]:
     """Percent of one CPU of each program that serves, its children with it."""
     rows = {int(row.number("pid") or 0): row for row in view.rows("processes")}
-    for pid, family in serving(view).items():
-        mine = [rows[one] for one in family if one in rows]
+    for pid, family in find_serving_processes(view).items():
+        mine = [rows[item] for item in family if item in rows]
         if mine:
             cpu = sum(row.number("cpu") or 0.0 for row in mine)
-            cites = tuple(row.cite for row in mine[:4])
-            yield Measured(cpu, (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
+            cites = tuple(row.citation for row in mine[:4])
+            yield Measurement(cpu, (("pid", str(pid)),), cites, detail={"name": mine[0].text("comm")})
 
 
-def _hot(view: View) -> Iterator[Measured]:
+def _hot(view: HostView) -> Iterator[Measurement]:
     """Percent of a serving program's samples that end in one and the same of its functions."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return
-    for pid, family in serving(view).items():
-        seen = stacks.profile.view(Filter(pid=family, hide_idle=True))
-        own = [row for row in top(seen, TOP) if row.kind in ("user", "jit") and row.own > 0]
+    for pid, family in find_serving_processes(view).items():
+        seen = stacks.profile.view(SampleFilter(pid=family, hide_idle=True))
+        own = [row for row in list_top_functions(seen, TOP) if row.kind in ("user", "jit") and row.own > 0]
         if not own or not seen.weight:
             continue
         hottest = max(own, key=lambda row: row.own)
         if ENGINES.search(hottest.frame):
             continue
-        yield Measured(
+        yield Measurement(
             100.0 * hottest.own / seen.weight,
             (("pid", str(pid)),),
-            (replace(stacks.cite, frame=hottest.frame),),
+            (replace(stacks.citation, frame=hottest.frame),),
             seen.samples,
             _few(seen.samples, LEAST_SAMPLES),
             {"function": hottest.frame, "samples": seen.samples},
@@ -96,13 +99,15 @@ def _own_shares(stacks: Stacks | None) -> tuple[Mapping[str, float], int]:
     """Percent of the busy samples in which each function is innermost, and how many samples."""
     if stacks is None:
         return {}, 0
-    seen = stacks.profile.view(Filter(hide_idle=True))
+    seen = stacks.profile.view(SampleFilter(hide_idle=True))
     if not seen.weight:
         return {}, 0
-    return {row.frame: 100.0 * row.own / seen.weight for row in top(seen, TOP) if row.own}, seen.samples
+    return {
+        row.frame: 100.0 * row.own / seen.weight for row in list_top_functions(seen, TOP) if row.own
+    }, seen.samples
 
 
-def _changed(view: View) -> Iterator[Measured]:
+def _changed(view: HostView) -> Iterator[Measurement]:
     """Points by which the share of a function grew against the baseline's profile; the most grown one."""
     stacks = view.stacks.get("on_cpu")
     here, samples = _own_shares(stacks)
@@ -112,60 +117,64 @@ def _changed(view: View) -> Iterator[Measured]:
     grown = {name: share - before.get(name, 0.0) for name, share in here.items()}
     name = max(grown, key=lambda each: grown[each])
     least = min(samples, samples_before) if before else samples
-    yield Measured(
-        grown[name], (), (replace(stacks.cite, frame=name),), samples, _few(least, LEAST_FOR_A_DIFFERENCE),
+    yield Measurement(
+        grown[name], (), (replace(stacks.citation, frame=name),), samples, _few(least, LEAST_FOR_A_DIFFERENCE),
         {"function": name, "before": round(before.get(name, 0.0), 2), "share": round(here[name], 2)},
     )  # fmt: skip
 
 
-def _samples(view: View) -> Iterator[Measured]:
+def _samples(view: HostView) -> Iterator[Measurement]:
     """Busy samples of the CPU profile."""
     stacks = view.stacks.get("on_cpu")
     if stacks is not None:
-        samples = stacks.profile.view(Filter(hide_idle=True)).samples
-        yield Measured(samples, (), (replace(stacks.cite, frame="all"),), samples)
+        samples = stacks.profile.view(SampleFilter(hide_idle=True)).samples
+        yield Measurement(samples, (), (replace(stacks.citation, frame="all"),), samples)
 
 
-def _lost(view: View) -> Iterator[Measured]:
+def _lost(view: HostView) -> Iterator[Measurement]:
     """Percent of samples that were lost, by profile."""
     for kind, stacks in view.stacks.items():
         total = stacks.lost + stacks.profile.table.samples
         if total:
-            cites = (replace(stacks.cite, frame="all"),)
-            yield Measured(
+            cites = (replace(stacks.citation, frame="all"),)
+            yield Measurement(
                 100.0 * stacks.lost / total, (("profile", kind),), cites, total, detail={"kind": kind}
             )
 
 
-def _unknown(view: View) -> Iterator[Measured]:
+def _unknown(view: HostView) -> Iterator[Measurement]:
     """Percent of samples whose innermost frame has no name, by profile."""
     for kind, stacks in view.stacks.items():
-        cites = (replace(stacks.cite, frame="[unknown]"),)
-        yield Measured(
+        cites = (replace(stacks.citation, frame="[unknown]"),)
+        yield Measurement(
             100.0 * stacks.unknown_share, (("profile", kind),), cites, stacks.profile.table.samples,
             detail={"kind": kind},
         )  # fmt: skip
 
 
-def _capture_cost(view: View) -> Iterator[Measured]:
-    """Cores that the capture itself took; cited as the clock of the host says it, which every capture reads."""
+def _capture_cost(view: HostView) -> Iterator[Measurement]:
+    """Measure the cores that the capture itself used; the citation is the host clock, which every capture reads."""
     if view.capture_cpu_cores is not None:
-        cites = tuple(lane.cite for lane in view.of("cpu.total_busy_pct"))[:1]
-        lines = tuple(int(lane.lines[0]) for lane in view.of("cpu.total_busy_pct") if lane.lines)[:1]
-        yield Measured(view.capture_cpu_cores, (), tuple(replace(one, lines=lines) for one in cites))
+        cites = tuple(series.citation for series in view.series_of("cpu.total_busy_pct"))[:1]
+        lines = tuple(
+            int(series.lines[0]) for series in view.series_of("cpu.total_busy_pct") if series.lines
+        )[:1]
+        yield Measurement(
+            view.capture_cpu_cores, (), tuple(replace(citation, lines=lines) for citation in cites)
+        )
 
 
-def _lock_waiters(view: View) -> Iterator[Measured]:
+def _lock_waiters(view: HostView) -> Iterator[Measurement]:
     """Threads of a program that wait at a moment for a lock that another thread holds: their time over the window's."""
     stacks = view.stacks.get("off_cpu")
-    told = view.facts.get("offcpu")
-    value = told.get("offcpu_seconds") if isinstance(told, dict) else None
+    fact = view.facts.get("offcpu")
+    value = fact.get("offcpu_seconds") if isinstance(fact, dict) else None
     if stacks is None:
         return
     span_ns = 1e9 * (float(value) if isinstance(value, int | float) and value > 0 else OFF_CPU_SECONDS)
     profile = stacks.profile
     trie, seen = profile.table.trie, profile.view()
-    hit = matching(profile.names, LOCKS, regex=True)[trie.frame] & profile.outermost
+    hit = match_names(profile.names, LOCKS, regex=True)[trie.frame] & profile.outermost
     tops = np.flatnonzero(trie.parent == 0)
     for start in tops.tolist():
         inside = (np.flatnonzero(hit[start : trie.end[start]]) + start).tolist()
@@ -176,33 +185,33 @@ def _lock_waiters(view: View) -> Iterator[Measured]:
         if waited:
             comm = profile.names[int(trie.frame[start])]
             frames = sorted({profile.names[int(trie.frame[node])] for node in inside})
-            cite = replace(stacks.cite, frame=frames[0])
-            yield Measured(
-                waited / span_ns, (("comm", comm),), (cite,), detail={"frames": ", ".join(frames[:3])}
+            citation = replace(stacks.citation, frame=frames[0])
+            yield Measurement(
+                waited / span_ns, (("comm", comm),), (citation,), detail={"frames": ", ".join(frames[:3])}
             )
 
 
-def _parked(view: View) -> Iterator[Measured]:
+def _parked(view: HostView) -> Iterator[Measurement]:
     """Threads of a serving program that are mostly found in a futex and go in and out of it all the time."""
-    rows: dict[int, list[Row]] = {}
+    rows: dict[int, list[TableRow]] = {}
     for row in view.rows("threads"):
         mostly = row.text("wchan").startswith("futex") and (row.number("wchan_pct") or 0) >= 50
         if mostly and (row.number("voluntary_per_s") or 0) >= 1:
             rows.setdefault(int(row.number("pid") or 0), []).append(row)
     names = {int(row.number("pid") or 0): row.text("process") for row in view.rows("listeners")}
     for pid, mine in rows.items():
-        if pid in serving(view):
-            cites = tuple(row.cite for row in mine[:4])
-            yield Measured(len(mine), (("pid", str(pid)),), cites, detail={"name": names[pid]})
+        if pid in find_serving_processes(view):
+            cites = tuple(row.citation for row in mine[:4])
+            yield Measurement(len(mine), (("pid", str(pid)),), cites, detail={"name": names[pid]})
 
 
-def _java_locks(view: View) -> Iterator[Measured]:
+def _java_locks(view: HostView) -> Iterator[Measurement]:
     """Java threads that wait for a monitor which another thread holds, by monitor, in the last dump."""
     for row in view.rows("java_locks"):
         if row.text("owner"):
             detail = {"lock": row.text("lock_class"), "owner": row.text("owner")}
             subject = (("lock", row.text("lock")),)
-            yield Measured(row.number("waiters") or 0.0, subject, (row.cite,), detail=detail)
+            yield Measurement(row.number("waiters") or 0.0, subject, (row.citation,), detail=detail)
 
 
 #: Frames in which a thread of Java waits for bytes of a connection; it is RUNNABLE by its own word.
@@ -211,7 +220,7 @@ SOCKET_READ = re.compile(
 )
 
 
-def _owners(view: View) -> Iterator[Measured]:
+def _owners(view: HostView) -> Iterator[Measurement]:
     """Threads that wait for a monitor whose owner waits for a connection in all dumps but the first, by monitor."""
     threads = {row.text("name"): row for row in view.rows("java_threads")}
     for row in view.rows("java_locks"):
@@ -222,7 +231,9 @@ def _owners(view: View) -> Iterator[Measured]:
             lock, name = row.text("lock_class"), row.text("owner")
             detail = {"lock": lock, "owner": name, "frame": owner.text("top_frame")}
             waiters = (row.number("waiters") or 0.0) if reads else 0.0
-            yield Measured(waiters, (("lock", row.text("lock")),), (owner.cite, row.cite), detail=detail)
+            yield Measurement(
+                waiters, (("lock", row.text("lock")),), (owner.citation, row.citation), detail=detail
+            )
 
 
 SERVING_CPU = Measure(

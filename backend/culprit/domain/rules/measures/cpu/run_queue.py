@@ -1,8 +1,8 @@
 """Crowds: who waits for a CPU together, for how long, and what they may use.
 
 The unit is a control group, or a process where it is in no group. Time that runnable threads wait comes from
-/proc/PID/task/*/schedstat; a thread that its group's limit holds back counts as waiting there too. What runs at the
-lowest priority on purpose, and the capture itself, are nobody's patients.
+/proc/PID/task/*/schedstat; a thread that its group's limit holds back counts as waiting there too. Tasks at the lowest
+priority and the capture itself are not counted.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from culprit.core.rules.contract import Citation, Subject
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Citation, Subject
+from culprit.domain.rules.view import HostView, TableRow
 
 #: The control groups that captures run in.
 CAPTURE = "/culprit-"
 #: From this niceness on, and under SCHED_BATCH (3) and SCHED_IDLE (5), a task has asked to wait.
 LOW_NICE = 10
 LOW_POLICIES = (3, 5)
-#: A crowd of which less waits at a moment than this is not held up, whatever a single turn took.
+#: A crowd with fewer waiting tasks on average is not delayed, even if a single wait was long.
 LEAST_WAITING = 0.25
 MAX_LINES = 4
 
@@ -43,28 +43,28 @@ class Crowd:
         return 1e3 * self.wait_s / self.turns if self.turns else 0.0
 
 
-def crowds(view: View) -> list[Crowd]:
+def list_crowds(view: HostView) -> list[Crowd]:
     """Those that ran or wanted to, the longest waiting first."""
     low = _low(view)
-    found: dict[Subject, Crowd] = {}
+    crowds: dict[Subject, Crowd] = {}
     for row in view.rows("sched_delay"):
         pid, group = row.number("pid"), row.text("cgroup").removesuffix(" (deleted)")
         if pid is None or not group or group.startswith(CAPTURE) or int(pid) in low:
             continue
         place = ("cgroup", group)
         subject = (place,) if group != "/" else (place, ("pid", str(int(pid))))
-        crowd = found.setdefault(subject, Crowd(subject, group, row.text("comm")))
+        crowd = crowds.setdefault(subject, Crowd(subject, group, row.text("comm")))
         crowd.run_s += row.number("run_s") or 0.0
         crowd.wait_s += row.number("wait_s") or 0.0
         crowd.turns += row.number("switches") or 0.0
         crowd.processes += 1
         crowd.pids.add(int(pid))
         if len(crowd.cites) < MAX_LINES:
-            crowd.cites.append(row.cite)
-    return sorted(found.values(), key=lambda one: -one.wait_s)
+            crowd.cites.append(row.citation)
+    return sorted(crowds.values(), key=lambda crowd: -crowd.wait_s)
 
 
-def _low(view: View) -> set[int]:
+def _low(view: HostView) -> set[int]:
     """Tasks that have asked to wait, and kernel threads."""
     return {
         int(row.number("pid") or 0)
@@ -75,24 +75,24 @@ def _low(view: View) -> set[int]:
     }
 
 
-def seconds(view: View) -> float:
+def get_covered_seconds(view: HostView) -> float:
     """How long the scheduler's numbers cover."""
-    told = view.facts.get("proc_schedstat")
-    value = told.get("seconds") if isinstance(told, dict) else None
+    fact = view.facts.get("proc_schedstat")
+    value = fact.get("seconds") if isinstance(fact, dict) else None
     if isinstance(value, int | float) and value > 0:
         return float(value)
     outcome = view.outcomes.get("proc_schedstat")
     return outcome.seconds if outcome and outcome.seconds > 0 else view.seconds
 
 
-def limits_of(view: View, group: str) -> list[Row]:
+def limits_of(view: HostView, group: str) -> list[TableRow]:
     """The rows of control groups with a limit that hold this one, the nearest first."""
     above = [row for row in view.rows("cgroup_cpu") if row.number("own_quota_cores") is not None]
     held = [row for row in above if group == row.text("path") or group.startswith(row.text("path") + "/")]
     return sorted(held, key=lambda row: -len(row.text("path")))
 
 
-def allowed_cpus(view: View, crowd: Crowd) -> float | None:
+def allowed_cpus(view: HostView, crowd: Crowd) -> float | None:
     """CPUs that a crowd may use: the least of its limit, the CPUs that its threads may run on, and those online."""
     quota = [quota for row in limits_of(view, crowd.group) if (quota := row.number("quota_cores"))]
     affinity = [
@@ -101,12 +101,14 @@ def allowed_cpus(view: View, crowd: Crowd) -> float | None:
         if (row.number("pid") or 0) in crowd.pids and (count := row.number("cpus_allowed_count"))
     ]
     widest = [max(affinity)] if affinity else []
-    lanes = [float(len(lane.axis_values)) for lane in view.of("cpu.busy_pct") if lane.axis_values]
-    online = [float(view.cpus)] if view.cpus else lanes[:1]
+    series_list = [
+        float(len(series.axis_values)) for series in view.series_of("cpu.busy_pct") if series.axis_values
+    ]
+    online = [float(view.cpus)] if view.cpus else series_list[:1]
     return min([*quota, *widest, *online], default=None)
 
 
-def throttled(view: View, group: str) -> Row | None:
+def find_most_throttled(view: HostView, group: str) -> TableRow | None:
     """The limit that struck most often, of this group and those above it."""
     struck = [row for row in limits_of(view, group) if row.number("throttled_pct") is not None]
     return max(struck, key=lambda row: row.number("throttled_pct") or 0.0, default=None)
@@ -116,11 +118,11 @@ def throttled(view: View, group: str) -> Row | None:
 LIMIT_STRIKES_PCT = 25.0
 
 
-def held_up(view: View) -> Iterator[Crowd]:
+def held_up(view: HostView) -> Iterator[Crowd]:
     """Crowds that wait for others: in a group, without a limit that strikes, and not by their own number."""
-    span = seconds(view)
-    for crowd in crowds(view):
-        row = throttled(view, crowd.group)
+    span = get_covered_seconds(view)
+    for crowd in list_crowds(view):
+        row = find_most_throttled(view, crowd.group)
         struck = (row.number("throttled_pct") or 0.0) if row else 0.0
         allowed = allowed_cpus(view, crowd)
         if crowd.group == "/" or span <= 0 or not allowed or struck > LIMIT_STRIKES_PCT:

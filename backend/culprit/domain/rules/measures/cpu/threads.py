@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured
-from culprit.core.rules.view import View
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView
 
 
-def _hot(view: View) -> Iterator[Measured]:
+def _hot(view: HostView) -> Iterator[Measurement]:
     """Percent of one CPU of each thread that was looked at."""
     for row in view.rows("threads"):
         cpu, pid, tid = (row.number(name) for name in ("cpu_pct", "pid", "tid"))
         if cpu is not None and pid is not None and tid is not None:
             subject = (("pid", str(int(pid))), ("tid", str(int(tid))))
             detail: dict[str, str | int | float] = {"tid": int(tid), "name": row.text("comm")}
-            yield Measured(cpu, subject, (row.cite,), int(row.number("samples") or 0), (), detail)
+            yield Measurement(cpu, subject, (row.citation,), int(row.number("samples") or 0), (), detail)
 
 
 HOT_THREAD = Measure(

@@ -1,38 +1,41 @@
-"""Who waits for a CPU, and whose doing that is: their own number, their limit, or somebody else."""
+"""Which tasks wait for a CPU, and the cause: their own number, their limit, or other tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from collectors.contract import Text
-from collectors.parse import id_list
-from culprit.core.rules.contract import Citation, Measure, Measured
-from culprit.core.rules.measures.cpu_crowds import (
+from collectors.parse.proc import id_list
+from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.measures.cpu.profile import find_serving_processes
+from culprit.domain.rules.measures.cpu.run_queue import (
     CAPTURE,
     MAX_LINES,
     Crowd,
     allowed_cpus,
-    crowds,
+    find_most_throttled,
+    get_covered_seconds,
     held_up,
-    seconds,
-    throttled,
+    list_crowds,
 )
-from culprit.core.rules.measures.cpu_profile import serving
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 #: Names of kernel threads whose work is the network's or the memory's; those have causes of their own.
 OTHERS_WORK = ("ksoftirqd", "kswapd", "kcompactd", "irq")
 SCHEDSTAT = ("proc_schedstat",)
 
 
-def _measured(crowd: Crowd, value: float, cites: Sequence[Citation], **detail: str | float) -> Measured:
-    return Measured(value, crowd.subject, tuple(cites), int(crowd.turns), (), {"name": crowd.name, **detail})
+def _measured(crowd: Crowd, value: float, cites: Sequence[Citation], **detail: str | float) -> Measurement:
+    return Measurement(
+        value, crowd.subject, tuple(cites), int(crowd.turns), (), {"name": crowd.name, **detail}
+    )
 
 
-def _runnable(view: View) -> Iterator[Measured]:
+def _runnable(view: HostView) -> Iterator[Measurement]:
     """Runnable threads (running or waiting) at a moment for each CPU allowed; less than one CPU counts as one."""
-    span = seconds(view)
-    for crowd in crowds(view):
+    span = get_covered_seconds(view)
+    for crowd in list_crowds(view):
         allowed = allowed_cpus(view, crowd)
         if span > 0 and allowed:
             runnable = (crowd.run_s + crowd.wait_s) / span
@@ -42,79 +45,79 @@ def _runnable(view: View) -> Iterator[Measured]:
             )  # fmt: skip
 
 
-def _delay(view: View) -> Iterator[Measured]:
-    """Mean wait of each crowd before a turn: of those that are well too, else nobody could see one become well."""
-    for crowd in crowds(view):
+def _delay(view: HostView) -> Iterator[Measurement]:
+    """Measure the mean wait of each crowd; healthy crowds are included so that a recovery is visible."""
+    for crowd in list_crowds(view):
         if crowd.turns:
             yield _measured(crowd, crowd.delay_ms, crowd.cites)
 
 
-def _waiting(view: View) -> Iterator[Measured]:
+def _waiting(view: HostView) -> Iterator[Measurement]:
     """How many threads of a crowd wait for a CPU at a moment."""
-    span = seconds(view)
-    for crowd in crowds(view):
+    span = get_covered_seconds(view)
+    for crowd in list_crowds(view):
         if span > 0:
             yield _measured(crowd, crowd.wait_s / span, crowd.cites)
 
 
-def _serving_delay(view: View) -> Iterator[Measured]:
+def _serving_delay(view: HostView) -> Iterator[Measurement]:
     """The wait of the programs that serve alone: what a request waits before its program can even look at a clock."""
-    asked = {pid for family in serving(view).values() for pid in family}
-    for crowd in crowds(view):
-        mine = crowd.pids & asked
+    requested = {pid for family in find_serving_processes(view).values() for pid in family}
+    for crowd in list_crowds(view):
+        mine = crowd.pids & requested
         rows = [row for row in view.rows("sched_delay") if int(row.number("pid") or 0) in mine]
         turns = sum(row.number("switches") or 0.0 for row in rows)
         if turns:
             delay = 1e3 * sum(row.number("wait_s") or 0.0 for row in rows) / turns
-            yield _measured(crowd, delay, [row.cite for row in rows[:MAX_LINES]])
+            yield _measured(crowd, delay, [row.citation for row in rows[:MAX_LINES]])
 
 
-def _own_share(view: View) -> Iterator[Measured]:
+def _own_share(view: HostView) -> Iterator[Measurement]:
     """Percent of the CPUs that it may use that a crowd used itself."""
-    span = seconds(view)
-    for crowd in crowds(view):
+    span = get_covered_seconds(view)
+    for crowd in list_crowds(view):
         allowed = allowed_cpus(view, crowd)
         if span > 0 and allowed:
             yield _measured(crowd, 100.0 * crowd.run_s / span / allowed, crowd.cites)
 
 
-def _throttled(view: View) -> Iterator[Measured]:
+def _throttled(view: HostView) -> Iterator[Measurement]:
     """Percent of periods in which a limit struck: of the groups that have one."""
     for row in view.rows("cgroup_cpu"):
         share = row.number("throttled_pct")
         if share is not None and row.number("own_quota_cores") and not row.text("path").startswith(CAPTURE):
             subject = (("cgroup", row.text("path")),)
             detail = {"quota": round(row.number("quota_cores") or 0.0, 3)}
-            yield Measured(share, subject, (row.cite,), int(row.number("periods") or 0), (), detail)
+            yield Measurement(share, subject, (row.citation,), int(row.number("periods") or 0), (), detail)
 
 
-def _throttled_crowd(view: View) -> Iterator[Measured]:
+def _throttled_crowd(view: HostView) -> Iterator[Measurement]:
     """The same for each crowd, under the limit of its own or above it."""
-    for crowd in crowds(view):
-        row = throttled(view, crowd.group)
+    for crowd in list_crowds(view):
+        row = find_most_throttled(view, crowd.group)
         share = row.number("throttled_pct") if row else None
         if row is not None and share is not None:
             quota = round(row.number("quota_cores") or 0.0, 3)
-            yield _measured(crowd, share, [row.cite], quota=quota, limit=row.text("path"))
+            yield _measured(crowd, share, [row.citation], quota=quota, limit=row.text("path"))
 
 
-def _periods(view: View) -> Iterator[Measured]:
+def _periods(view: HostView) -> Iterator[Measurement]:
     """Periods of the limit in the window."""
-    for crowd in crowds(view):
-        row = throttled(view, crowd.group)
+    for crowd in list_crowds(view):
+        row = find_most_throttled(view, crowd.group)
         if row is not None:
-            yield _measured(crowd, row.number("periods") or 0.0, [row.cite])
+            yield _measured(crowd, row.number("periods") or 0.0, [row.citation])
     for row in view.rows("cgroup_cpu"):
-        yield Measured(row.number("periods") or 0.0, (("cgroup", row.text("path")),), (row.cite,))
+        yield Measurement(row.number("periods") or 0.0, (("cgroup", row.text("path")),), (row.citation,))
 
 
-def _beside(view: View, crowd: Crowd) -> list[Row]:
+def _list_competitors(view: HostView, crowd: Crowd) -> list[TableRow]:
     """Processes and kernel threads outside a crowd that ran last on a CPU that it may use, the busiest first."""
     allowed = {
         cpu
         for row in view.rows("threads")
         if (row.number("pid") or 0) in crowd.pids
-        for cpu in id_list.ids(row.text("cpus_allowed").encode())
+        for cpu in id_list.parse_ids(row.text("cpus_allowed").encode())
     }
     return [
         row
@@ -124,20 +127,20 @@ def _beside(view: View, crowd: Crowd) -> list[Row]:
     ]
 
 
-def _cores(rows: Sequence[Row]) -> float:
+def _cores(rows: Sequence[TableRow]) -> float:
     return sum(row.number("cpu") or 0.0 for row in rows) / 100.0
 
 
-def _others(view: View) -> Iterator[Measured]:
+def _others(view: HostView) -> Iterator[Measurement]:
     """Cores that other processes use while a crowd waits, where that is more than it and kernel threads use."""
-    span = seconds(view)
+    span = get_covered_seconds(view)
     for crowd in held_up(view):
-        beside = _beside(view, crowd)
-        others = [row for row in beside if not row.number("kernel_thread")]
-        kernel = [row for row in beside if row.number("kernel_thread")]
+        related = _list_competitors(view, crowd)
+        others = [row for row in related if not row.number("kernel_thread")]
+        kernel = [row for row in related if row.number("kernel_thread")]
         cores, own = _cores(others), crowd.run_s / span
         if others and cores > own and cores > _cores(kernel):
-            cites = [row.cite for row in others[:MAX_LINES]]
+            cites = [row.citation for row in others[:MAX_LINES]]
             yield _measured(crowd, cores, cites, by=others[0].text("comm"), own=round(own, 3))
 
 
@@ -146,28 +149,30 @@ def kernel_class(comm: str) -> str:
     return comm.partition("/")[0].rstrip("0123456789.")
 
 
-def _kernel_thread(view: View) -> Iterator[Measured]:
+def _kernel_thread(view: HostView) -> Iterator[Measurement]:
     """CPU of single kernel threads, percent of one CPU."""
     for row in view.rows("processes"):
         if row.number("kernel_thread"):
             subject = (("comm", row.text("comm")),)
-            yield Measured(row.number("cpu") or 0.0, subject, (row.cite,), detail={"name": row.text("comm")})
+            yield Measurement(
+                row.number("cpu") or 0.0, subject, (row.citation,), detail={"name": row.text("comm")}
+            )
 
 
-def _kernel_cores(view: View) -> Iterator[Measured]:
-    """Percent of one CPU that the busiest class of kernel threads uses beside a crowd that waits."""
+def _kernel_cores(view: HostView) -> Iterator[Measurement]:
+    """Measure the CPU use of the busiest class of kernel threads, percent of one CPU, while a crowd waits."""
     for crowd in held_up(view):
-        beside = _beside(view, crowd)
-        others = [row for row in beside if not row.number("kernel_thread")]
-        classes: dict[str, list[Row]] = {}
-        for row in beside:
+        related = _list_competitors(view, crowd)
+        others = [row for row in related if not row.number("kernel_thread")]
+        classes: dict[str, list[TableRow]] = {}
+        for row in related:
             name = kernel_class(row.text("comm"))
             if row.number("kernel_thread") and not name.startswith(OTHERS_WORK):
                 classes.setdefault(name, []).append(row)
         if classes:
             name = max(classes, key=lambda each: _cores(classes[each]))
             if _cores(classes[name]) > _cores(others):
-                cites = [row.cite for row in classes[name][:MAX_LINES]]
+                cites = [row.citation for row in classes[name][:MAX_LINES]]
                 yield _measured(crowd, 100.0 * _cores(classes[name]), cites, by=name)
 
 

@@ -1,47 +1,48 @@
-"""What is told beside the errors of disks; none of these is compared with anything."""
+"""Related numbers of disk errors, without thresholds."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from culprit.core.rules.contract import Citation, Measured, Subject
-from culprit.core.rules.measures.derived import derived
-from culprit.core.rules.view import View
+from culprit.domain.rules.finding import Citation, Measurement, Subject
+from culprit.domain.rules.measures.derived import build_measure
+from culprit.domain.rules.view import HostView
 
 
-def _lines(view: View, *kinds: str) -> list[Measured]:
+def _lines(view: HostView, *kinds: str) -> list[Measurement]:
     """Lines of the kernel's log about each device: like ones within a minute are one error of many lines."""
     counted: defaultdict[str, float] = defaultdict(float)
     cites: defaultdict[str, list[Citation]] = defaultdict(list)
-    for one in view.happened(*kinds):
-        dev, told = str(one.params.get("dev", "")), one.params.get("count", 1)
-        counted[dev] += float(told) if isinstance(told, int | float) else 1.0
-        cites[dev].append(one.cite)
+    for item in view.events_of(*kinds):
+        dev, reported = str(item.params.get("dev", "")), item.params.get("count", 1)
+        counted[dev] += float(reported) if isinstance(reported, int | float) else 1.0
+        cites[dev].append(item.citation)
     return [
-        Measured(count, (("dev", dev),), tuple(cites[dev][:4]), int(count)) for dev, count in counted.items()
+        Measurement(count, (("dev", dev),), tuple(cites[dev][:4]), int(count))
+        for dev, count in counted.items()
     ]
 
 
-def _refused(view: View) -> list[Measured]:
+def _refused(view: HostView) -> list[Measurement]:
     """Commands that a disk refused in the window, by its driver's count."""
     return [
-        Measured(grown, (("dev", row.text("device")),), (row.cite,))
+        Measurement(grown, (("dev", row.text("device")),), (row.citation,))
         for row in view.rows("disks_health")
         if row.text("source") == "ioerr" and (grown := row.number("delta")) is not None
     ]
 
 
-def _counted(view: View) -> list[Measured]:
+def _counted(view: HostView) -> list[Measurement]:
     """What the source that calls a disk or an array ill has counted: members that an array lacks."""
-    found: dict[Subject, Measured] = {}
+    measurements: dict[Subject, Measurement] = {}
     for row in view.rows("disks_health"):
         errors, subject = row.number("errors"), (("dev", row.text("device")),)
-        if errors is not None and (subject not in found or errors > found[subject].value):
-            found[subject] = Measured(errors, subject, (row.cite,))
-    return list(found.values())
+        if errors is not None and (subject not in measurements or errors > measurements[subject].value):
+            measurements[subject] = Measurement(errors, subject, (row.citation,))
+    return list(measurements.values())
 
 
-ERROR_LINES = derived(
+ERROR_LINES = build_measure(
     "disk.error_lines",
     "count",
     "Lines about errors of the disk",
@@ -49,7 +50,7 @@ ERROR_LINES = derived(
     (("kmsg",),),
     lambda view: _lines(view, "io_error", "io_timeout"),
 )
-FS_ERROR_LINES = derived(
+FS_ERROR_LINES = build_measure(
     "fs.error_lines",
     "count",
     "Lines about errors of the file system",
@@ -57,7 +58,7 @@ FS_ERROR_LINES = derived(
     (("kmsg",),),
     lambda view: _lines(view, "fs_error"),
 )
-REFUSED_COMMANDS = derived(
+REFUSED_COMMANDS = build_measure(
     "disk.refused_commands",
     "count",
     "Commands that the disk refused",
@@ -65,7 +66,7 @@ REFUSED_COMMANDS = derived(
     (("disks_health",),),
     _refused,
 )
-COUNTED_ERRORS = derived(
+COUNTED_ERRORS = build_measure(
     "disk.counted_errors",
     "count",
     "Errors or lost members that were counted",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from culprit.core.rules.contract import Measured, Over
-from culprit.core.rules.measures.app_requests import RATE
-from culprit.core.rules.measures.derived import Detail, derived, series, share_of
-from culprit.core.rules.measures.places import DATABASES, asked_about, process
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.application.requests import RATE
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series, share_of
+from culprit.domain.rules.measures.places import DATABASES, build_process_subject, is_in_scope
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import HostView, TableRow
 
-#: Where a thread stands while a write, or the journal of a file system, is forced out to the device.
+#: Kernel functions of a thread while a write, or the journal of a file system, is forced out to the device.
 SYNC_WAITS = (
     "jbd2_log_wait_commit",
     "jbd2_log_do_checkpoint",
@@ -45,21 +46,21 @@ SYNC_FRAMES = (
 _SYNC_CALLS = frozenset(("fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs"))
 
 
-def _io(view: View) -> dict[str, Row]:
+def _io(view: HostView) -> dict[str, TableRow]:
     return {row.text("pid"): row for row in view.rows("proc_io")}
 
 
-def _sync_files(view: View, *, databases: bool) -> list[Measured]:
+def _sync_files(view: HostView, *, databases: bool) -> list[Measurement]:
     """Writes per second through descriptors with O_SYNC or O_DSYNC.
 
-    The calls of a process are shared among its files by how far each position moved; where nobody counted calls,
-    a moving position says nothing of their number.
+    The calls of a process are shared among its files by how far each position moved. Without a count of calls,
+    a moving position does not give their number.
     """
     calls, devices = _io(view), _device_of_path(view)
-    found = []
+    results = []
     for row in view.rows("fds"):
         pid, path, moved = row.text("pid"), row.text("path"), row.number("pos_delta_bytes_per_s")
-        if not row.number("o_dsync") or path.startswith(("/dev/", "/proc/")) or not asked_about(view, pid):
+        if not row.number("o_dsync") or path.startswith(("/dev/", "/proc/")) or not is_in_scope(view, pid):
             continue
         if (row.text("comm") in DATABASES) != databases:
             continue
@@ -68,22 +69,22 @@ def _sync_files(view: View, *, databases: bool) -> list[Measured]:
         rate = 0.0
         if done and moved and written and times:
             rate = times * min(1.0, abs(moved) / written)
-        subject = dict(process(view, row))
+        subject = dict(build_process_subject(view, row))
         if device := devices(path):
             subject["dev"] = device
         detail = {"path": path, "flags": row.text("flags"), "comm": row.text("comm"), "fd": row.text("fd")}
-        cites = (row.cite, done.cite) if done else (row.cite,)
-        found.append(Measured(rate, tuple(sorted(subject.items())), cites, 1, (), detail))
-    return found
+        cites = (row.citation, done.citation) if done else (row.citation,)
+        results.append(Measurement(rate, tuple(sorted(subject.items())), cites, 1, (), detail))
+    return results
 
 
-def _forced_out(view: View) -> list[Measured]:
+def _forced_out(view: HostView) -> list[Measurement]:
     """How many times more a process sent to the device than it wrote, of processes with many small writes.
 
     The kernel counts a page when it becomes dirty. Small writes that follow each other into one page count once,
     unless the page was forced out between them: then each counts a whole page again.
     """
-    found = []
+    results = []
     for row in view.rows("proc_io"):
         written, sent, calls = (
             row.number(name) for name in ("wchar_per_s", "write_bytes_per_s", "syscw_per_s")
@@ -93,23 +94,25 @@ def _forced_out(view: View) -> list[Measured]:
         if (
             row.number("kernel_thread")
             or row.text("comm") in DATABASES
-            or not asked_about(view, row.text("pid"))
+            or not is_in_scope(view, row.text("pid"))
         ):
             continue
         detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "writes_per_s": round(calls)}
-        found.append(Measured(sent / written, process(view, row), (row.cite,), 1, (), detail))
-    return found
+        results.append(
+            Measurement(sent / written, build_process_subject(view, row), (row.citation,), 1, (), detail)
+        )
+    return results
 
 
-def _device_of_path(view: View) -> Callable[[str], str]:
+def _device_of_path(view: HostView) -> Callable[[str], str]:
     """Finds the block device behind a path by the longest mount point, among the devices with figures."""
-    known = {lane.labels.get("dev", "") for lane in view.of("disk.w_iops")}
+    known = {series.labels.get("dev", "") for series in view.series_of("disk.w_iops")}
     places = []
     for row in view.rows("mounts"):
         name = row.text("device").rpartition("/")[2]
         if name in known:
             places.append((row.text("mountpoint").rstrip("/"), name))
-    places.sort(key=lambda one: -len(one[0]))
+    places.sort(key=lambda place: -len(place[0]))
 
     def find(path: str) -> str:
         return next((dev for where, dev in places if path == where or path.startswith(f"{where}/")), "")
@@ -117,91 +120,100 @@ def _device_of_path(view: View) -> Callable[[str], str]:
     return find
 
 
-def _requests(view: View) -> list[Measured]:
+def _requests(view: HostView) -> list[Measurement]:
     """Writes and flushes that each device completed per second, together."""
-    writes = {one.subject: one for one in series(view, Over("disk.w_iops", "mean"))}
-    flushes = {one.subject: one for one in series(view, Over("disk.flush_per_s", "mean"))}
-    found = []
-    for subject, one in writes.items():
+    writes = {item.subject: item for item in read_series(view, MetricReading("disk.w_iops", "mean"))}
+    flushes = {item.subject: item for item in read_series(view, MetricReading("disk.flush_per_s", "mean"))}
+    results = []
+    for subject, item in writes.items():
         more = flushes.get(subject)
-        value = one.value + (more.value if more else 0.0)
-        found.append(Measured(value, subject, (*one.citations, *(more.citations if more else ())), one.n))
-    return found
+        value = item.value + (more.value if more else 0.0)
+        results.append(
+            Measurement(
+                value, subject, (*item.citations, *(more.citations if more else ())), item.sample_count
+            )
+        )
+    return results
 
 
-def _sync_waiters(view: View, *, databases: bool) -> list[Measured]:
+def _sync_waiters(view: HostView, *, databases: bool) -> list[Measurement]:
     """Threads of a process that wait at a moment for something to be forced out to the device."""
     counted: defaultdict[str, float] = defaultdict(float)
-    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    rows: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         share, blocked = row.number("wchan_pct"), row.number("blocked_pct")
         if row.text("wchan") in SYNC_WAITS and share and blocked:
             counted[row.text("pid")] += min(share, blocked) / 100.0
             rows[row.text("pid")].append(row)
     names = {row.text("pid"): row for row in view.rows("thread_groups")}
-    found = []
+    results = []
     for pid, value in counted.items():
         whole = names.get(pid)
         comm = whole.text("comm") if whole else rows[pid][0].text("comm")
-        if (comm in DATABASES) != databases or comm.startswith("jbd2") or not asked_about(view, pid):
+        if (comm in DATABASES) != databases or comm.startswith("jbd2") or not is_in_scope(view, pid):
             continue
         where = sorted({row.text("wchan") for row in rows[pid]})
         detail = {"comm": comm, "pid": pid, "wchan": ", ".join(where[:3])}
-        subject = process(view, whole) if whole else (("comm", comm), ("pid", pid))
-        cites = tuple(row.cite for row in rows[pid][:4])
-        found.append(Measured(value, subject, cites, len(rows[pid]), (), detail))
-    return found
+        subject = build_process_subject(view, whole) if whole else (("comm", comm), ("pid", pid))
+        cites = tuple(row.citation for row in rows[pid][:4])
+        results.append(Measurement(value, subject, cites, len(rows[pid]), (), detail))
+    return results
 
 
-def _sync_calls(view: View, of: Callable[[Row], float | None]) -> list[Measured]:
+def _sync_calls(view: HostView, of: Callable[[TableRow], float | None]) -> list[Measurement]:
     """What `of` reads off the calls that force data out, added up for each process that is no database."""
     sums: defaultdict[str, float] = defaultdict(float)
-    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    rows: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("syscalls"):
         value = of(row)
         if row.text("syscall") in _SYNC_CALLS and value is not None:
             sums[row.text("pid")] += value
             rows[row.text("pid")].append(row)
-    found = []
+    results = []
     for pid, value in sums.items():
         comm = rows[pid][0].text("comm")
         if comm not in DATABASES:
             detail = {"comm": comm, "pid": pid, "syscall": rows[pid][0].text("syscall")}
-            found.append(
-                Measured(
+            results.append(
+                Measurement(
                     value,
                     (("pid", pid),),
-                    tuple(row.cite for row in rows[pid][:4]),
+                    tuple(row.citation for row in rows[pid][:4]),
                     len(rows[pid]),
                     (),
                     detail,
                 )
             )
-    return found
+    return results
 
 
-def _waited_ms(row: Row) -> float | None:
+def _waited_ms(row: TableRow) -> float | None:
     rate, each = row.number("rate"), row.number("avg")
     return rate * each if rate is not None and each is not None else None
 
 
-def _writes_per_request(view: View) -> list[Measured]:
+def _writes_per_request(view: HostView) -> list[Measurement]:
     """Writes of each device for each request that the application answered.
 
     Of every device, for the one that is busiest may be another after a fix; others write to each of them too.
     """
-    routes = series(view, RATE)
-    asked = [one for one in routes if dict(one.subject)["route"] == "*"] or routes
-    total = sum(one.value for one in asked)
+    routes = read_series(view, RATE)
+    requested_routes = [route for route in routes if dict(route.subject)["route"] == "*"] or routes
+    total = sum(route.value for route in requested_routes)
     if total < 1.0:
         return []
     return [
-        Measured(one.value / total, one.subject, (*one.citations, *asked[0].citations), one.n)
-        for one in series(view, Over("disk.w_iops", "mean"))
+        Measurement(
+            item.value / total,
+            item.subject,
+            (*item.citations, *requested_routes[0].citations),
+            item.sample_count,
+        )
+        for item in read_series(view, MetricReading("disk.w_iops", "mean"))
     ]
 
 
-SYNC_FILES = derived(
+SYNC_FILES = build_measure(
     "fd.sync_writes_per_s",
     "per_s",
     "Writes to a file opened for synchronous writing",
@@ -209,7 +221,7 @@ SYNC_FILES = derived(
     (("fd_table",), ("proc_io",)),
     lambda view: _sync_files(view, databases=False),
 )
-DATABASE_SYNC_FILES = derived(
+DATABASE_SYNC_FILES = build_measure(
     "fd.database_sync_writes_per_s",
     "per_s",
     "Synchronous writes of a database",
@@ -217,7 +229,7 @@ DATABASE_SYNC_FILES = derived(
     (("fd_table",), ("proc_io",)),
     lambda view: _sync_files(view, databases=True),
 )
-FORCED_OUT = derived(
+FORCED_OUT = build_measure(
     "proc.sent_of_written",
     "count",
     "Sent to the device for each byte written",
@@ -225,7 +237,7 @@ FORCED_OUT = derived(
     (("proc_io",),),
     _forced_out,
 )
-DEVICE_REQUESTS = derived(
+DEVICE_REQUESTS = build_measure(
     "disk.writes_and_flushes_per_s",
     "per_s",
     "Writes and flushes of the device",
@@ -233,7 +245,7 @@ DEVICE_REQUESTS = derived(
     (("iostat",),),
     _requests,
 )
-SYNC_WAITERS = derived(
+SYNC_WAITERS = build_measure(
     "proc.threads_waiting_for_sync",
     "count",
     "Threads waiting for data to be forced out",
@@ -241,7 +253,7 @@ SYNC_WAITERS = derived(
     (("proc_threads",),),
     lambda view: _sync_waiters(view, databases=False),
 )
-DATABASE_SYNC_WAITERS = derived(
+DATABASE_SYNC_WAITERS = build_measure(
     "proc.database_threads_waiting_for_sync",
     "count",
     "Database threads waiting for a commit",
@@ -249,7 +261,7 @@ DATABASE_SYNC_WAITERS = derived(
     (("proc_threads",),),
     lambda view: _sync_waiters(view, databases=True),
 )
-SYNC_CALLS = derived(
+SYNC_CALLS = build_measure(
     "syscall.sync_per_s",
     "per_s",
     "Calls that force data out",
@@ -257,7 +269,7 @@ SYNC_CALLS = derived(
     (("perf_trace",),),
     lambda view: _sync_calls(view, lambda row: row.number("rate")),
 )
-SYNC_CALL_MS = derived(
+SYNC_CALL_MS = build_measure(
     "syscall.sync_waited_ms_per_s",
     "ms",
     "Time in calls that force data out, per second",
@@ -265,7 +277,7 @@ SYNC_CALL_MS = derived(
     (("perf_trace",),),
     lambda view: _sync_calls(view, _waited_ms),
 )
-SYNC_STACKS = derived(
+SYNC_STACKS = build_measure(
     "off_cpu.sync_pct",
     "pct",
     "Waiting for data to be forced out",
@@ -273,7 +285,7 @@ SYNC_STACKS = derived(
     (("offcpu",),),
     share_of("off_cpu", SYNC_FRAMES),
 )
-SYNC_CPU_STACKS = derived(
+SYNC_CPU_STACKS = build_measure(
     "cpu.sync_write_pct",
     "pct",
     "CPU time in synchronous writes",
@@ -281,11 +293,11 @@ SYNC_CPU_STACKS = derived(
     (("perf_record",),),
     share_of("on_cpu", SYNC_FRAMES),
 )
-WRITES_PER_REQUEST = derived(
+WRITES_PER_REQUEST = build_measure(
     "disk.writes_per_request",
     "count",
     "Device writes for each request",
     "每请求设备写次数",
-    (("iostat",), ("app_metrics", "prom_import")),
+    (("iostat",), ("app_metrics", "prom_service")),
     _writes_per_request,
 )

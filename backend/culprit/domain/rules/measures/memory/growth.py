@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from culprit.core.rules.contract import Citation, Measured, Over
-from culprit.core.rules.measures.derived import Detail, derived, series
-from culprit.core.rules.measures.places import asked_about, group_of, inside, limited_groups, process
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Citation, Measurement
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.places import (
+    build_process_subject,
+    group_of,
+    is_in_scope,
+    is_inside_group,
+    limited_groups,
+)
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import HostView, TableRow
 
 #: At least so many readings. The shortest look of a diagnosis takes five seconds, and `proc_mem` reads at 0, 1, 3 and
 #: 5 s of it; the half second is what its clock may be short of that.
@@ -20,14 +27,14 @@ _STEADY_SHARE = 0.6
 _KB_PER_MB = 1024.0
 
 
-def _steady(view: View) -> Iterator[tuple[Row, float]]:
+def _steady(view: HostView) -> Iterator[tuple[TableRow, float]]:
     """Processes whose anonymous memory grew in every step, and about as fast; with how fast, KiB per second.
 
     A program that starts, a heap before its collection, a cache that fills grow in bursts, faster and slower.
     """
     for row in view.rows("proc_memory"):
         growth, first = row.number("anon_growth_kb_per_s"), row.number("anon_first_kb")
-        if growth is None or first is None or not asked_about(view, row.text("pid")):
+        if growth is None or first is None or not is_in_scope(view, row.text("pid")):
             continue
         slowest, readings = row.number("anon_slowest_kb_per_s"), row.number("readings") or 0
         if readings < _STEADY_READINGS or (row.number("seen_s") or 0.0) < _STEADY_S:
@@ -36,62 +43,68 @@ def _steady(view: View) -> Iterator[tuple[Row, float]]:
             yield row, growth
 
 
-def _growing(view: View) -> list[Measured]:
+def _growing(view: HostView) -> list[Measurement]:
     """How fast memory grows that grows without a pause, MiB per second."""
-    found = []
+    results = []
     for row, growth in _steady(view):
         rss_mb = round((row.number("anon_first_kb") or 0.0) / _KB_PER_MB)
         detail: Detail = {"comm": row.text("comm"), "pid": row.text("pid"), "rss_mb": rss_mb}
         readings = int(row.number("readings") or 0)
-        found.append(Measured(growth / _KB_PER_MB, process(view, row), (row.cite,), readings, (), detail))
-    return found
+        results.append(
+            Measurement(
+                growth / _KB_PER_MB, build_process_subject(view, row), (row.citation,), readings, (), detail
+            )
+        )
+    return results
 
 
-def _by_now(view: View) -> list[Measured]:
+def _by_now(view: HostView) -> list[Measurement]:
     """Anonymous memory at the last reading, MiB."""
     return [
-        Measured(last / _KB_PER_MB, process(view, row), (row.cite,), 1)
+        Measurement(last / _KB_PER_MB, build_process_subject(view, row), (row.citation,), 1)
         for row, _ in _steady(view)
         if (last := row.number("anon_last_kb")) is not None
     ]
 
 
-def _steps(view: View) -> list[Measured]:
+def _steps(view: HostView) -> list[Measurement]:
     """Steps between readings, each of which grew."""
-    found = []
+    results = []
     for row, _ in _steady(view):
         steps = int(row.number("readings") or 0) - 1
-        found.append(Measured(steps, process(view, row), (row.cite,), steps))
-    return found
+        results.append(Measurement(steps, build_process_subject(view, row), (row.citation,), steps))
+    return results
 
 
-def _room(view: View, group: str) -> tuple[float, tuple[Citation, ...]] | None:
+def _room(view: HostView, group: str) -> tuple[float, tuple[Citation, ...]] | None:
     """KiB that are left under the tightest limit above a group, or to the whole host where none has been set."""
-    rooms: list[tuple[float, tuple[Citation, ...]]] = [
-        (limit - used, (row.cite,))
+    margins: list[tuple[float, tuple[Citation, ...]]] = [
+        (limit - used, (row.citation,))
         for row in limited_groups(view)
         if group
-        and inside(group, row.text("path"))
+        and is_inside_group(group, row.text("path"))
         and (limit := row.number("limit_kb")) is not None
         and (used := row.number("usage_kb")) is not None
     ]
-    rooms += [(one.value, one.citations) for one in series(view, Over("mem.available_kb", "last"))]
-    return min(rooms, key=lambda one: one[0], default=None)
+    margins += [
+        (item.value, item.citations) for item in read_series(view, MetricReading("mem.available_kb", "last"))
+    ]
+    return min(margins, key=lambda room: room[0], default=None)
 
 
-def _lasts(view: View) -> list[Measured]:
+def _lasts(view: HostView) -> list[Measurement]:
     """Minutes until what is left is used up, at this pace."""
-    groups, found = group_of(view), []
+    groups, result = group_of(view), []
     for row, growth in _steady(view):
         room = _room(view, groups.get(row.text("pid"), ""))
         if room is not None:
             left_kb, cites = room
             minutes = max(0.0, left_kb) / growth / 60.0
-            found.append(Measured(minutes, process(view, row), (*cites, row.cite), 1))
-    return found
+            result.append(Measurement(minutes, build_process_subject(view, row), (*cites, row.citation), 1))
+    return result
 
 
-GROWTH = derived(
+GROWTH = build_measure(
     "proc.anon_growth_mb_per_s",
     "mb_per_s",
     "Growth of anonymous memory",
@@ -99,8 +112,10 @@ GROWTH = derived(
     (("proc_mem",),),
     _growing,
 )
-BY_NOW = derived("proc.anon_mb", "mb", "Anonymous memory by now", "当前匿名内存", (("proc_mem",),), _by_now)
-STEPS = derived(
+BY_NOW = build_measure(
+    "proc.anon_mb", "mb", "Anonymous memory by now", "当前匿名内存", (("proc_mem",),), _by_now
+)
+STEPS = build_measure(
     "proc.growing_steps",
     "count",
     "Steps in a row that grew",
@@ -108,7 +123,7 @@ STEPS = derived(
     (("proc_mem",),),
     _steps,
 )
-LASTS = derived(
+LASTS = build_measure(
     "proc.memory_lasts_min",
     "min",
     "Time until memory is used up at this pace",

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from culprit.core.rules.contract import Measured
-from culprit.core.rules.measures.derived import Detail, derived
-from culprit.core.rules.measures.memory_kills import held_at_kill, killed_by_limit
-from culprit.core.rules.measures.places import group_of, limited_groups, wanted_group
-from culprit.core.rules.view import View
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.measures.memory.kills import held_at_kill, killed_by_limit
+from culprit.domain.rules.measures.places import get_target_group, group_of, limited_groups
+from culprit.domain.rules.view import HostView
 
 _JVM = "java"
 _KB_PER_MB = 1024.0
 
 
-def _killed_jvms(view: View) -> list[Measured]:
+def _killed_jvms(view: HostView) -> list[Measurement]:
     """Anonymous memory of JVMs at the moment of their kill, as a share of the limit; the most of each group."""
     limits = {row.text("path"): row for row in limited_groups(view)}
-    most: dict[str, Measured] = {}
-    for path, one in killed_by_limit(view):
-        row, held_mb = limits.get(path), held_at_kill(one)
+    most: dict[str, Measurement] = {}
+    for path, item in killed_by_limit(view):
+        row, held_mb = limits.get(path), held_at_kill(item)
         limit_kb = row.number("limit_kb") if row else None
-        if one.params.get("comm") != _JVM or row is None or not limit_kb or held_mb is None:
+        if item.params.get("comm") != _JVM or row is None or not limit_kb or held_mb is None:
             continue
         detail: Detail = {
             "anon_mb": round(held_mb),
@@ -28,40 +28,40 @@ def _killed_jvms(view: View) -> list[Measured]:
         }
         share = 100.0 * held_mb * _KB_PER_MB / limit_kb
         if path not in most or share > most[path].value:
-            most[path] = Measured(share, (("cgroup", path),), (one.cite, row.cite), 1, (), detail)
+            most[path] = Measurement(share, (("cgroup", path),), (item.citation, row.citation), 1, (), detail)
     return list(most.values())
 
 
-def _heaps(view: View) -> list[Measured]:
+def _heaps(view: HostView) -> list[Measurement]:
     """The greatest heap of the running JVM as a share of its control group's limit."""
     paths = group_of(view)
-    found = []
+    results = []
     for row in view.rows("jvm_heap"):
         share = row.number("max_heap_of_limit")
-        group = paths.get(row.text("pid")) or wanted_group(view)
+        group = paths.get(row.text("pid")) or get_target_group(view)
         pairs = {"pid": row.text("pid"), **({"cgroup": group} if group else {})}
         detail: Detail = {
             "max_heap_mb": round((row.number("max_heap") or 0) / (1 << 20)),
             "limit_mb": round((row.number("memory_limit") or 0) / (1 << 20)),
         }
         if share is not None:
-            found.append(Measured(share, tuple(sorted(pairs.items())), (row.cite,), 1, (), detail))
-    return found
+            results.append(Measurement(share, tuple(sorted(pairs.items())), (row.citation,), 1, (), detail))
+    return results
 
 
-def _of_heaps(view: View, column: str, per_mb: float) -> list[Measured]:
-    """A size of the running JVM, MiB, about the same as its heap; it says nought of what it did not tell."""
+def _of_heaps(view: HostView, column: str, per_mb: float) -> list[Measurement]:
+    """Measure a size of the running JVM in MiB, about the same as its heap; a missing value stays missing."""
     rows = {row.text("pid"): row for row in view.rows("jvm_heap")}
-    found = []
-    for one in _heaps(view):
-        row = rows[dict(one.subject)["pid"]]
+    results = []
+    for item in _heaps(view):
+        row = rows[dict(item.subject)["pid"]]
         size = row.number(column)
         if size:
-            found.append(Measured(size / per_mb, one.subject, (row.cite,), 1))
-    return found
+            results.append(Measurement(size / per_mb, item.subject, (row.citation,), 1))
+    return results
 
 
-JVM_AT_LIMIT = derived(
+JVM_AT_LIMIT = build_measure(
     "jvm.killed_anon_of_limit_pct",
     "pct",
     "Memory of the killed JVM against the limit",
@@ -69,7 +69,7 @@ JVM_AT_LIMIT = derived(
     (("kmsg",), ("cgroup_mem",)),
     _killed_jvms,
 )
-HEAP_OF_LIMIT = derived(
+HEAP_OF_LIMIT = build_measure(
     "jvm.max_heap_of_limit_pct",
     "pct",
     "Greatest heap against the limit",
@@ -77,7 +77,7 @@ HEAP_OF_LIMIT = derived(
     (("jvm_flags",),),
     _heaps,
 )
-MAX_HEAP = derived(
+MAX_HEAP = build_measure(
     "jvm.max_heap_mb",
     "mb",
     "Greatest heap (-Xmx)",
@@ -85,7 +85,7 @@ MAX_HEAP = derived(
     (("jvm_flags",),),
     lambda view: _of_heaps(view, "max_heap", 1 << 20),
 )
-HEAP_LIMIT = derived(
+HEAP_LIMIT = build_measure(
     "jvm.memory_limit_mb",
     "mb",
     "Memory limit of the JVM",
@@ -93,7 +93,7 @@ HEAP_LIMIT = derived(
     (("jvm_flags",),),
     lambda view: _of_heaps(view, "memory_limit", 1 << 20),
 )
-HEAP_USED = derived(
+HEAP_USED = build_measure(
     "jvm.heap_used_mb",
     "mb",
     "Heap in use",

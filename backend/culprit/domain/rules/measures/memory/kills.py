@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from culprit.core.rules.contract import Measured, Over
-from culprit.core.rules.measures.derived import Detail, derived, series
-from culprit.core.rules.measures.places import inside, limited_groups, wanted_group
-from culprit.core.rules.view import Happening, View
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.measures.derived import Detail, build_measure, read_series
+from culprit.domain.rules.measures.places import get_target_group, is_inside_group, limited_groups
+from culprit.domain.rules.rule import MetricReading
+from culprit.domain.rules.view import HostEvent, HostView
 
 #: A kill counts as what the host is doing now for this long.
 RECENT_NS = 10 * 60 * 1_000_000_000
@@ -18,86 +19,95 @@ _ANON = re.compile(r"anon-rss:(\d{1,15})kB")
 _KB_PER_MB = 1024.0
 
 
-def _now_ns(view: View) -> int | None:
+def _now_ns(view: HostView) -> int | None:
     """The end of the capture, by the clock of its own series."""
-    return max((int(lane.t_ns[-1]) for lane in view.of("mem.available_kb") if len(lane.t_ns)), default=None)
+    return max(
+        (int(series.t_ns[-1]) for series in view.series_of("mem.available_kb") if len(series.t_ns)),
+        default=None,
+    )
 
 
-def _recent(view: View, *kinds: str) -> Iterator[Happening]:
+def _recent(view: HostView, *kinds: str) -> Iterator[HostEvent]:
     now = _now_ns(view)
-    for one in view.happened(*kinds):
-        if now is None or abs(now - one.t_ns) <= RECENT_NS:
-            yield one
+    for item in view.events_of(*kinds):
+        if now is None or abs(now - item.t_ns) <= RECENT_NS:
+            yield item
 
 
-def killed_by_limit(view: View) -> Iterator[tuple[str, Happening]]:
+def killed_by_limit(view: HostView) -> Iterator[tuple[str, HostEvent]]:
     """(control group, kill) of the last minutes, of groups that this capture saw or was about.
 
-    The kernel's log is shared by all containers of a machine: a kill of a group that is neither there now nor
-    asked about is somebody else's.
+    All containers of a machine share the kernel's log. A kill of a group that neither exists now nor is in the scope
+    of the capture belongs to another user of the machine.
     """
     seen = {row.text("path") for row in view.rows("cgroup_mem")}
-    scope = wanted_group(view)
-    for one in _recent(view, "oom_kill_cgroup"):
-        named = _LIMITED_BY.search(one.detail)
+    scope = get_target_group(view)
+    for item in _recent(view, "oom_kill_cgroup"):
+        named = _LIMITED_BY.search(item.detail)
         path = named[1] if named else ""
-        if path and inside(path, scope) and (scope or not view.has("cgroup_mem") or path in seen):
-            yield path, one
+        if (
+            path
+            and is_inside_group(path, scope)
+            and (scope or not view.has_data("cgroup_mem") or path in seen)
+        ):
+            yield path, item
 
 
-def _group_kills(view: View) -> list[Measured]:
-    """Kills for want of memory under a group's limit: those that the log tells, or more where the group counts more."""
-    told: defaultdict[str, list[Happening]] = defaultdict(list)
-    for path, one in killed_by_limit(view):
-        told[path].append(one)
+def _group_kills(view: HostView) -> list[Measurement]:
+    """Measure OOM kills under a group's limit: those in the log, or the group's own count if it is higher."""
+    host_events: defaultdict[str, list[HostEvent]] = defaultdict(list)
+    for path, item in killed_by_limit(view):
+        host_events[path].append(item)
     rows = {row.text("path"): row for row in limited_groups(view)}
-    found = []
-    for path in sorted(rows.keys() | told.keys()):
-        kills, row = told.get(path, []), rows.get(path)
+    results = []
+    for path in sorted(rows.keys() | host_events.keys()):
+        kills, row = host_events.get(path, []), rows.get(path)
         counted = (row.number("oom_kills") or 0.0) if row else 0.0
-        citations = (*((row.cite,) if row else ()), *(one.cite for one in kills[:4]))
-        comms = sorted({str(one.params.get("comm", "")) for one in kills})
+        citations = (*((row.citation,) if row else ()), *(kill.citation for kill in kills[:4]))
+        comms = sorted({str(kill.params.get("comm", "")) for kill in kills})
         limit_kb = row.number("limit_kb") if row else None
         detail: Detail = {
             "cgroup": path,
             "comm": ", ".join(comms[:3]) or "?",
             "limit_mb": round((limit_kb or 0) / 1024),
         }
-        found.append(
-            Measured(max(counted, float(len(kills))), (("cgroup", path),), citations, len(kills), (), detail)
+        results.append(
+            Measurement(
+                max(counted, float(len(kills))), (("cgroup", path),), citations, len(kills), (), detail
+            )
         )
-    return found
+    return results
 
 
-def _old_kills(view: View) -> list[Measured]:
+def _old_kills(view: HostView) -> list[Measurement]:
     """Kills since the group was made, with none in the capture."""
     return [
-        Measured(row.number("oom_kills_ever") or 0.0, (("cgroup", row.text("path")),), (row.cite,))
+        Measurement(row.number("oom_kills_ever") or 0.0, (("cgroup", row.text("path")),), (row.citation,))
         for row in limited_groups(view)
         if not row.number("oom_kills")
     ]
 
 
-def _host_kills(view: View) -> list[Measured]:
+def _host_kills(view: HostView) -> list[Measurement]:
     return [
-        Measured(
+        Measurement(
             1.0,
-            (("comm", str(one.params.get("comm", ""))),),
-            (one.cite,),
+            (("comm", str(item.params.get("comm", ""))),),
+            (item.citation,),
             1,
             (),
-            {"pid": str(one.params.get("pid", "")), "comm": str(one.params.get("comm", ""))},
+            {"pid": str(item.params.get("pid", "")), "comm": str(item.params.get("comm", ""))},
         )
-        for one in _recent(view, "oom_kill")
+        for item in _recent(view, "oom_kill")
     ]
 
 
-def _killed_containers(view: View) -> list[Measured]:
+def _killed_containers(view: HostView) -> list[Measurement]:
     return [
-        Measured(
+        Measurement(
             row.number("oom_killed") or 0.0,
             (("container", row.text("name")),),
-            (row.cite,),
+            (row.citation,),
             detail={
                 "exit_code": row.text("exit_code"),
                 "state": row.text("state"),
@@ -109,79 +119,83 @@ def _killed_containers(view: View) -> list[Measured]:
     ]
 
 
-def _exit_codes(view: View) -> list[Measured]:
+def _exit_codes(view: HostView) -> list[Measurement]:
     return [
-        Measured(row.number("exit_code") or 0.0, (("container", row.text("name")),), (row.cite,))
+        Measurement(row.number("exit_code") or 0.0, (("container", row.text("name")),), (row.citation,))
         for row in view.rows("containers")
         if row.number("exit_code") is not None and row.text("state") == "exited"
     ]
 
 
-def _of_containers(view: View, column: str, per: float = 1.0) -> list[Measured]:
+def _of_containers(view: HostView, column: str, per: float = 1.0) -> list[Measurement]:
     return [
-        Measured(value / per, (("container", row.text("name")),), (row.cite,))
+        Measurement(value / per, (("container", row.text("name")),), (row.citation,))
         for row in view.rows("containers")
         if (value := row.number(column)) is not None
     ]
 
 
-def _limits(view: View) -> list[Measured]:
+def _limits(view: HostView) -> list[Measurement]:
     """What each group may have, MiB."""
     return [
-        Measured((row.number("limit_kb") or 0.0) / _KB_PER_MB, (("cgroup", row.text("path")),), (row.cite,))
+        Measurement(
+            (row.number("limit_kb") or 0.0) / _KB_PER_MB, (("cgroup", row.text("path")),), (row.citation,)
+        )
         for row in limited_groups(view)
     ]
 
 
-def _most_used(view: View) -> list[Measured]:
+def _most_used(view: HostView) -> list[Measurement]:
     """The most that each group with a limit had at a look, MiB; a short peak before a kill may lie between two."""
-    looks = {one.subject: one for one in series(view, Over("cgroup.memory_usage_kb", "max"))}
-    found = []
+    checks = {
+        item.subject: item for item in read_series(view, MetricReading("cgroup.memory_usage_kb", "max"))
+    }
+    results = []
     for row in limited_groups(view):
         subject = (("cgroup", row.text("path")),)
-        last, most = row.number("usage_kb"), looks.get(subject)
+        last, most = row.number("usage_kb"), checks.get(subject)
         if most is not None:
-            found.append(Measured(most.value / _KB_PER_MB, subject, most.citations, most.n))
+            results.append(Measurement(most.value / _KB_PER_MB, subject, most.citations, most.sample_count))
         elif last is not None:
-            found.append(Measured(last / _KB_PER_MB, subject, (row.cite,), 1))
-    return found
+            results.append(Measurement(last / _KB_PER_MB, subject, (row.citation,), 1))
+    return results
 
 
-def _limit_hits(view: View) -> list[Measured]:
+def _limit_hits(view: HostView) -> list[Measurement]:
     """How often a group was stopped at its limit in the capture, and had to give pages back or be killed."""
     return [
-        Measured(hits, (("cgroup", row.text("path")),), (row.cite,))
+        Measurement(hits, (("cgroup", row.text("path")),), (row.citation,))
         for row in limited_groups(view)
         if (hits := row.number("limit_hits")) is not None
     ]
 
 
-def held_at_kill(one: Happening) -> float | None:
-    """Anonymous memory of a victim, MiB, as the kernel's log says it."""
-    anon = _ANON.search(one.detail)
+def held_at_kill(host_event: HostEvent) -> float | None:
+    """Measure the anonymous memory of a victim, MiB, from the kernel's log."""
+    anon = _ANON.search(host_event.detail)
     return int(anon[1]) / _KB_PER_MB if anon else None
 
 
-def _victims(view: View) -> list[Measured]:
+def _victims(view: HostView) -> list[Measurement]:
     """Anonymous memory of the largest victim in each group, MiB."""
-    most: dict[str, Measured] = {}
-    for path, one in killed_by_limit(view):
-        held = held_at_kill(one)
+    most: dict[str, Measurement] = {}
+    for path, item in killed_by_limit(view):
+        held = held_at_kill(item)
         if held is not None and (path not in most or held > most[path].value):
-            most[path] = Measured(held, (("cgroup", path),), (one.cite,), 1)
+            most[path] = Measurement(held, (("cgroup", path),), (item.citation,), 1)
     return list(most.values())
 
 
-def _host_victims(view: View) -> list[Measured]:
+def _host_victims(view: HostView) -> list[Measurement]:
     """The same of each kill for want of memory on the host."""
     return [
-        Measured(held, (("comm", str(one.params.get("comm", ""))),), (one.cite,), 1)
-        for one in _recent(view, "oom_kill")
-        if (held := held_at_kill(one)) is not None
+        Measurement(held, (("comm", str(item.params.get("comm", ""))),), (item.citation,), 1)
+        for item in _recent(view, "oom_kill")
+        if (held := held_at_kill(item)) is not None
     ]
 
 
-OOM_KILLS = derived(
+OOM_KILLS = build_measure(
     "cgroup.oom_kills_recent",
     "count",
     "Kills under the limit of the group",
@@ -189,7 +203,7 @@ OOM_KILLS = derived(
     (("cgroup_mem", "kmsg"),),
     _group_kills,
 )
-OOM_KILLS_BEFORE = derived(
+OOM_KILLS_BEFORE = build_measure(
     "cgroup.oom_kills_before",
     "count",
     "Earlier kills in the group",
@@ -197,7 +211,7 @@ OOM_KILLS_BEFORE = derived(
     (("cgroup_mem",),),
     _old_kills,
 )
-HOST_OOM_KILLS = derived(
+HOST_OOM_KILLS = build_measure(
     "host.oom_kills_recent",
     "count",
     "Kills for want of memory on the host",
@@ -205,15 +219,15 @@ HOST_OOM_KILLS = derived(
     (("kmsg",),),
     _host_kills,
 )
-CONTAINER_OOM = derived(
+CONTAINER_OOM = build_measure(
     "container.oom_killed",
     "count",
-    "The engine says that it was OOM-killed",
+    "The engine reports that it was OOM-killed",
     "容器引擎报告 OOMKilled",
     (("container_state",),),
     _killed_containers,
 )
-CONTAINER_EXIT = derived(
+CONTAINER_EXIT = build_measure(
     "container.exit_code",
     "count",
     "Exit code of the container",
@@ -221,15 +235,15 @@ CONTAINER_EXIT = derived(
     (("container_state",),),
     _exit_codes,
 )
-CONTAINER_LIMIT = derived(
+CONTAINER_LIMIT = build_measure(
     "container.memory_limit_mb",
     "mb",
     "Memory limit of the container",
     "容器内存限额",
     (("container_state",),),
-    lambda view: [one for one in _of_containers(view, "memory_limit_kb", _KB_PER_MB) if one.value > 0],
+    lambda view: [item for item in _of_containers(view, "memory_limit_kb", _KB_PER_MB) if item.value > 0],
 )
-CONTAINER_RESTARTS = derived(
+CONTAINER_RESTARTS = build_measure(
     "container.restarts",
     "count",
     "Restarts of the container",
@@ -237,7 +251,7 @@ CONTAINER_RESTARTS = derived(
     (("container_state",),),
     lambda view: _of_containers(view, "restarts"),
 )
-GROUP_LIMIT = derived(
+GROUP_LIMIT = build_measure(
     "cgroup.memory_limit_mb",
     "mb",
     "Memory limit of the group",
@@ -245,7 +259,7 @@ GROUP_LIMIT = derived(
     (("cgroup_mem",),),
     _limits,
 )
-GROUP_PEAK = derived(
+GROUP_PEAK = build_measure(
     "cgroup.memory_most_mb",
     "mb",
     "Most memory of the group at a look",
@@ -253,7 +267,7 @@ GROUP_PEAK = derived(
     (("cgroup_mem",),),
     _most_used,
 )
-LIMIT_HITS = derived(
+LIMIT_HITS = build_measure(
     "cgroup.memory_limit_hits",
     "count",
     "Times that the group was stopped at its limit",
@@ -261,7 +275,7 @@ LIMIT_HITS = derived(
     (("cgroup_mem",),),
     _limit_hits,
 )
-VICTIM = derived(
+VICTIM = build_measure(
     "cgroup.killed_anon_mb",
     "mb",
     "Memory of the process that was killed",
@@ -269,7 +283,7 @@ VICTIM = derived(
     (("kmsg",),),
     _victims,
 )
-HOST_VICTIM = derived(
+HOST_VICTIM = build_measure(
     "host.killed_anon_mb",
     "mb",
     "Memory of the process that was killed",

@@ -8,26 +8,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from collectors.contract import Text
-from collectors.parse import id_list
-from culprit.core.rules.contract import Citation, Measure, Measured, Missing, Reading
-from culprit.core.rules.measures.derived import Detail, derived
-from culprit.core.rules.measures.places import inside, wanted_group
-from culprit.core.rules.read import cited
-from culprit.core.rules.view import Row, View
+from collectors.parse.proc import id_list
+from culprit.domain.rules.finding import Citation, Measurement, MissingData, Reading
+from culprit.domain.rules.measures.derived import Detail, build_measure
+from culprit.domain.rules.measures.places import get_target_group, is_inside_group
+from culprit.domain.rules.readings import cite_series
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
-#: Of one CPU: below, nobody feels where the memory is.
+#: Of one CPU: below this use, the place of the memory has no measurable effect.
 LEAST_CPU_PCT = 10.0
 
 
-def _mismatches(view: View) -> list[Measured]:
+def _mismatches(view: HostView) -> list[Measurement]:
     """2: CPUs and memory of a group or process are on different nodes, 1: they overlap in part, 0: they agree."""
     scores = {"disjoint": 2.0, "partial": 1.0, "none": 0.0}
-    scope = wanted_group(view)
-    found = []
+    scope = get_target_group(view)
+    results = []
     for kind, name in (("cgroup_cpuset", "path"), ("process_cpuset", "pid")):
         for row in view.rows(kind):
             score = scores.get(row.text("mismatch"))
-            if score is None or (kind == "cgroup_cpuset" and not inside(row.text("path"), scope)):
+            if score is None or (kind == "cgroup_cpuset" and not is_inside_group(row.text("path"), scope)):
                 continue
             subject = (("cgroup" if name == "path" else "pid", row.text(name)),)
             detail = {
@@ -35,58 +36,64 @@ def _mismatches(view: View) -> list[Measured]:
                 "cpu_nodes": row.text("nodes_of_cpus"),
                 "mem_nodes": row.text("nodes_of_mems"),
             }
-            found.append(Measured(score, subject, (row.cite,), 1, (), detail))
-    return found
+            results.append(Measurement(score, subject, (row.citation,), 1, (), detail))
+    return results
 
 
-def _far_memory(view: View) -> list[Measured]:
+def _far_memory(view: HostView) -> list[Measurement]:
     """Share of a process's memory on nodes on which it may not run."""
     nodes = {row.text("pid"): row for row in view.rows("process_cpuset") if row.text("nodes_of_cpus")}
     by_process: defaultdict[str, dict[str, tuple[float, Citation]]] = defaultdict(dict)
     for row in view.rows("numa_maps"):
         share = row.number("node_pct")
         if share is not None:
-            by_process[row.text("pid")][row.text("node")] = (share, row.cite)
-    found = []
+            by_process[row.text("pid")][row.text("node")] = (share, row.citation)
+    results = []
     for pid, shares in by_process.items():
         if pid not in nodes:
             continue
         near = set(nodes[pid].text("nodes_of_cpus").split(","))
-        far = {node: one for node, one in shares.items() if node not in near}
-        cites = tuple(cite for _, cite in list(far.values() or shares.values())[:4])
+        far = {node: item for node, item in shares.items() if node not in near}
+        cites = tuple(citation for _, citation in list(far.values() or shares.values())[:4])
         detail = {"nodes": ",".join(sorted(far)), "cpu_nodes": ",".join(sorted(near))}
-        found.append(
-            Measured(sum(share for share, _ in far.values()), (("pid", pid),), cites, len(shares), (), detail)
+        results.append(
+            Measurement(
+                sum(share for share, _ in far.values()), (("pid", pid),), cites, len(shares), (), detail
+            )
         )
-    return found
+    return results
 
 
-def _cpus_of_nodes(view: View) -> dict[str, frozenset[int]]:
+def _cpus_of_nodes(view: HostView) -> dict[str, frozenset[int]]:
     """Node → its CPUs, without nodes that have none (CXL, HBM, PMEM)."""
-    told = view.facts.get("numastat")
-    cpus = told.get("numa_cpus") if isinstance(told, Mapping) else None
-    found = cpus.items() if isinstance(cpus, Mapping) else ()
-    return {str(node): frozenset(members) for node, members in found if isinstance(members, list) and members}
+    fact = view.facts.get("numastat")
+    cpus = fact.get("numa_cpus") if isinstance(fact, Mapping) else None
+    matching_cpus = cpus.items() if isinstance(cpus, Mapping) else ()
+    return {
+        str(node): frozenset(members)
+        for node, members in matching_cpus
+        if isinstance(members, list) and members
+    }
 
 
-def _nodes(view: View) -> Reading:
+def _nodes(view: HostView) -> Reading:
     """How many nodes have CPUs."""
-    lane = next(view.of("numa.local_node_per_s"), None)
-    if lane is None:
+    series = next(view.series_of("numa.local_node_per_s"), None)
+    if series is None:
         return _none_of(view, "numastat")
-    count = len(_cpus_of_nodes(view)) or len(lane.axis_values)
-    cite = cited(lane, lane.values[:, 0], np.arange(len(lane.values)), "last")
-    return [Measured(float(count), (), (cite,))]
+    count = len(_cpus_of_nodes(view)) or len(series.axis_values)
+    citation = cite_series(series, series.values[:, 0], np.arange(len(series.values)), "last")
+    return [Measurement(float(count), (), (citation,))]
 
 
-def _none_of(view: View, collector: str) -> Missing:
-    return Missing(view.why_not((collector,)))
+def _none_of(view: HostView, collector: str) -> MissingData:
+    return MissingData(view.missing_reason((collector,)))
 
 
-def _own_pinning(view: View) -> Reading:
+def _own_pinning(view: HostView) -> Reading:
     """Percent of its memory that is far from the threads of a process that may run on different CPUs, by their CPU use.
 
-    Threads of one process inherit one set of CPUs; several sets mean that somebody set them one by one. What may run on
+    Threads of one process inherit one set of CPUs; several sets were configured one by one. A process that may run on
     all nodes has no far memory. A process that hardly runs suffers nothing and is left out.
     """
     nodes = _cpus_of_nodes(view)
@@ -95,11 +102,11 @@ def _own_pinning(view: View) -> Reading:
     memory: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for row in view.rows("numa_maps"):
         memory[row.text("pid")][row.text("node")] = row.number("node_pct") or 0.0
-    threads: defaultdict[str, list[Row]] = defaultdict(list)
+    threads: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in view.rows("threads"):
         if row.text("pid") in memory and row.text("cpus_allowed") and row.number("cpu_pct") is not None:
             threads[row.text("pid")].append(row)
-    found = []
+    results = []
     for pid, rows in threads.items():
         used = sum(row.number("cpu_pct") or 0.0 for row in rows)
         sets = {row.text("cpus_allowed") for row in rows}
@@ -107,31 +114,33 @@ def _own_pinning(view: View) -> Reading:
             continue
         far = [(row, _far(row, nodes, memory[pid])) for row in rows] if len(sets) > 1 else []
         share = sum((row.number("cpu_pct") or 0.0) * part for row, part in far) / used
-        worst = [row for row, _ in sorted(far, key=lambda one: -one[1] * (one[0].number("cpu_pct") or 0.0))]
+        worst = [
+            row for row, _ in sorted(far, key=lambda item: -item[1] * (item[0].number("cpu_pct") or 0.0))
+        ]
         detail: Detail = {"sets": len(sets), "name": rows[0].text("comm"), "threads": len(rows)}
-        cites = tuple(row.cite for row in (worst or rows)[:4])
-        found.append(Measured(share, (("pid", pid),), cites, len(rows), (), detail))
-    return found or _none_of(view, "numa_maps")
+        cites = tuple(row.citation for row in (worst or rows)[:4])
+        results.append(Measurement(share, (("pid", pid),), cites, len(rows), (), detail))
+    return results or _none_of(view, "numa_maps")
 
 
-def _far(thread: Row, nodes: Mapping[str, frozenset[int]], memory: Mapping[str, float]) -> float:
+def _far(thread: TableRow, nodes: Mapping[str, frozenset[int]], memory: Mapping[str, float]) -> float:
     """Percent of the process's memory on nodes on none of whose CPUs the thread may run."""
-    allowed = frozenset(id_list.ids(thread.text("cpus_allowed").encode()))
+    allowed = frozenset(id_list.parse_ids(thread.text("cpus_allowed").encode()))
     near = {node for node, members in nodes.items() if members & allowed}
     return sum(share for node, share in memory.items() if node not in near)
 
 
-def _remote_counts(view: View) -> list[Measured]:
+def _remote_counts(view: HostView) -> list[Measurement]:
     """Events of remote memory per second, as the processor counts them."""
-    found = []
+    results = []
     for row in view.rows("perf_stat_remote"):
         rate = row.number("per_s")
         if rate is not None:
-            found.append(Measured(rate, (("event", row.text("event")),), (row.cite,)))
-    return found
+            results.append(Measurement(rate, (("event", row.text("event")),), (row.citation,)))
+    return results
 
 
-MISMATCH = derived(
+MISMATCH = build_measure(
     "numa.cpuset_mismatch",
     "count",
     "CPUs and memory on different nodes",
@@ -139,7 +148,7 @@ MISMATCH = derived(
     (("cgroup_cpuset",),),
     _mismatches,
 )
-FAR_MEMORY = derived(
+FAR_MEMORY = build_measure(
     "numa.far_memory_pct",
     "pct",
     "Memory on other nodes",
@@ -147,7 +156,7 @@ FAR_MEMORY = derived(
     (("numa_maps",), ("cgroup_cpuset",)),
     _far_memory,
 )
-REMOTE_COUNTS = derived(
+REMOTE_COUNTS = build_measure(
     "numa.remote_events_per_s",
     "per_s",
     "Remote memory, as the processor counts it",

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Subject
-from culprit.core.rules.measures.derived import Detail
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 #: They drop to tell senders to slow down; that is their work (RFC 7567), up to a point.
 AQM = frozenset({"fq_codel", "codel", "cake", "fq_pie", "pie", "red", "sfb", "choke", "dualpi2"})
@@ -29,39 +30,39 @@ _LIMITED = re.compile(r"limit rate over|--hashlimit-above|--connlimit-above|ct c
 #: How much a rule lets pass: `limit rate over 58/second`, `--hashlimit-above 50/sec`.
 _RATE = re.compile(r"(?:limit rate over|--hashlimit-above) (\d{1,9})/(sec|min|hour|day)")
 _SECONDS = {"sec": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
-#: What singles out senders or states: a rule with one of these was written against somebody.
+#: Options that match certain senders or states: a rule with one of these drops specific traffic on purpose.
 _AIMED = re.compile(r"saddr|(?:^| )-s |--match-set|--ctstate INVALID|ct state invalid|--src-")
 
 
-def _about(row: Row) -> Subject:
+def _about(row: TableRow) -> Subject:
     return (("dev", row.text("dev")),)
 
 
-def cell(row: Row, name: str) -> float:
+def read_cell(row: TableRow, name: str) -> float:
     """A number of a row; 0 where it has none."""
     return row.number(name) or 0.0
 
 
-def worst(found: Iterable[Measured]) -> list[Measured]:
+def keep_worst(measurements: Iterable[Measurement]) -> list[Measurement]:
     """The greatest for each subject."""
-    best: dict[Subject, Measured] = {}
-    for one in found:
-        if one.subject not in best or one.value > best[one.subject].value:
-            best[one.subject] = one
+    best: dict[Subject, Measurement] = {}
+    for measurement in measurements:
+        if measurement.subject not in best or measurement.value > best[measurement.subject].value:
+            best[measurement.subject] = measurement
     return list(best.values())
 
 
-def _queue_drops(view: View, aqm: bool) -> Sequence[Measured]:
+def _queue_drops(view: HostView, aqm: bool) -> Sequence[Measurement]:
     """Of each device the discipline that drops most; classes have disciplines of their own below the root's."""
-    return worst(
-        Measured(
-            cell(row, "drop_pct"),
+    return keep_worst(
+        Measurement(
+            read_cell(row, "drop_pct"),
             _about(row),
-            (row.cite,),
-            int(cell(row, "drops")),
+            (row.citation,),
+            int(read_cell(row, "drops")),
             detail={
                 "kind": row.text("kind"),
-                "drops": int(cell(row, "drops")),
+                "drops": int(read_cell(row, "drops")),
                 "options": row.text("options"),
             },
         )
@@ -70,45 +71,48 @@ def _queue_drops(view: View, aqm: bool) -> Sequence[Measured]:
     )
 
 
-def _queue_rates(view: View) -> Sequence[Measured]:
-    return worst(
-        Measured(cell(row, "drops_per_s"), _about(row), (row.cite,), int(cell(row, "drops")))
+def _queue_rates(view: HostView) -> Sequence[Measurement]:
+    return keep_worst(
+        Measurement(read_cell(row, "drops_per_s"), _about(row), (row.citation,), int(read_cell(row, "drops")))
         for row in view.rows("qdiscs")
     )
 
 
-def _netem(view: View) -> Iterator[Measured]:
+def _netem(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("qdiscs"):
         if row.text("kind") == "netem":
-            told = {"loss_pct": cell(row, "netem_loss_pct"), "delay_ms": cell(row, "netem_delay_ms")}
-            yield Measured(1.0, _about(row), (row.cite,), 1, detail=told)
+            reported = {
+                "loss_pct": read_cell(row, "netem_loss_pct"),
+                "delay_ms": read_cell(row, "netem_delay_ms"),
+            }
+            yield Measurement(1.0, _about(row), (row.citation,), 1, detail=reported)
 
 
-def _packets_per_s(view: View) -> float:
+def _packets_per_s(view: HostView) -> float:
     """Packets that devices other than the loopback received and sent."""
-    lanes = (
-        lane
+    series_list = (
+        series
         for metric in ("net.rx_pps", "net.tx_pps")
-        for lane in view.of(metric)
-        if lane.labels.get("dev") != "lo"
+        for series in view.series_of(metric)
+        if series.labels.get("dev") != "lo"
     )
-    return sum(float(np.nanmean(lane.values)) for lane in lanes if np.isfinite(lane.values).any())
+    return sum(float(np.nanmean(series.values)) for series in series_list if np.isfinite(series.values).any())
 
 
-def _share(view: View, row: Row) -> Measured:
-    dropped = cell(row, "packets_per_s")
+def _share(view: HostView, row: TableRow) -> Measurement:
+    dropped = read_cell(row, "packets_per_s")
     everything = _packets_per_s(view) + dropped
-    return Measured(
+    return Measurement(
         100.0 * dropped / everything if everything > 0 else 0.0,
         (("chain", f"{row.text('table')}/{row.text('chain')}"),),
-        (row.cite,),
-        int(cell(row, "packets")),
+        (row.citation,),
+        int(read_cell(row, "packets")),
         (UNCOUNTED_RULE,) if row.number("packets_total") is None else (),
-        detail={"rule": row.text("matches")[:120], "packets": int(cell(row, "packets"))},
+        detail={"rule": row.text("matches")[:120], "packets": int(read_cell(row, "packets"))},
     )
 
 
-def hits_service(row: Row, ports: frozenset[int]) -> bool:
+def hits_service(row: TableRow, ports: frozenset[int]) -> bool:
     """Whether a rule throws away what others of its kind let pass: by chance, beyond a rate, or to a service of ours.
 
     A rule that drops all that came so far is a default, and one that names senders or broken states was meant.
@@ -119,52 +123,54 @@ def hits_service(row: Row, ports: frozenset[int]) -> bool:
     return not _AIMED.search(matches) and any(int(port) in ports for port in _PORT.findall(matches))
 
 
-def listened_ports(view: View) -> frozenset[int]:
+def listened_ports(view: HostView) -> frozenset[int]:
     """The ports that programs of this host listen on."""
-    return frozenset(int(cell(row, "port")) for row in view.rows("listeners"))
+    return frozenset(int(read_cell(row, "port")) for row in view.rows("listeners"))
 
 
-def _drop_rules(view: View, serving: bool) -> Sequence[Measured]:
+def _drop_rules(view: HostView, serving: bool) -> Sequence[Measurement]:
     ports = listened_ports(view)
-    return worst(
+    return keep_worst(
         _share(view, row)
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS and hits_service(row, ports) is serving
     )
 
 
-def _random_drops(view: View) -> Sequence[Measured]:
-    return worst(
-        Measured(
-            cell(row, "packets_per_s"),
+def _random_drops(view: HostView) -> Sequence[Measurement]:
+    return keep_worst(
+        Measurement(
+            read_cell(row, "packets_per_s"),
             (("chain", f"{row.text('table')}/{row.text('chain')}"),),
-            (row.cite,),
-            int(cell(row, "packets")),
-            detail={"rule": row.text("matches")[:120], "probability": cell(row, "random_probability")},
+            (row.citation,),
+            int(read_cell(row, "packets")),
+            detail={"rule": row.text("matches")[:120], "probability": read_cell(row, "random_probability")},
         )
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS and row.number("random_probability") is not None
     )
 
 
-def _uncounted(view: View) -> Iterator[Measured]:
+def _uncounted(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("firewall_rules"):
         if row.text("verdict") in DROPS and row.number("packets_total") is None:
             about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
-            yield Measured(1.0, about, (row.cite,), 1, detail={"rule": row.text("matches")[:120]})
+            yield Measurement(1.0, about, (row.citation,), 1, detail={"rule": row.text("matches")[:120]})
 
 
-def rate_limit(row: Row) -> float | None:
-    """How much a rule lets pass a second; None where it says nothing of that."""
-    said = _RATE.search(row.text("matches"))
-    return int(said[1]) / _SECONDS[said[2]] if said and int(said[1]) else None
+def rate_limit(row: TableRow) -> float | None:
+    """Return the rate limit of a rule per second; None if it has none."""
+    match = _RATE.search(row.text("matches"))
+    return int(match[1]) / _SECONDS[match[2]] if match and int(match[1]) else None
 
 
-def _uncounted_limit(view: View) -> Iterator[Measured]:
+def _uncounted_limit(view: HostView) -> Iterator[Measurement]:
     """How near new connections came to what an uncounted rule lets pass, in percent; 100 where it drops by chance."""
-    opened = [lane for lane in view.of("tcp.passive_opens_per_s") if np.isfinite(lane.values).any()]
-    most = max((float(np.nanmax(lane.values)) for lane in opened), default=0.0)
-    cites = tuple(lane.cite for lane in opened)
+    opened = [
+        series for series in view.series_of("tcp.passive_opens_per_s") if np.isfinite(series.values).any()
+    ]
+    most = max((float(np.nanmax(series.values)) for series in opened), default=0.0)
+    cites = tuple(series.citation for series in opened)
     for row in view.rows("firewall_rules"):
         if row.text("verdict") not in DROPS or row.number("packets_total") is not None:
             continue
@@ -175,10 +181,10 @@ def _uncounted_limit(view: View) -> Iterator[Measured]:
         near = 100.0 if by_chance or limit is None else 100.0 * most / limit
         about = (("chain", f"{row.text('table')}/{row.text('chain')}"),)
         detail: Detail = {"rule": row.text("matches")[:120], "opened_per_s": round(most, 1)}
-        yield Measured(near, about, (row.cite, *cites[:1]), 1, detail=detail)
+        yield Measurement(near, about, (row.citation, *cites[:1]), 1, detail=detail)
 
 
-def devices(view: View) -> Iterator[Row]:
+def list_devices(view: HostView) -> Iterator[TableRow]:
     """Devices that carry packets of their own: neither the loopback nor what wraps packets in others."""
     for row in view.rows("links"):
         kind = row.text("kind")
@@ -186,30 +192,30 @@ def devices(view: View) -> Iterator[Row]:
             yield row
 
 
-def _mtu(view: View) -> Iterator[Measured]:
+def _mtu(view: HostView) -> Iterator[Measurement]:
     """Only of devices that carry anything."""
-    for row in devices(view):
-        packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
+    for row in list_devices(view):
+        packets = read_cell(row, "rx_packets_per_s") + read_cell(row, "tx_packets_per_s")
         if row.number("mtu") is not None and packets > 0:
-            yield Measured(cell(row, "mtu"), _about(row), (row.cite,), 1)
+            yield Measurement(read_cell(row, "mtu"), _about(row), (row.citation,), 1)
 
 
-def _mtu_gap(view: View) -> Iterator[Measured]:
-    for row in devices(view):
+def _mtu_gap(view: HostView) -> Iterator[Measurement]:
+    for row in list_devices(view):
         mtu, peer = row.number("mtu"), row.number("peer_mtu")
         if mtu is not None and peer is not None:
-            yield Measured(
-                peer - mtu, _about(row), (row.cite,), 1, detail={"mtu": int(mtu), "peer": int(peer)}
+            yield Measurement(
+                peer - mtu, _about(row), (row.citation,), 1, detail={"mtu": int(mtu), "peer": int(peer)}
             )
 
 
-def _too_long(view: View) -> Iterator[Measured]:
+def _too_long(view: HostView) -> Iterator[Measurement]:
     """What a device below the usual MTU refuses on arrival; nothing else makes it refuse good packets so early."""
-    for row in devices(view):
+    for row in list_devices(view):
         mtu = row.number("mtu")
         if mtu is not None and mtu < FULL_MTU:
-            refused = cell(row, "rx_dropped_per_s") + cell(row, "rx_length_errors_per_s")
-            yield Measured(refused, _about(row), (row.cite,), int(refused), detail={"mtu": int(mtu)})
+            refused = read_cell(row, "rx_dropped_per_s") + read_cell(row, "rx_length_errors_per_s")
+            yield Measurement(refused, _about(row), (row.citation,), int(refused), detail={"mtu": int(mtu)})
 
 
 LINK_ERROR_COLUMNS = (
@@ -218,45 +224,45 @@ LINK_ERROR_COLUMNS = (
 )
 
 
-def _link_errors(view: View) -> Iterator[Measured]:
-    for row in devices(view):
-        kinds = {name: cell(row, name) for name in LINK_ERROR_COLUMNS}
-        packets = cell(row, "rx_packets_per_s") + cell(row, "tx_packets_per_s")
+def _link_errors(view: HostView) -> Iterator[Measurement]:
+    for row in list_devices(view):
+        kinds = {name: read_cell(row, name) for name in LINK_ERROR_COLUMNS}
+        packets = read_cell(row, "rx_packets_per_s") + read_cell(row, "tx_packets_per_s")
         bad = sum(kinds.values())
         share = 1000.0 * bad / (bad + packets) if bad + packets > 0 else 0.0
         most = max(kinds, key=lambda name: kinds[name]).removesuffix("_per_s")
-        yield Measured(share, _about(row), (row.cite,), int(bad), detail={"kind": most, "per_s": bad})
+        yield Measurement(share, _about(row), (row.citation,), int(bad), detail={"kind": most, "per_s": bad})
 
 
-def _flaps(view: View) -> Iterator[Measured]:
-    for row in devices(view):
+def _flaps(view: HostView) -> Iterator[Measurement]:
+    for row in list_devices(view):
         if row.number("carrier_changes") is not None:
-            yield Measured(cell(row, "carrier_changes"), _about(row), (row.cite,), 1)
+            yield Measurement(read_cell(row, "carrier_changes"), _about(row), (row.citation,), 1)
 
 
-def _half_duplex(view: View) -> Iterator[Measured]:
-    for row in devices(view):
+def _half_duplex(view: HostView) -> Iterator[Measurement]:
+    for row in list_devices(view):
         if row.text("duplex") in {"half", "full"}:
-            yield Measured(float(row.text("duplex") == "half"), _about(row), (row.cite,), 1)
+            yield Measurement(float(row.text("duplex") == "half"), _about(row), (row.citation,), 1)
 
 
-def _use(view: View) -> Iterator[Measured]:
+def _use(view: HostView) -> Iterator[Measurement]:
     """The busier direction of each device as a share of its speed; virtual devices have none worth the name."""
-    speed = {row.text("dev"): row for row in view.rows("links") if cell(row, "speed") > 0}
+    speed = {row.text("dev"): row for row in view.rows("links") if read_cell(row, "speed") > 0}
     for metric in ("net.rx_mb_s", "net.tx_mb_s"):
-        for lane in view.of(metric):
-            row = speed.get(lane.labels.get("dev", ""))
-            if row is not None and np.isfinite(lane.values).any():
-                used = MIB_BITS * float(np.nanmean(lane.values[:, 0])) / 1e6 / cell(row, "speed")
-                yield Measured(100.0 * used, _about(row), (row.cite,), len(lane.values))
+        for series in view.series_of(metric):
+            row = speed.get(series.labels.get("dev", ""))
+            if row is not None and np.isfinite(series.values).any():
+                used = MIB_BITS * float(np.nanmean(series.values[:, 0])) / 1e6 / read_cell(row, "speed")
+                yield Measurement(100.0 * used, _about(row), (row.citation,), len(series.values))
 
 
-def _link_use(view: View) -> Sequence[Measured]:
-    return worst(_use(view))
+def _link_use(view: HostView) -> Sequence[Measurement]:
+    return keep_worst(_use(view))
 
 
 def _measure(name: str, unit: str, en: str, zh: str, *needs: str) -> Measure:
-    return Measure(name, unit, Text(en, zh), tuple((one,) for one in needs), _READERS[name])
+    return Measure(name, unit, Text(en, zh), tuple((need,) for need in needs), _READERS[name])
 
 
 _READERS = {
@@ -268,7 +274,7 @@ _READERS = {
     "firewall.default_drop_pct": lambda view: _drop_rules(view, serving=False),
     "firewall.random_drops_per_s": _random_drops,
     "firewall.uncounted": lambda view: list(_uncounted(view)),
-    "firewall.uncounted_limit_pct": lambda view: worst(_uncounted_limit(view)),
+    "firewall.uncounted_limit_pct": lambda view: keep_worst(_uncounted_limit(view)),
     "links.mtu_bytes": lambda view: list(_mtu(view)),
     "links.mtu_below_peer_bytes": lambda view: list(_mtu_gap(view)),
     "links.too_long_per_s": lambda view: list(_too_long(view)),

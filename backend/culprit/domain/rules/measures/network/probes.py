@@ -6,16 +6,17 @@ import re
 from collections.abc import Sequence
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.view import View
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView
 
-#: A host that opens connections to itself passes no network: what answers there says nothing of the way.
+#: A host that opens connections to itself uses no network: the response does not describe the path.
 _ITSELF = re.compile(r"(127\.|\[?::1\]?:|localhost)")
 
 
-def _probe_loss(view: View) -> Reading:
+def _probe_loss(view: HostView) -> Reading:
     """Percent of the connections to each target that lost a packet, with the interval that so many probes leave."""
-    found, itself = [], False
+    result, itself = [], False
     for row in view.rows("probes"):
         loss, low, high = (row.number(name) for name in ("loss_pct", "loss_low_pct", "loss_high_pct"))
         sent, target = int(row.number("sent") or 0), row.text("target")
@@ -27,32 +28,38 @@ def _probe_loss(view: View) -> Reading:
         why = Sentence("doubt.between", {"samples": sent, "low": round(low, 1), "high": round(high, 1)})
         lost = int(row.number("lost") or 0)
         detail: dict[str, str | int | float] = {"target": target, "sent": sent, "lost": lost}
-        found.append(Measured(loss, (("dst", target),), (row.cite,), sent, (), detail, (low, high, why)))
-    if found:
-        return found
-    return Missing(Sentence("missing.probed_itself") if itself else view.why_not(("tcp_probe",)))
+        result.append(
+            Measurement(loss, (("dst", target),), (row.citation,), sent, (), detail, (low, high, why))
+        )
+    if result:
+        return result
+    return MissingData(Sentence("missing.probed_itself") if itself else view.missing_reason(("tcp_probe",)))
 
 
-def _announced(view: View) -> Reading:
+def _announced(view: HostView) -> Reading:
     """The smaller segment size that the two ends of each service announce, in bytes."""
-    found = []
+    results = []
     for row in view.rows("tcp_handshakes"):
         ends = {name: row.number(f"mss_{name}_min") for name in ("client", "server")}
-        told = {name: size for name, size in ends.items() if size}
-        if told:
-            side = min(told, key=lambda name: told[name])
+        reported = {name: size for name, size in ends.items() if size}
+        if reported:
+            side = min(reported, key=lambda name: reported[name])
             server = f"{row.text('server')}:{row.text('port')}"
             detail: dict[str, str | int | float] = {"side": side, "server": server}
             count = int(row.number("syn") or 0)
-            found.append(Measured(told[side], (("dst", server),), (row.cite,), count, (), detail))
-    return found or _unheard(view)
+            results.append(
+                Measurement(reported[side], (("dst", server),), (row.citation,), count, (), detail)
+            )
+    return results or _explain_missing_replies(view)
 
 
-def _unheard(view: View) -> Missing:
-    return Missing(Sentence("missing.no_handshakes") if view.has("pcap") else view.why_not(("pcap",)))
+def _explain_missing_replies(view: HostView) -> MissingData:
+    return MissingData(
+        Sentence("missing.no_handshakes") if view.has_data("pcap") else view.missing_reason(("pcap",))
+    )
 
 
-def _load_knee(view: View) -> Reading:
+def _load_knee(view: HostView) -> Reading:
     """How many times longer requests take at no more throughput, in a test that was repeated at growing load.
 
     Stages of one name are steps of load on the same thing, in the order of the report; the knee is where goodput first
@@ -65,23 +72,23 @@ def _load_knee(view: View) -> Reading:
         took = row.number("p50_ms") or row.number("p99_ms")
         if good and took:
             by_name.setdefault(row.text("stage"), []).append((good, took, at))
-    found = []
+    results = []
     for name, stages in by_name.items():
         if len(stages) < LEAST_STAGES:
             continue
         flat = 0.9 * max(good for good, _, _ in stages)
         first = next(at for at, (good, _, _) in enumerate(stages) if good >= flat)
         good, took, line = stages[first]
-        end = max(stages[first:], key=lambda one: one[1])
-        cites = tuple(rows[at].cite for at in dict.fromkeys((line, end[2])))
+        end = max(stages[first:], key=lambda stage: stage[1])
+        cites = tuple(rows[at].citation for at in dict.fromkeys((line, end[2])))
         detail: dict[str, str | int | float] = {
             "stage": name, "good": round(good, 1), "before": round(took, 1), "after": round(end[1], 1),
         }  # fmt: skip
-        found.append(Measured(end[1] / took, (), cites, len(stages), (), detail))
-    if found:
-        return found
-    brought = any(view.has(one) for one in LOAD_TESTS)
-    return Missing(Sentence("missing.no_stages") if brought else view.why_not(LOAD_TESTS))
+        results.append(Measurement(end[1] / took, (), cites, len(stages), (), detail))
+    if results:
+        return results
+    imported = any(view.has_data(load_test) for load_test in LOAD_TESTS)
+    return MissingData(Sentence("missing.no_stages") if imported else view.missing_reason(LOAD_TESTS))
 
 
 #: Two points make no curve.

@@ -1,6 +1,6 @@
-"""What is told beside the numbers of queues, firewalls and links: how much passes, how fast, what the other end says.
+"""Related numbers of queues, firewalls and links: traffic, speed, and the state of the link partner.
 
-None of these is compared with anything. Each is of the same row as the number that it stands beside.
+None of these has a threshold. Each comes from the same row as the number that it belongs to.
 """
 
 from __future__ import annotations
@@ -8,38 +8,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured, Subject
-from culprit.core.rules.measures.network import (
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.measures.network.drops import (
     DROPS,
     LINK_ERROR_COLUMNS,
-    cell,
-    devices,
     hits_service,
+    keep_worst,
+    list_devices,
     listened_ports,
     rate_limit,
-    worst,
+    read_cell,
 )
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 
-def _dev(row: Row) -> Subject:
+def _dev(row: TableRow) -> Subject:
     return (("dev", row.text("dev")),)
 
 
-def _chain(row: Row) -> Subject:
+def _chain(row: TableRow) -> Subject:
     return (("chain", f"{row.text('table')}/{row.text('chain')}"),)
 
 
-def _of_queues(column: str) -> Callable[[View], Sequence[Measured]]:
+def _of_queues(column: str) -> Callable[[HostView], Sequence[Measurement]]:
     """A column of the queue that drops most, of each device."""
 
-    def read(view: View) -> Sequence[Measured]:
-        most: dict[Subject, Row] = {}
+    def read(view: HostView) -> Sequence[Measurement]:
+        most: dict[Subject, TableRow] = {}
         for row in view.rows("qdiscs"):
-            if cell(row, "drop_pct") >= cell(most.get(_dev(row), row), "drop_pct"):
+            if read_cell(row, "drop_pct") >= read_cell(most.get(_dev(row), row), "drop_pct"):
                 most[_dev(row)] = row
         return [
-            Measured(value, subject, (row.cite,), 1)
+            Measurement(value, subject, (row.citation,), 1)
             for subject, row in most.items()
             if (value := row.number(column)) is not None
         ]
@@ -47,10 +48,10 @@ def _of_queues(column: str) -> Callable[[View], Sequence[Measured]]:
     return read
 
 
-def _of_netem(column: str) -> Callable[[View], Sequence[Measured]]:
-    def read(view: View) -> Sequence[Measured]:
-        return worst(
-            Measured(value, _dev(row), (row.cite,), 1)
+def _of_netem(column: str) -> Callable[[HostView], Sequence[Measurement]]:
+    def read(view: HostView) -> Sequence[Measurement]:
+        return keep_worst(
+            Measurement(value, _dev(row), (row.citation,), 1)
             for row in view.rows("qdiscs")
             if row.text("kind") == "netem" and (value := row.number(column)) is not None
         )
@@ -58,11 +59,11 @@ def _of_netem(column: str) -> Callable[[View], Sequence[Measured]]:
     return read
 
 
-def _dropped(view: View, serving: bool) -> Sequence[Measured]:
+def _dropped(view: HostView, serving: bool) -> Sequence[Measurement]:
     """Packets a second of the rule that drops most, of each chain."""
     ports = listened_ports(view)
-    return worst(
-        Measured(per_s, _chain(row), (row.cite,), int(cell(row, "packets")))
+    return keep_worst(
+        Measurement(per_s, _chain(row), (row.citation,), int(read_cell(row, "packets")))
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS
         and hits_service(row, ports) is serving
@@ -70,45 +71,45 @@ def _dropped(view: View, serving: bool) -> Sequence[Measured]:
     )
 
 
-def _chance(view: View) -> Sequence[Measured]:
-    return worst(
-        Measured(100.0 * chance, _chain(row), (row.cite,), 1)
+def _chance(view: HostView) -> Sequence[Measurement]:
+    return keep_worst(
+        Measurement(100.0 * chance, _chain(row), (row.citation,), 1)
         for row in view.rows("firewall_rules")
         if row.text("verdict") in DROPS and (chance := row.number("random_probability")) is not None
     )
 
 
-def _limits(view: View) -> Iterator[Measured]:
+def _limits(view: HostView) -> Iterator[Measurement]:
     """How much a rule that does not count lets pass, a second."""
     for row in view.rows("firewall_rules"):
         limit = rate_limit(row)
         if row.text("verdict") in DROPS and row.number("packets_total") is None and limit is not None:
-            yield Measured(limit, _chain(row), (row.cite,), 1)
+            yield Measurement(limit, _chain(row), (row.citation,), 1)
 
 
-def _of_links(of: Callable[[Row], float | None]) -> Callable[[View], Sequence[Measured]]:
-    def read(view: View) -> Sequence[Measured]:
+def _of_links(of: Callable[[TableRow], float | None]) -> Callable[[HostView], Sequence[Measurement]]:
+    def read(view: HostView) -> Sequence[Measurement]:
         return [
-            Measured(value, _dev(row), (row.cite,), 1)
-            for row in devices(view)
+            Measurement(value, _dev(row), (row.citation,), 1)
+            for row in list_devices(view)
             if (value := of(row)) is not None
         ]
 
     return read
 
 
-def _packets(row: Row) -> float | None:
+def _packets(row: TableRow) -> float | None:
     received, sent = row.number("rx_packets_per_s"), row.number("tx_packets_per_s")
     return None if received is None or sent is None else received + sent
 
 
-def _damaged(row: Row) -> float | None:
+def _damaged(row: TableRow) -> float | None:
     known = [value for name in LINK_ERROR_COLUMNS if (value := row.number(name)) is not None]
     return sum(known) if known else None
 
 
-def _speed(row: Row) -> float | None:
-    """What was negotiated; a card without a line says 0 or -1."""
+def _speed(row: TableRow) -> float | None:
+    """Measure the negotiated speed; a card without a link reports 0 or -1."""
     speed = row.number("speed")
     return speed if speed is not None and speed > 0 else None
 
@@ -144,7 +145,7 @@ DROP_CHANCE = Measure(
 )
 UNCOUNTED_RATE = Measure(
     "firewall.uncounted_limit_per_s", "per_s", Text("What the rule lets pass", "规则放行上限"), _RULES,
-    lambda view: worst(_limits(view)),
+    lambda view: keep_worst(_limits(view)),
 )  # fmt: skip
 PEER_MTU = Measure(
     "links.peer_mtu_bytes", "bytes", Text("MTU of the other end", "对端 MTU"), _LINKS,

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured, Subject
-from culprit.core.rules.measures.derived import Detail
-from culprit.core.rules.measures.network import cell, worst
-from culprit.core.rules.measures.network_loss import rate
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.measures.derived import Detail
+from culprit.domain.rules.measures.network.drops import keep_worst, read_cell
+from culprit.domain.rules.measures.network.loss import read_rate
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
-MIN_LOOKS = 8
+MIN_SAMPLES = 8
 #: Fewer handshakes on their way to one peer may be those of this very moment.
 MIN_UNANSWERED = 5
 _LOCKS = ("futex", "mutex", "rwsem")
@@ -25,199 +26,222 @@ NETFILTER = r"^nft_|^ipt_do_table|^nf_hook|^nf_conntrack|^br_nf_|^xt_|iptable_|i
 _FRAME_SAMPLES = 30
 
 
-def listener(row: Row) -> Subject:
+def build_listener_subject(row: TableRow) -> Subject:
     """A listening socket: its port, and its process where that is known."""
     pid = row.number("pid")
-    about = [("port", str(int(cell(row, "port"))))]
+    about = [("port", str(int(read_cell(row, "port"))))]
     return tuple(sorted([*about, ("pid", str(int(pid)))])) if pid else tuple(about)
 
 
-def _looked_at(view: View) -> Iterator[Row]:
+def _list_sampled_rows(view: HostView) -> Iterator[TableRow]:
     for row in view.rows("listeners"):
-        if cell(row, "looks") >= MIN_LOOKS:
+        if read_cell(row, "samples") >= MIN_SAMPLES:
             yield row
 
 
-def _fill(view: View) -> Sequence[Measured]:
-    """How full a queue was in its fullest look; those of a handful of places are full at once and say nothing."""
+def _fill(view: HostView) -> Sequence[Measurement]:
+    """Measure how full a queue was in its fullest sample. Very short queues fill at once and are left out."""
     return [
-        Measured(
-            cell(row, "fill_pct"),
-            listener(row),
-            (row.cite,),
-            int(cell(row, "looks")),
-            detail={"process": row.text("process"), "waiting": int(cell(row, "queue_max"))},
+        Measurement(
+            read_cell(row, "fill_pct"),
+            build_listener_subject(row),
+            (row.citation,),
+            int(read_cell(row, "samples")),
+            detail={"process": row.text("process"), "waiting": int(read_cell(row, "queue_max"))},
         )
         for row in view.rows("listeners")
-        if cell(row, "backlog") > 0
+        if read_cell(row, "backlog") > 0
     ]
 
 
-def _standing(view: View) -> Sequence[Measured]:
+def _measure_minimum_queue(view: HostView) -> Sequence[Measurement]:
     return [
-        Measured(
-            cell(row, "queue_min"),
-            listener(row),
-            (row.cite,),
-            int(cell(row, "looks")),
-            detail={"process": row.text("process"), "most": int(cell(row, "queue_max"))},
+        Measurement(
+            read_cell(row, "queue_min"),
+            build_listener_subject(row),
+            (row.citation,),
+            int(read_cell(row, "samples")),
+            detail={"process": row.text("process"), "most": int(read_cell(row, "queue_max"))},
         )
-        for row in _looked_at(view)
+        for row in _list_sampled_rows(view)
     ]
 
 
-def _threads_of(view: View) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _threads_of(view: HostView) -> Mapping[str, list[TableRow]]:
+    table_rows: dict[str, list[TableRow]] = {}
     for row in view.rows("threads"):
-        found.setdefault(row.text("pid"), []).append(row)
-    return found
+        table_rows.setdefault(row.text("pid"), []).append(row)
+    return table_rows
 
 
-def _processes(view: View) -> Iterator[tuple[Subject, Row]]:
+def _processes(view: HostView) -> Iterator[tuple[Subject, TableRow]]:
     """The processes behind listeners, as far as their threads were watched."""
     rows = {row.text("pid"): row for row in view.rows("thread_groups")}
-    for socket in _looked_at(view):
+    for socket in _list_sampled_rows(view):
         row = rows.get(socket.text("pid"))
         if row is not None:
-            yield listener(socket), row
+            yield build_listener_subject(socket), row
 
 
-def _runnable(view: View) -> Iterator[Measured]:
+def _runnable(view: HostView) -> Iterator[Measurement]:
     """How many of a hundred threads of a listener's process run or wait for a CPU."""
     for subject, row in _processes(view):
-        threads = max(1.0, cell(row, "threads"))
-        yield Measured(100.0 * cell(row, "mean_runnable") / threads, subject, (row.cite,), int(threads))
+        threads = max(1.0, read_cell(row, "threads"))
+        yield Measurement(
+            100.0 * read_cell(row, "mean_runnable") / threads, subject, (row.citation,), int(threads)
+        )
 
 
-def _in_locks(view: View) -> Iterator[Measured]:
+def _in_locks(view: HostView) -> Iterator[Measurement]:
     """How many of a hundred threads of a listener's process wait for a lock most of the time."""
     threads = _threads_of(view)
     for subject, row in _processes(view):
         of = threads.get(row.text("pid"), [])
         if of:
-            held = [one for one in of if any(lock in one.text("wchan") for lock in _LOCKS)]
-            yield Measured(100.0 * len(held) / len(of), subject, ((held or of)[0].cite,), len(of))
+            held = [item for item in of if any(lock in item.text("wchan") for lock in _LOCKS)]
+            yield Measurement(100.0 * len(held) / len(of), subject, ((held or of)[0].citation,), len(of))
 
 
-def _calls_out(view: View) -> Iterator[Measured]:
-    """Connections to the one destination with most, for a hundred threads: is each worker asking somebody else?"""
+def _calls_out(view: HostView) -> Iterator[Measurement]:
+    """Measure connections to the destination with most of them, per hundred threads."""
     destinations = view.rows("tcp_destinations")
-    top = max(destinations, key=lambda row: cell(row, "established") + cell(row, "syn_sent"), default=None)
+    top = max(
+        destinations, key=lambda row: read_cell(row, "established") + read_cell(row, "syn_sent"), default=None
+    )
     for subject, row in _processes(view):
-        threads = max(1.0, cell(row, "threads"))
-        open_ = cell(top, "established") + cell(top, "syn_sent") if top else 0.0
-        yield Measured(100.0 * open_ / threads, subject, ((top or row).cite,), int(open_))
+        threads = max(1.0, read_cell(row, "threads"))
+        open_ = read_cell(top, "established") + read_cell(top, "syn_sent") if top else 0.0
+        yield Measurement(100.0 * open_ / threads, subject, ((top or row).citation,), int(open_))
 
 
-def destination(row: Row) -> Subject:
+def build_destination_subject(row: TableRow) -> Subject:
     """Where connections go."""
     return (("dst", f"{row.text('peer')}:{row.text('port')}"),)
 
 
-def _port_use(view: View) -> Sequence[Measured]:
-    return worst(
-        Measured(
-            cell(row, "port_use_pct"),
-            destination(row),
-            (row.cite,),
-            int(cell(row, "local_ports")),
+def _port_use(view: HostView) -> Sequence[Measurement]:
+    return keep_worst(
+        Measurement(
+            read_cell(row, "port_use_pct"),
+            build_destination_subject(row),
+            (row.citation,),
+            int(read_cell(row, "local_ports")),
             detail={
                 "source": row.text("source"),
-                "ports": int(cell(row, "local_ports")),
-                "time_wait": int(cell(row, "time_wait")),
-                "established": int(cell(row, "established")),
+                "ports": int(read_cell(row, "local_ports")),
+                "time_wait": int(read_cell(row, "time_wait")),
+                "established": int(read_cell(row, "established")),
             },
         )
         for row in view.rows("tcp_destinations")
     )
 
 
-def _unanswered(view: View) -> Sequence[Measured]:
+def _unanswered(view: HostView) -> Sequence[Measurement]:
     """Handshakes a second that were sent again, while several wait for one peer elsewhere that does not take them."""
     elsewhere = [
         row
         for row in view.rows("tcp_destinations")
         if row.text("peer") != row.text("source") and not row.text("peer").startswith(("127.", "::1"))
     ]
-    top = max(elsewhere, key=lambda row: cell(row, "syn_sent"), default=None)
-    again, cites = rate(view, "tcp.syn_retrans_per_s")
-    if top is None or not cites or cell(top, "syn_sent") < MIN_UNANSWERED:
+    top = max(elsewhere, key=lambda row: read_cell(row, "syn_sent"), default=None)
+    again, cites = read_rate(view, "tcp.syn_retrans_per_s")
+    if top is None or not cites or read_cell(top, "syn_sent") < MIN_UNANSWERED:
         return ()
     peer = f"{top.text('peer')}:{top.text('port')}"
     detail: Detail = {
         "peer": peer,
-        "waiting": int(cell(top, "syn_sent")),
-        "established": int(cell(top, "established")),
+        "waiting": int(read_cell(top, "syn_sent")),
+        "established": int(read_cell(top, "established")),
     }
-    return (Measured(again, destination(top), (*cites, top.cite), int(cell(top, "syn_sent")), detail=detail),)
+    return (
+        Measurement(
+            again,
+            build_destination_subject(top),
+            (*cites, top.citation),
+            int(read_cell(top, "syn_sent")),
+            detail=detail,
+        ),
+    )
 
 
-def _range(view: View) -> float:
-    told = view.facts.get("ss")
-    ports = told.get("ephemeral_ports") if isinstance(told, Mapping) else view.facts.get("ephemeral_ports")
+def _range(view: HostView) -> float:
+    fact = view.facts.get("ss")
+    ports = fact.get("ephemeral_ports") if isinstance(fact, Mapping) else view.facts.get("ephemeral_ports")
     return float(ports) if isinstance(ports, int) and ports > 0 else 0.0
 
 
-def _free(view: View) -> Sequence[Measured]:
+def _free(view: HostView) -> Sequence[Measurement]:
     """Ports left towards each destination from the address that has fewest."""
     total = _range(view)
-    most: dict[Subject, Row] = {}
+    most: dict[Subject, TableRow] = {}
     for row in view.rows("tcp_destinations") if total else ():
         if (
-            cell(row, "local_ports") > cell(most.get(destination(row), row), "local_ports")
-            or destination(row) not in most
+            read_cell(row, "local_ports")
+            > read_cell(most.get(build_destination_subject(row), row), "local_ports")
+            or build_destination_subject(row) not in most
         ):
-            most[destination(row)] = row
+            most[build_destination_subject(row)] = row
     return [
-        Measured(
-            max(0.0, total - cell(row, "local_ports")), about, (row.cite,), int(cell(row, "local_ports"))
+        Measurement(
+            max(0.0, total - read_cell(row, "local_ports")),
+            about,
+            (row.citation,),
+            int(read_cell(row, "local_ports")),
         )
         for about, row in most.items()
     ]
 
 
-def _time_wait(view: View) -> Sequence[Measured]:
+def _time_wait(view: HostView) -> Sequence[Measurement]:
     total = _range(view)
-    return worst(
-        Measured(
-            100.0 * cell(row, "time_wait") / total, destination(row), (row.cite,), int(cell(row, "time_wait"))
+    return keep_worst(
+        Measurement(
+            100.0 * read_cell(row, "time_wait") / total,
+            build_destination_subject(row),
+            (row.citation,),
+            int(read_cell(row, "time_wait")),
         )
         for row in view.rows("tcp_destinations")
         if total
     )
 
 
-def _connects(view: View) -> Iterator[tuple[Subject, float, float, Row]]:
+def _connects(view: HostView) -> Iterator[tuple[Subject, float, float, TableRow]]:
     """Calls, mean milliseconds and the row with most calls, by process."""
-    by: dict[str, list[Row]] = {}
+    by: dict[str, list[TableRow]] = {}
     for row in view.rows("syscalls"):
-        if row.text("syscall") == "connect" and cell(row, "calls") > 0:
+        if row.text("syscall") == "connect" and read_cell(row, "calls") > 0:
             by.setdefault(row.text("pid") or row.text("tid"), []).append(row)
     for pid, rows in by.items():
-        calls = sum(cell(row, "calls") for row in rows)
-        total = sum(cell(row, "total") or cell(row, "avg") * cell(row, "calls") for row in rows)
-        yield (("pid", pid),), calls, total / calls, max(rows, key=lambda row: cell(row, "calls"))
+        calls = sum(read_cell(row, "calls") for row in rows)
+        total = sum(
+            read_cell(row, "total") or read_cell(row, "avg") * read_cell(row, "calls") for row in rows
+        )
+        yield (("pid", pid),), calls, total / calls, max(rows, key=lambda row: read_cell(row, "calls"))
 
 
-def _connect_us(view: View) -> Iterator[Measured]:
+def _connect_us(view: HostView) -> Iterator[Measurement]:
     for subject, calls, mean_ms, row in _connects(view):
-        yield Measured(1000.0 * mean_ms, subject, (row.cite,), int(calls), detail={"comm": row.text("comm")})
+        yield Measurement(
+            1000.0 * mean_ms, subject, (row.citation,), int(calls), detail={"comm": row.text("comm")}
+        )
 
 
-def _connects_failed(view: View) -> Iterator[Measured]:
+def _connects_failed(view: HostView) -> Iterator[Measurement]:
     """Of a hundred connect() calls of the target those that never became a SYN: the host sent fewer than it called."""
-    opened, cites = rate(view, "tcp.active_opens_per_s")
+    opened, cites = read_rate(view, "tcp.active_opens_per_s")
     rates: dict[str, float] = {}
     for row in view.rows("syscalls"):
         if row.text("syscall") == "connect":
             key = row.text("pid") or row.text("tid")
-            rates[key] = rates.get(key, 0.0) + cell(row, "rate")
+            rates[key] = rates.get(key, 0.0) + read_cell(row, "rate")
     for subject, calls, _, row in _connects(view):
         per_s = rates[subject[0][1]]
         if cites and per_s > 0:
             failed = max(0.0, 100.0 * (1.0 - opened / per_s))
-            cited = (row.cite, *cites[:1])
-            yield Measured(
+            cited = (row.citation, *cites[:1])
+            yield Measurement(
                 failed,
                 subject,
                 cited,
@@ -230,34 +254,43 @@ def _connects_failed(view: View) -> Iterator[Measured]:
             )
 
 
-def _not_available(view: View) -> Iterator[Measured]:
+def _not_available(view: HostView) -> Iterator[Measurement]:
     for row in view.rows("log_patterns"):
         if row.text("pattern") == "eaddrnotavail":
-            yield Measured(cell(row, "rate"), (), (row.cite,), int(cell(row, "count")))
+            yield Measurement(read_cell(row, "rate"), (), (row.citation,), int(read_cell(row, "count")))
 
 
-def _on_cpu(view: View, pattern: str, *, by_process: bool) -> Sequence[Measured]:
+def _on_cpu(view: HostView, pattern: str, *, by_process: bool) -> Sequence[Measurement]:
     """The share of stacks through such frames: of each process with enough samples, and of all."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
         return ()
-    found = [stacks.share(pattern)]
+    results = [stacks.share(pattern)]
     if by_process:
         table = stacks.profile.table
         for pid, comm in stacks.profile.processes.items():
             if pid > 0 and int((table.pid == pid).sum()) >= _FRAME_SAMPLES:
-                one = stacks.share(pattern, (pid,), subject=(("pid", str(pid)),))
-                found.append(replace(one, detail={**one.detail, "comm": comm}, doubts=found[0].doubts))
-    return [one for one in found if one.n > 0]
+                item = stacks.share(pattern, (pid,), subject=(("pid", str(pid)),))
+                results.append(
+                    replace(
+                        item, detail={**item.detail, "comm": comm}, quality_issues=results[0].quality_issues
+                    )
+                )
+    return [item for item in results if item.sample_count > 0]
 
 
 def _measure(name: str, unit: str, en: str, zh: str, read: object, *needs: str) -> Measure:
-    return Measure(name, unit, Text(en, zh), tuple((one,) for one in needs), read)  # type: ignore[arg-type]
+    return Measure(name, unit, Text(en, zh), tuple((need,) for need in needs), read)  # type: ignore[arg-type]
 
 
 FILL = _measure("listener.fill_pct", "pct", "Fullest look at a queue", "队列最满时占比", _fill, "ss_listen")
-STANDING = _measure(
-    "listener.queue_min", "count", "Queue that never empties", "始终不空的队列", _standing, "ss_listen"
+MINIMUM_QUEUE = _measure(
+    "listener.queue_min",
+    "count",
+    "Queue that never empties",
+    "始终不空的队列",
+    _measure_minimum_queue,
+    "ss_listen",
 )
 RUNNABLE_PCT = _measure(
     "listener.runnable_pct",

@@ -1,22 +1,23 @@
-"""What is told beside the numbers of listen queues and local ports; none of these is compared with anything."""
+"""Related numbers of listen queues and local ports, without thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured, Subject
-from culprit.core.rules.measures.network import cell
-from culprit.core.rules.measures.network_sockets import destination, listener
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement, Subject
+from culprit.domain.rules.measures.network.drops import read_cell
+from culprit.domain.rules.measures.network.sockets import build_destination_subject, build_listener_subject
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 
-def _of_listeners(column: str) -> Callable[[View], Sequence[Measured]]:
+def _of_listeners(column: str) -> Callable[[HostView], Sequence[Measurement]]:
     """A column of each listening socket."""
 
-    def read(view: View) -> Sequence[Measured]:
+    def read(view: HostView) -> Sequence[Measurement]:
         return [
-            Measured(value, listener(row), (row.cite,), int(cell(row, "looks")))
+            Measurement(value, build_listener_subject(row), (row.citation,), int(read_cell(row, "samples")))
             for row in view.rows("listeners")
             if (value := row.number(column)) is not None
         ]
@@ -24,31 +25,35 @@ def _of_listeners(column: str) -> Callable[[View], Sequence[Measured]]:
     return read
 
 
-def _of_fullest(column: str) -> Callable[[View], Sequence[Measured]]:
+def _of_fullest(column: str) -> Callable[[HostView], Sequence[Measurement]]:
     """A column of the one whose queue was fullest, as a number of the host: the counter of overflows is one too."""
 
-    def read(view: View) -> Sequence[Measured]:
-        known = [row for row in view.rows("listeners") if cell(row, "backlog") > 0]
-        row = max(known, key=lambda one: (cell(one, "fill_pct"), cell(one, "queue_max")), default=None)
-        value = row.number(column) if row is not None and cell(row, "queue_max") > 0 else None
+    def read(view: HostView) -> Sequence[Measurement]:
+        known = [row for row in view.rows("listeners") if read_cell(row, "backlog") > 0]
+        row = max(
+            known, key=lambda item: (read_cell(item, "fill_pct"), read_cell(item, "queue_max")), default=None
+        )
+        value = row.number(column) if row is not None and read_cell(row, "queue_max") > 0 else None
         return (
-            [Measured(value, (), (row.cite,), int(cell(row, "looks")))] if row and value is not None else []
+            [Measurement(value, (), (row.citation,), int(read_cell(row, "samples")))]
+            if row and value is not None
+            else []
         )
 
     return read
 
 
-def _of_destinations(column: str) -> Callable[[View], Sequence[Measured]]:
+def _of_destinations(column: str) -> Callable[[HostView], Sequence[Measurement]]:
     """A column of each destination, from the source address that uses most ports towards it."""
 
-    def read(view: View) -> Sequence[Measured]:
-        most: dict[Subject, Row] = {}
+    def read(view: HostView) -> Sequence[Measurement]:
+        most: dict[Subject, TableRow] = {}
         for row in view.rows("tcp_destinations"):
-            about = destination(row)
-            if about not in most or cell(row, "local_ports") > cell(most[about], "local_ports"):
+            about = build_destination_subject(row)
+            if about not in most or read_cell(row, "local_ports") > read_cell(most[about], "local_ports"):
                 most[about] = row
         return [
-            Measured(value, about, (row.cite,), 1)
+            Measurement(value, about, (row.citation,), 1)
             for about, row in most.items()
             if (value := row.number(column)) is not None
         ]

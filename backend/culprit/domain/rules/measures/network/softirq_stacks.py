@@ -1,4 +1,4 @@
-"""What the kernel does in softirqs, by time: counts of events say nothing of how long each of them took."""
+"""Work of the kernel in softirqs, by time: counts of events do not include how long each of them took."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from collectors.contract import Sentence, Text
-from culprit.core.rules.contract import Measure, Measured, Missing, Reading
-from culprit.core.rules.view import View
-from culprit.core.stack_search import search
-from culprit.core.stacks import Filter
+from culprit.domain.profiles.search import search_frames
+from culprit.domain.profiles.stacks import SampleFilter
+from culprit.domain.rules.finding import Measurement, MissingData, Reading
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView
 
-#: Where the kernel runs softirqs, whatever the version calls it, at the end of an interrupt and in ksoftirqd alike.
+#: Functions that run softirqs in all kernel versions, at the end of an interrupt and in ksoftirqd.
 SOFTIRQ = r"^(handle_softirqs|__do_softirq|__softirqentry_text_start|do_softirq)"
 RECEIVE = r"^net_rx_action"
 #: Function of a vector → its name in /proc/softirqs. https://docs.kernel.org/core-api/kernel-api.html
@@ -25,32 +26,36 @@ HANDLERS = {
     r"^rcu_core_si": "RCU",
     r"^(sched_balance_softirq|run_rebalance_domains)": "SCHED",
 }
-#: What a packet passes beside its driver and its protocol: bridges, filters, forwarding and tunnels.
+#: Functions for a packet apart from its driver and its protocol: bridges, filters, forwarding and tunnels.
 PATH = r"^(br_handle_frame|nf_hook_slow|nft_do_chain|ipt_do_table|ip6?_forward|vxlan_rcv|ipip_rcv|gre_rcv|geneve_)"
 
 
-def _within(view: View, outer: str, inner: dict[str, str]) -> Reading:
+def _within(view: HostView, outer: str, inner: dict[str, str]) -> Reading:
     """Percent of the samples through `outer` that run through the greatest of `inner` (pattern → name)."""
     stacks = view.stacks.get("on_cpu")
     if stacks is None:
-        return Missing(view.why_not(("perf_record",)))
-    seen = stacks.profile.view(Filter(hide_idle=True))
-    whole = search(seen, outer, regex=True)
+        return MissingData(view.missing_reason(("perf_record",)))
+    seen = stacks.profile.view(SampleFilter(hide_idle=True))
+    whole = search_frames(seen, outer, regex=True)
     if not whole.weight:
-        return Missing(Sentence("missing.no_softirqs"))
-    parts = {pattern: search(seen, pattern, regex=True) for pattern in inner}
+        return MissingData(Sentence("missing.no_softirqs"))
+    parts = {pattern: search_frames(seen, pattern, regex=True) for pattern in inner}
     most = max(parts, key=lambda pattern: parts[pattern].weight)
     share = min(1.0, parts[most].weight / whole.weight)
     samples = round(seen.samples * whole.share)
-    low, high, why = replace(stacks, unknown_share=0.0).between(share, samples)
+    low, high, why = replace(stacks, unknown_share=0.0).bounds(share, samples)
     detail: dict[str, str | int | float] = {
         "handler": inner[most], "frames": ", ".join(parts[most].frames[:4]), "samples": samples,
     }  # fmt: skip
-    cite = replace(stacks.cite, frame=most)
-    return [Measured(100.0 * share, (), (cite,), samples, stacks.doubts(), detail, (low, high, why))]
+    citation = replace(stacks.citation, frame=most)
+    return [
+        Measurement(
+            100.0 * share, (), (citation,), samples, stacks.quality_issues(), detail, (low, high, why)
+        )
+    ]
 
 
-def _of(outer: str, inner: dict[str, str]) -> Callable[[View], Reading]:
+def _of(outer: str, inner: dict[str, str]) -> Callable[[HostView], Reading]:
     return lambda view: _within(view, outer, inner)
 
 

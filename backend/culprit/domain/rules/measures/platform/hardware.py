@@ -1,4 +1,4 @@
-"""What the machine under the programs says: capped clock rates, memory that errs, lockups, clocks that are off."""
+"""Numbers that the hardware reports: capped clock rates, memory errors, lockups, clock offsets."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from collectors.contract import Text
-from culprit.core.rules.contract import Measure, Measured
-from culprit.core.rules.view import Row, View
+from culprit.domain.rules.finding import Measurement
+from culprit.domain.rules.rule import Measure
+from culprit.domain.rules.view import HostView, TableRow
 
 _STRATUM = re.compile(r"\bstratum (\d{1,2})\b")
 
 
-def _row(view: View, name: str) -> Row | None:
+def _row(view: HostView, name: str) -> TableRow | None:
     return next((row for row in view.rows("hardware") if row.text("name") == name), None)
 
 
-def _cap(view: View) -> Iterator[Measured]:
+def _cap(view: HostView) -> Iterator[Measurement]:
     """The clock rate that settings allow, percent of what the CPU can do."""
     most = _row(view, "cpu0/cpufreq/cpuinfo_max_freq")
     allowed = _row(view, "cpu0/cpufreq/scaling_max_freq")
@@ -25,88 +26,88 @@ def _cap(view: View) -> Iterator[Measured]:
         return
     top, cap = most.number("number"), allowed.number("number")
     if top and cap is not None:
-        yield Measured(
-            100.0 * cap / top, (("cpu", "0"),), (allowed.cite, most.cite),
+        yield Measurement(
+            100.0 * cap / top, (("cpu", "0"),), (allowed.citation, most.citation),
             detail={"allowed_mhz": round(cap / 1e3), "most_mhz": round(top / 1e3)},
         )  # fmt: skip
 
 
-def _memory_errors(view: View) -> Iterator[Measured]:
+def _memory_errors(view: HostView) -> Iterator[Measurement]:
     """Errors that memory controllers counted in the window: `ue` could not be corrected, `ce` were."""
     for row in view.rows("hardware"):
         controller, _, counter = row.text("name").partition("/")
         if counter in ("ue_count", "ce_count") and (grown := row.number("delta")) is not None:
-            yield Measured(
+            yield Measurement(
                 grown,
                 (("controller", controller), ("counter", counter)),
-                (row.cite,),
+                (row.citation,),
                 detail={"counter": counter},
             )
 
 
-def _machine_checks(view: View) -> Iterator[Measured]:
+def _machine_checks(view: HostView) -> Iterator[Measurement]:
     """Lines of the kernel's log in which the hardware reports an error."""
-    found = view.happened("machine_check")
-    yield Measured(len(found), (), tuple(one.cite for one in found[:4]), len(found))
+    result = view.events_of("machine_check")
+    yield Measurement(len(result), (), tuple(item.citation for item in result[:4]), len(result))
 
 
-def _error_lines(view: View) -> Iterator[Measured]:
+def _error_lines(view: HostView) -> Iterator[Measurement]:
     """All those lines: like ones within a minute are one event of many."""
-    found = view.happened("machine_check")
-    told = (one.params.get("count", 1) for one in found)
-    lines = sum(int(count) if isinstance(count, int | float) else 1 for count in told)
-    if found:
-        yield Measured(lines, (), tuple(one.cite for one in found[:4]), lines)
+    result = view.events_of("machine_check")
+    params = (item.params.get("count", 1) for item in result)
+    lines = sum(int(count) if isinstance(count, int | float) else 1 for count in params)
+    if result:
+        yield Measurement(lines, (), tuple(item.citation for item in result[:4]), lines)
 
 
-def _since_boot(view: View, *counters: str) -> Iterator[Measured]:
+def _since_boot(view: HostView, *counters: str) -> Iterator[Measurement]:
     """What memory controllers have counted since they were set up."""
     for row in view.rows("hardware"):
         controller, _, counter = row.text("name").partition("/")
         if counter in counters and (count := row.number("number")) is not None:
-            yield Measured(count, (("controller", controller), ("counter", counter)), (row.cite,))
+            yield Measurement(count, (("controller", controller), ("counter", counter)), (row.citation,))
 
 
-def _uncorrected(view: View) -> Iterator[Measured]:
-    """Of each controller, of whichever counter the finding is."""
-    for one in _since_boot(view, "ue_count"):
-        yield replace(one, subject=one.subject[:1])
+def _uncorrected(view: HostView) -> Iterator[Measurement]:
+    """Measure each controller, for the counter of the finding."""
+    for item in _since_boot(view, "ue_count"):
+        yield replace(item, subject=item.subject[:1])
 
 
-def _lockups(view: View) -> Iterator[Measured]:
-    """Lines of the kernel's log in which a CPU or the scheduler is told to stand still."""
-    found = view.happened("soft_lockup", "hard_lockup", "rcu_stall")
-    yield Measured(len(found), (), tuple(one.cite for one in found[:4]), len(found))
+def _lockups(view: HostView) -> Iterator[Measurement]:
+    """Measure the lines of the kernel's log that report a lockup of a CPU or the scheduler."""
+    result = view.events_of("soft_lockup", "hard_lockup", "rcu_stall")
+    yield Measurement(len(result), (), tuple(item.citation for item in result[:4]), len(result))
 
 
-def _offset(view: View) -> Iterator[Measured]:
-    """How far the clock is off, ms, as the best source says that knows."""
+def _offset(view: HostView) -> Iterator[Measurement]:
+    """Measure the clock offset in ms, from the best source available."""
     for row in view.rows("clock_sync"):
         offset = row.number("offset")
         if offset is not None and row.text("synchronised") == "yes":
             source = row.text("source")
-            yield Measured(abs(offset), (("source", source),), (row.cite,), detail={"source": source})
+            yield Measurement(abs(offset), (("source", source),), (row.citation,), detail={"source": source})
 
 
-def _of_clock(view: View, of: Callable[[Row], float | None]) -> Iterator[Measured]:
+def _of_clock(view: HostView, of: Callable[[TableRow], float | None]) -> Iterator[Measurement]:
     for row in view.rows("clock_sync"):
         value = of(row)
         if value is not None:
-            yield Measured(value, (("source", row.text("source")),), (row.cite,))
+            yield Measurement(value, (("source", row.text("source")),), (row.citation,))
 
 
-def _stratum(row: Row) -> float | None:
+def _stratum(row: TableRow) -> float | None:
     """How many steps from a reference clock; 16 is none at all."""
-    told = _STRATUM.search(row.text("detail"))
-    return float(told[1]) if told else None
+    match = _STRATUM.search(row.text("detail"))
+    return float(match[1]) if match else None
 
 
-def _unsynchronised(view: View) -> Iterator[Measured]:
+def _unsynchronised(view: HostView) -> Iterator[Measurement]:
     """1 where nothing keeps the clock, 0 where something does."""
     rows = view.rows("clock_sync")
     if rows:
-        kept = any(row.text("synchronised") == "yes" for row in rows)
-        yield Measured(0.0 if kept else 1.0, (), tuple(row.cite for row in rows[:4]))
+        stored = any(row.text("synchronised") == "yes" for row in rows)
+        yield Measurement(0.0 if stored else 1.0, (), tuple(row.citation for row in rows[:4]))
 
 
 FREQUENCY_CAP = Measure(

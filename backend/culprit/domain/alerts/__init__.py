@@ -1,0 +1,1 @@
+"""Parse, authenticate and interpret alerts of other systems. Pure functions."""

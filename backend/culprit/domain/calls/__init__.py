@@ -1,0 +1,1 @@
+"""Calls between processes: who owns an address, and how response time is split."""

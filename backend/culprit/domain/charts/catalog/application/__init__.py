@@ -1,0 +1,1 @@
+"""Charts about services and their threads."""

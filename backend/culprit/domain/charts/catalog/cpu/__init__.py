@@ -1,0 +1,1 @@
+"""Charts about CPUs and their scheduling."""

@@ -1,0 +1,1 @@
+"""Charts about the whole host: the USE grid and the comparison with peers."""

@@ -1,0 +1,1 @@
+"""Charts about the network."""

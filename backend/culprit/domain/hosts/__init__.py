@@ -1,0 +1,1 @@
+"""Facts, context and fleet views of hosts, and readings of watchers."""

@@ -1,0 +1,1 @@
+"""Kinds of imported files, and typical ranges from earlier days."""

@@ -1,0 +1,1 @@
+"""Formats of other systems: Prometheus metrics and Grafana annotations."""

@@ -1,0 +1,1 @@
+"""Messages about diagnoses and incidents, before translation, and their chart. Pure functions."""

@@ -1,0 +1,1 @@
+"""Trees, searches, comparisons and exports of profiles, and tables of scheduler delays."""

@@ -1,0 +1,1 @@
+"""Rules, by subject and family. Each module has RULES, a tuple of `Rule`."""

@@ -1,0 +1,1 @@
+"""Rules about CPU time and waiting for a CPU."""

@@ -1,0 +1,1 @@
+"""Causes, one module per family. Each module has CAUSES, a tuple of `Cause`."""

@@ -1,0 +1,157 @@
+"""JSON form of findings and rankings, as stored, sent and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from collectors.contract import Sentence
+from culprit.domain.rules.finding import Citation, Finding, Number, Strength, Subject
+from culprit.domain.rules.rank import NamedCause, Ranking
+from culprit.json_types import Json
+
+#: Numbers per cause at most; the findings of its runs have the rest.
+MAX_EVIDENCE = 5
+
+
+def sentence_to_json(sentence: Sentence | None) -> Json | None:
+    """Return the JSON of a message."""
+    return None if sentence is None else {"key": sentence.key, "params": dict(sentence.params)}
+
+
+def citation_to_json(citation: Citation) -> Json:
+    """Return the JSON of a source. Empty names are omitted."""
+    pairs: Json = {name: getattr(citation, name) for name in Citation.__dataclass_fields__}
+    return {name: list(value) if name == "lines" else value for name, value in pairs.items() if value}
+
+
+def number_to_json(number: Number) -> Json:
+    """Return the JSON of a number; `op` and `threshold` are None for related numbers."""
+    return {
+        "measure": number.measure,
+        "value": number.value,
+        "unit": number.unit,
+        "op": number.op,
+        "threshold": number.threshold,
+        "baseline": number.baseline,
+        "sample_count": number.sample_count,
+        "subject": None if number.subject is None else dict(number.subject),
+        "citations": [citation_to_json(each) for each in number.citations],
+    }
+
+
+def finding_to_json(finding: Finding) -> Json:
+    """Return the JSON of a finding."""
+    return {
+        "rule": finding.rule,
+        "state": finding.state,
+        "severity": finding.severity,
+        "strength": str(finding.strength),
+        "subject": dict(finding.subject),
+        "numbers": [number_to_json(each) for each in finding.numbers],
+        "reason": sentence_to_json(finding.reason),
+        "detail": dict(finding.detail),
+    }
+
+
+def finding_from_json(stored: Mapping[str, Any]) -> Finding:
+    """Parse a finding. Raises KeyError or TypeError for other JSON."""
+    reason = stored["reason"]
+    return Finding(
+        stored["rule"],
+        stored["state"],
+        stored["severity"],
+        Strength(stored["strength"]),
+        tuple(sorted(stored["subject"].items())),
+        tuple(_number_from_json(number) for number in stored["numbers"]),
+        Sentence(reason["key"], reason["params"]) if reason else None,
+        stored["detail"],
+    )
+
+
+def _number_from_json(stored: Mapping[str, Any]) -> Number:
+    subject = stored.get("subject")
+    return Number(
+        measure=stored["measure"],
+        value=stored["value"],
+        unit=stored["unit"],
+        op=stored["op"],
+        threshold=stored["threshold"],
+        citations=tuple(_citation_from_json(citation) for citation in stored["citations"]),
+        baseline=stored["baseline"],
+        sample_count=stored["sample_count"],
+        subject=None if subject is None else tuple(sorted(subject.items())),
+    )
+
+
+def _citation_from_json(stored: Mapping[str, Any]) -> Citation:
+    names = ("run", "collector", "artifact", "part")
+    places = {name: str(stored.get(name, "")) for name in (*names, "profile", "frame")}
+    return Citation(**places, lines=tuple(stored.get("lines", ())))
+
+
+def evidence_to_json(findings: Iterable[Finding]) -> list[Json]:
+    """Return the distinct numbers of findings, the strongest first, related numbers last."""
+    reported_findings = [(finding, each) for finding in findings for each in finding.numbers]
+    results: dict[tuple[str, Subject], Json] = {}
+    for item, each in sorted(reported_findings, key=lambda pair: not pair[1].is_compared):
+        about = item.subject if each.subject is None else each.subject
+        if (each.measure, about) not in results:
+            results[each.measure, about] = _evidence(item, each, about)
+    return list(results.values())[:MAX_EVIDENCE]
+
+
+def _evidence(finding: Finding, each: Number, about: Subject) -> Json:
+    first = citation_to_json(each.citations[0]) if each.citations else {}
+    return {
+        "finding": finding.rule,
+        "strength": str(finding.strength),
+        "severity": finding.severity,
+        "subject": dict(about),
+        "metric": each.measure,
+        "value": each.value,
+        "unit": each.unit,
+        "op": each.op,
+        "threshold": each.threshold,
+        "baseline": each.baseline,
+        "sample_count": each.sample_count,
+        "artifact": first.get("artifact"),
+        "locator": {name: value for name, value in first.items() if name != "artifact"},
+        "detail": dict(finding.detail),
+    }
+
+
+def cause_to_json(named_cause: NamedCause) -> Json:
+    """Return the JSON of a named cause."""
+    return {
+        "id": named_cause.cause,
+        "scope": dict(named_cause.scope),
+        "confidence": named_cause.confidence,
+        "evidence": evidence_to_json(named_cause.evidence),
+        "explains": list(named_cause.explains),
+    }
+
+
+def ranking_to_json(ranking: Ranking, findings: Iterable[Finding]) -> Json:
+    """Return the JSON of a ranking, without data of its runs."""
+    matching_findings = list(findings)
+    return {
+        "causes": [cause_to_json(cause) for cause in ranking.causes],
+        "ruled_out": [{"id": item.cause, "by": evidence_to_json(item.by[:2])} for item in ranking.ruled_out],
+        "not_checked": list(ranking.not_checked),
+        "open": list(ranking.open),
+        "not_collected": [
+            {"finding": finding.rule, "reason": sentence_to_json(finding.reason)}
+            for finding in matching_findings
+            if finding.state == "not_evaluated"
+        ],
+        "inconclusive": [
+            finding_to_json(finding) for finding in matching_findings if finding.state == "inconclusive"
+        ],
+        "refuted": [finding_to_json(item) for item in ranking.refuted],
+        "context": [
+            finding_to_json(finding)
+            for finding in matching_findings
+            if finding.state == "matched" and finding.strength is Strength.CONTEXT
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Measures about applications, databases and caches."""

@@ -1,0 +1,1 @@
+"""Measures about CPU time and waiting for a CPU."""

@@ -1,0 +1,1 @@
+"""Measures about disks and file systems."""

@@ -1,0 +1,1 @@
+"""Measures about memory."""

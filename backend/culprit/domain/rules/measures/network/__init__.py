@@ -1,0 +1,1 @@
+"""Measures about the network."""

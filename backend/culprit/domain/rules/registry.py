@@ -1,0 +1,44 @@
+"""All rules and causes. Each module below `catalog` has RULES, each module of `causes` has CAUSES."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+from typing import TypeVar
+
+from culprit.domain.rules import catalog, causes
+from culprit.domain.rules.cause import Cause
+from culprit.domain.rules.rule import Rule
+from culprit.domain.rules.use_method import Use
+
+__all__ = ["CAUSES", "RULES", "USE_BY_RULE"]
+
+
+def _load_modules(package: ModuleType) -> list[ModuleType]:
+    modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [importlib.import_module(name) for name in sorted(info.name for info in modules if not info.ispkg)]
+
+
+Named = TypeVar("Named", Rule, Cause)
+
+
+def _load_by_id(package: ModuleType, attribute: str) -> Mapping[str, Named]:
+    """Return the definitions by ID. Raises ValueError for a duplicate ID."""
+    by_id: dict[str, Named] = {}
+    for module in _load_modules(package):
+        for item in getattr(module, attribute):
+            if item.id in by_id:
+                raise ValueError(f"{item.id} is defined twice")
+            by_id[item.id] = item
+    return MappingProxyType(by_id)
+
+
+RULES: Mapping[str, Rule] = _load_by_id(catalog, "RULES")
+CAUSES: Mapping[str, Cause] = _load_by_id(causes, "CAUSES")
+
+#: Rule ID → its column of the USE grid. Rules about data quality have none.
+USE_BY_RULE: Mapping[str, Use] = MappingProxyType(
+    {rule.id: rule.use for rule in RULES.values() if rule.use is not None}
+)

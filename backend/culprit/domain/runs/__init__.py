@@ -1,0 +1,1 @@
+"""States, retries and timeouts of runs."""

@@ -1,0 +1,1 @@
+"""Chunks of time series, coarser steps, tracks of the timeline and typical ranges."""

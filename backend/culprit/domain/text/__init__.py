@@ -1,0 +1,1 @@
+"""Mentions in comments, and text without control characters."""
