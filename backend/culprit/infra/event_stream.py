@@ -1,7 +1,7 @@
-"""News of running captures, for whoever watches: one Redis stream per capture.
+"""Live updates of running captures: one Redis stream per capture.
 
-Best effort in both directions. The database holds the truth; a stream only says that there is something new
-to see. Without Redis the watcher asks the database instead.
+Delivery is best effort. The database holds all state; a stream entry only announces a change. Without Redis,
+readers poll the database.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import structlog
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
 
-from culprit.config import settings
+from culprit.infra.settings import get_settings
 
 KEEP_ENTRIES = 2000
 KEEP_SECONDS = 6 * 3600
@@ -31,13 +31,13 @@ log = structlog.get_logger("culprit.progress")
 News = dict[str, Any]
 
 
-def stream(capture_id: UUID) -> str:
-    """The name of a capture's stream."""
+def get_stream_name(capture_id: UUID) -> str:
+    """Return the name of a capture's stream."""
     return f"progress:capture:{capture_id}"
 
 
-class Publisher:
-    """Writes news. After a failure it stays silent for some seconds, so that no work waits for Redis."""
+class EventPublisher:
+    """Publish live updates. After a failure it pauses for some seconds, so that no work waits for Redis."""
 
     def __init__(self, url: str) -> None:
         self._redis = redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
@@ -45,10 +45,10 @@ class Publisher:
         self._silent_until = 0.0
 
     def publish(self, capture_id: UUID, kind: str, body: Mapping[str, Any]) -> bool:
-        """Adds one entry; False where nobody will read it."""
+        """Add one entry; return False if it was not sent."""
         if time.monotonic() < self._silent_until:
             return False
-        name = stream(capture_id)
+        name = get_stream_name(capture_id)
         fields: Any = {"kind": kind, "body": json.dumps(body, default=str)}
         try:
             pipe = self._redis.pipeline(transaction=False)
@@ -63,24 +63,24 @@ class Publisher:
         return True
 
     def close(self) -> None:
-        """Gives the connections back."""
+        """Close the connections."""
         self._redis.close()
 
 
-class Reader:
-    """Reads the news of one capture from a place on. Raises RedisError or OSError where Redis is away."""
+class EventReader:
+    """Read the live updates of one capture. Raises RedisError or OSError if Redis is unreachable."""
 
     def __init__(self, url: str, capture_id: UUID) -> None:
         self._redis = AsyncRedis.from_url(url, socket_connect_timeout=1, socket_timeout=30)
-        self._name = stream(capture_id)
+        self._name = get_stream_name(capture_id)
 
     async def tail(self) -> str:
-        """The id of the last entry: everything after it is new."""
+        """Return the ID of the last entry."""
         last: Any = await self._redis.xrevrange(self._name, count=1)
         return last[0][0].decode() if last else "0-0"
 
     async def holds(self, entry_id: str) -> bool:
-        """Whether nothing after this entry was trimmed away, so that reading may go on from there."""
+        """Return whether no entry after this one was trimmed, so that reading can continue from it."""
         if not _ID.match(entry_id):
             return False
         first: Any = await self._redis.xrange(self._name, count=1)
@@ -89,7 +89,10 @@ class Reader:
         return _parts(first[0][0].decode()) <= _parts(entry_id)
 
     async def after(self, entry_id: str, block_ms: int | None) -> list[tuple[str, News]]:
-        """Entries after that one, waiting up to `block_ms` for the first, or not at all."""
+        """Return the entries after `entry_id`, waiting up to `block_ms` for the first;
+
+        None returns immediately.
+        """
         answer: Any = await self._redis.xread({self._name: entry_id}, count=500, block=block_ms)
         entries: Any = (
             next(iter(answer.values()))[0]
@@ -102,7 +105,7 @@ class Reader:
         ]
 
     async def close(self) -> None:
-        """Gives the connection back."""
+        """Close the connection."""
         await self._redis.aclose()
 
 
@@ -112,6 +115,6 @@ def _parts(entry_id: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1)
-def publisher() -> Publisher:
-    """The publisher of this process."""
-    return Publisher(settings().redis_url)
+def get_event_publisher() -> EventPublisher:
+    """Return the publisher of this process."""
+    return EventPublisher(get_settings().redis_url)

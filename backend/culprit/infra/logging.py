@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error, one form for our own and for libraries' records."""
+"""Logs as JSON lines on standard error, in one form for this code and for libraries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import structlog
 
-#: Paths of which the part after the first folder lets somebody in: links to reports, upload addresses.
+#: Paths that contain a secret after the first folder: links to reports, upload addresses.
 _OPENS = re.compile(r"(/(?:r|up)/)[A-Za-z0-9_%-]{40,}")
 
 
-def configure(level: str = "INFO") -> None:
+def configure_logging(level: str = "INFO") -> None:
     """Set up logging for this process."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -48,5 +48,5 @@ def configure(level: str = "INFO") -> None:
 
 
 def _veiled(_: object, __: str, line: Any) -> str:
-    """A line without what would let its reader in, whoever wrote it: a server's own log of requests does."""
+    """Mask secrets in a log line, including those of the access log of the server."""
     return _OPENS.sub(r"\1…", str(line))

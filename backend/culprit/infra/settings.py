@@ -1,7 +1,7 @@
-"""The settings of one Culprit process: environment variables, nothing else.
+"""Settings of one Culprit process: environment variables only.
 
-`DATABASE_URL` and `REDIS_URL` are written as libpq and redis-py write them; SQLAlchemy and kombu want other
-spellings of the same thing, which the properties render.
+`DATABASE_URL` and `REDIS_URL` have the form of libpq and redis-py; properties return the forms of SQLAlchemy
+and kombu.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 SECRET_KEY_BYTES = 32
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class Settings(BaseSettings):
-    """What an operator can set. Names in the environment are those of the aliases."""
+    """Settings for the operator. Names in the environment are those of the aliases."""
 
     model_config = SettingsConfigDict(populate_by_name=True, extra="ignore")
 
@@ -38,34 +38,34 @@ class Settings(BaseSettings):
     secret_key: SecretStr | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEY")
     secret_key_file: Path | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEY_FILE")
     secret_key_version: int = Field(default=1, ge=1, validation_alias="CULPRIT_SECRET_KEY_VERSION")
-    # Earlier keys, while their credentials are being re-wrapped: "1:<base64>,2:<base64>".
+    # Previous keys, while their credentials are re-wrapped: "1:<base64>,2:<base64>".
     secret_keys_old: SecretStr | None = Field(default=None, validation_alias="CULPRIT_SECRET_KEYS_OLD")
 
     public_url: str = Field(default="http://127.0.0.1:8040", validation_alias="CULPRIT_PUBLIC_URL")
-    # Addresses and networks of proxies whose X-Forwarded-For and -Proto count, separated by commas. The web server is
-    # started with the same value (`culprit.launch.services.api`, docker-compose.yml).
+    # Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted, separated by commas. The
+    # web server is started with the same value (`culprit.launcher.services.api_service`, docker-compose.yml).
     trusted_proxies: str = Field(default="", validation_alias="CULPRIT_TRUSTED_PROXIES")
     ui_dir: Path = Field(
         default=REPOSITORY / "frontend" / "dist", validation_alias=AliasChoices("CULPRIT_UI_DIR", "ui_dir")
     )
     upload_limit: int = Field(default=256 << 20, ge=1, validation_alias="CULPRIT_UPLOAD_LIMIT")  # bytes
     ssh_concurrency: int = Field(default=32, ge=1, le=500, validation_alias="CULPRIT_SSH_CONCURRENCY")
-    # Hosts on which something waits, per worker: each is a session of its own beside those that capture.
-    standby_concurrency: int = Field(
-        default=100, ge=1, le=1000, validation_alias="CULPRIT_STANDBY_CONCURRENCY"
+    # Watchers per worker: each has its own session in addition to those of captures.
+    watcher_concurrency: int = Field(
+        default=100, ge=1, le=1000, validation_alias="CULPRIT_WATCHER_CONCURRENCY"
     )
-    # A worker that was not heard of for so long has lost its runs.
+    # Age of the last heartbeat after which the runs of a worker are released.
     lease_seconds: int = Field(default=30, ge=5, le=300, validation_alias="CULPRIT_LEASE_SECONDS")
     parse_concurrency: int = Field(default=2, ge=1, le=64, validation_alias="CULPRIT_PARSE_CONCURRENCY")
     # A file that a worker or scheduler touches every ten seconds, for the health check of its container.
     alive_file: Path | None = Field(default=None, validation_alias="CULPRIT_ALIVE_FILE")
     session_hours: int = Field(default=24 * 7, ge=1, validation_alias="CULPRIT_SESSION_HOURS")
-    # Whether a report needs a second person's approval before a link shows it to people without an account.
+    # Whether a second person must approve a report before a link shows it without an account.
     report_approval: bool = Field(default=True, validation_alias="CULPRIT_REPORT_APPROVAL")
-    # Requests of one API process that use the database at the same time; the others wait in order. PostgreSQL must
-    # allow so many connections and 8 more for each API process, and 30 for workers and scheduler.
+    # Requests of one API process that use the database at the same time; the others wait in order. PostgreSQL
+    # must allow that many connections and 8 more for each API process, and 30 for workers and scheduler.
     request_connections: int = Field(default=20, ge=2, le=200, validation_alias="CULPRIT_REQUEST_CONNECTIONS")
-    # Live streams that may be open at the same time: of one account, of one API process, of all API processes.
+    # Maximum number of open live streams: of one account, of one API process, of all API processes.
     streams_per_account: int = Field(default=12, ge=1, validation_alias="CULPRIT_STREAMS_PER_ACCOUNT")
     streams_per_process: int = Field(default=400, ge=1, validation_alias="CULPRIT_STREAMS_PER_PROCESS")
     streams_total: int = Field(default=1000, ge=1, validation_alias="CULPRIT_STREAMS_TOTAL")
@@ -85,13 +85,13 @@ class Settings(BaseSettings):
 
     @property
     def sqlalchemy_url(self) -> str:
-        """`database_url` with the driver named, as SQLAlchemy and Alembic want it."""
+        """`database_url` with the driver, for SQLAlchemy and Alembic."""
         scheme, rest = self.database_url.split("://", 1)
         return f"postgresql+psycopg://{rest}" if scheme in {"postgresql", "postgres"} else self.database_url
 
     @property
     def broker_url(self) -> str:
-        """`redis_url` as kombu spells it: a unix socket is `redis+socket://` there."""
+        """`redis_url` for kombu: a unix socket is `redis+socket://` there."""
         scheme, rest = self.redis_url.split("://", 1)
         return f"redis+socket://{rest}" if scheme == "unix" else self.redis_url
 
@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     def key_ring(self) -> dict[int, bytes]:
         """Key-encryption keys by version; the current one has version `secret_key_version`.
 
-        Raises ValueError where no key is set or one is not 32 bytes of base64.
+        Raises ValueError if no key is set or one is not 32 bytes of base64.
         """
         keys: dict[int, bytes] = {}
         old = self.secret_keys_old.get_secret_value() if self.secret_keys_old else ""
@@ -121,7 +121,7 @@ class Settings(BaseSettings):
 
 
 def decode_key(text: str) -> bytes:
-    """32 bytes out of base64; the message of the error never contains the key."""
+    """Decode 32 bytes of base64. The error message never contains the key."""
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -132,6 +132,6 @@ def decode_key(text: str) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def settings() -> Settings:
-    """The settings of this process, read once."""
+def get_settings() -> Settings:
+    """Return the settings of this process, read once."""
     return Settings()

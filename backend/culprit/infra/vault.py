@@ -1,8 +1,8 @@
-"""Secrets at rest: each under AES-256-GCM with a key of its own, wrapped by the key-encryption key.
+"""Secrets at rest: each under AES-256-GCM with its own key, wrapped by the key-encryption key.
 
-The id of the row is the associated data of both layers, so that a ciphertext that was moved to another
-row does not open. Rotation re-wraps 60 bytes per secret and never touches the secret itself. Neither
-secrets nor keys appear in the text of an error.
+The row ID is the associated data of both layers, so that a ciphertext moved to another row does not open.
+Rotation re-wraps 60 bytes per secret and never touches the secret itself. Errors contain neither secrets nor
+keys.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from culprit.config import settings
+from culprit.infra.settings import get_settings
 
 NONCE_BYTES = 12
 KEY_BYTES = 32
 
 
-class SecretUnreadable(Exception):
+class SecretUnreadableError(Exception):
     """A sealed secret does not open: wrong or missing key-encryption key, or a changed row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What is stored of a secret. `wrapped_key` is nonce + ciphertext of the data key."""
+    """Stored form of a secret. `wrapped_key` is nonce + ciphertext of the data key."""
 
     ciphertext: bytes
     nonce: bytes
@@ -37,7 +37,7 @@ class Sealed:
 
 
 class Vault:
-    """Seals and opens with a ring of key-encryption keys; seals under `current`."""
+    """Seal and open secrets with a ring of key-encryption keys; seal with `current`."""
 
     def __init__(self, keys: Mapping[int, bytes], current: int) -> None:
         if current not in keys:
@@ -46,22 +46,22 @@ class Vault:
         self.current = current
 
     def seal(self, row_id: UUID, secret: bytes) -> Sealed:
-        """A secret of row `row_id`, sealed under a new data key."""
+        """Seal the secret of row `row_id` with a new data key."""
         key = AESGCM.generate_key(bit_length=256)
         nonce = secrets.token_bytes(NONCE_BYTES)
         ciphertext = AESGCM(key).encrypt(nonce, secret, _bound(row_id, b"secret"))
         return Sealed(ciphertext, nonce, self._wrap(row_id, key), self.current)
 
     def open(self, row_id: UUID, sealed: Sealed) -> bytes:
-        """The secret; raises SecretUnreadable."""
+        """Return the secret. Raises SecretUnreadableError."""
         key = self._unwrap(row_id, sealed)
         try:
             return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, _bound(row_id, b"secret"))
         except (InvalidTag, ValueError):
-            raise SecretUnreadable(f"row {row_id} was changed") from None
+            raise SecretUnreadableError(f"row {row_id} was changed") from None
 
     def rewrap(self, row_id: UUID, sealed: Sealed) -> Sealed:
-        """The same secret under the current key-encryption key."""
+        """Return the same secret under the current key-encryption key."""
         key = self._unwrap(row_id, sealed)
         return Sealed(sealed.ciphertext, sealed.nonce, self._wrap(row_id, key), self.current)
 
@@ -73,13 +73,13 @@ class Vault:
     def _unwrap(self, row_id: UUID, sealed: Sealed) -> bytes:
         wrapping = self._keys.get(sealed.key_version)
         if wrapping is None:
-            raise SecretUnreadable(f"row {row_id} needs key version {sealed.key_version}")
+            raise SecretUnreadableError(f"row {row_id} needs key version {sealed.key_version}")
         nonce, wrapped = sealed.wrapped_key[:NONCE_BYTES], sealed.wrapped_key[NONCE_BYTES:]
         bound = _bound(row_id, b"key:%d" % sealed.key_version)
         try:
             return AESGCM(wrapping).decrypt(nonce, wrapped, bound)
         except (InvalidTag, ValueError):
-            raise SecretUnreadable(
+            raise SecretUnreadableError(
                 f"row {row_id} does not open with key version {sealed.key_version}"
             ) from None
 
@@ -89,6 +89,6 @@ def _bound(row_id: UUID, purpose: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def vault() -> Vault:
-    """The vault of this process; raises ValueError where no key is set."""
-    return Vault(settings().key_ring(), settings().secret_key_version)
+def get_vault() -> Vault:
+    """Return the vault of this process. Raises ValueError if no key is set."""
+    return Vault(get_settings().key_ring(), get_settings().secret_key_version)

@@ -1,21 +1,20 @@
-"""What the server says when somebody asked for the impossible.
+"""Errors that become HTTP answers.
 
     CulpritError
-    ├── Invalid          422  the request makes no sense as it is
-    ├── Unauthenticated  401  who are you?
-    ├── Forbidden        403  you may not
-    │   └── ProofNeeded  403  prove again who you are, then repeat the request
-    ├── NotFound         404  there is no such thing, or not for you
-    ├── Conflict         409  not in this state
-    ├── Gone             410  it was there and is deleted; the sentence says since when
-    ├── TooLarge         413  above a limit
-    ├── TooMany          429  too often; `retry_after_s` says when
-    └── Unavailable      503  a part of the platform is away
-        └── Overloaded   503  all is there, and at work for others; `retry_after_s` says when to repeat
+    ├── InvalidRequestError    422  the request is not valid
+    ├── UnauthenticatedError   401  login required
+    ├── ForbiddenError         403  not permitted
+    │   └── ProofRequiredError 403  log in again, then repeat the request
+    ├── NotFoundError          404  missing, or not visible for this account
+    ├── ConflictError          409  not possible in the current state
+    ├── GoneError              410  deleted; the message contains the time
+    ├── TooLargeError          413  above a limit
+    ├── TooManyRequestsError   429  too often; `retry_after_s` is the time to wait
+    └── UnavailableError       503  a part of the platform does not respond
+        └── OverloadedError    503  all capacity is in use; `retry_after_s` is the time to wait
 
-An error is a sentence (key and parameters, see `culprit.kit.sentences`), so that every client can say it in
-its own language. What the world did wrong (a host without perf) is a stored outcome and no exception; our own
-bugs are raised as what they are.
+An error carries a message key and parameters (see `culprit.domain.messages`), so that each client renders it
+in its language. A failure on a host (such as missing perf) is a stored outcome and not an exception.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ Param = str | int | float
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One field of a request that cannot be accepted; `at` is its path, as in `labels.role`."""
+    """One field of a request that is not accepted; `at` is its path, such as `labels.role`."""
 
     at: str
     key: str
     detail: str
 
     def as_dict(self) -> dict[str, str]:
-        """The JSON form."""
+        """Return the JSON form."""
         return asdict(self)
 
 
@@ -54,62 +53,62 @@ class CulpritError(Exception):
 
     @property
     def sentence(self) -> dict[str, object]:
-        """Key and parameters, as they are stored and sent."""
+        """Return key and parameters, as stored and sent."""
         return {"key": self.key, "params": dict(self.params)}
 
     def __str__(self) -> str:
         return f"{self.key} {dict(self.params)}" if self.params else self.key
 
 
-class Invalid(CulpritError):
+class InvalidRequestError(CulpritError):
     """422"""
 
     status = 422
 
 
-class Unauthenticated(CulpritError):
+class UnauthenticatedError(CulpritError):
     """401"""
 
     status = 401
 
 
-class Forbidden(CulpritError):
+class ForbiddenError(CulpritError):
     """403"""
 
     status = 403
 
 
-class ProofNeeded(Forbidden):
-    """403; `params["how"]` says with what: `password` or `provider`"""
+class ProofRequiredError(ForbiddenError):
+    """403; `params["how"]` names the required proof: `password` or `provider`"""
 
     problem_type = "urn:culprit:problem:proof-needed"
 
 
-class NotFound(CulpritError):
+class NotFoundError(CulpritError):
     """404"""
 
     status = 404
 
 
-class Conflict(CulpritError):
+class ConflictError(CulpritError):
     """409"""
 
     status = 409
 
 
-class Gone(CulpritError):
+class GoneError(CulpritError):
     """410"""
 
     status = 410
 
 
-class TooLarge(CulpritError):
+class TooLargeError(CulpritError):
     """413"""
 
     status = 413
 
 
-class TooMany(CulpritError):
+class TooManyRequestsError(CulpritError):
     """429"""
 
     status = 429
@@ -119,15 +118,15 @@ class TooMany(CulpritError):
         self.retry_after_s = retry_after_s
 
 
-class Unavailable(CulpritError):
+class UnavailableError(CulpritError):
     """503"""
 
     status = 503
     retry_after_s = 5
 
 
-class Overloaded(Unavailable):
-    """503 that is over in a moment; clients repeat what only reads."""
+class OverloadedError(UnavailableError):
+    """503 for a short time; clients repeat requests that only read."""
 
     problem_type = "urn:culprit:problem:overloaded"
 

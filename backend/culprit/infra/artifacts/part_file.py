@@ -1,4 +1,4 @@
-"""A part of an artifact on its way to the disk, from a live run or from a bundle that was carried by hand."""
+"""Write one part of an artifact to disk, from a live run or from an imported bundle."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 class PartFile:
-    """One part as a file. What the host could only send as base64 is stored without it; compression stays.
+    """One part as a file. Base64 that the host had to send is decoded; compression stays.
 
-    `encoding` is what the file has; `intact` is False where the base64 was damaged or cut.
+    `encoding` is that of the file. `intact` is False if the base64 was damaged or truncated.
     """
 
     def __init__(self, path: Path, encoding: str) -> None:
@@ -25,7 +25,7 @@ class PartFile:
         self._out = path.open("wb")
 
     def write(self, data: bytes, /) -> object:
-        """The next bytes as they were sent."""
+        """Write the next bytes as they were sent."""
         if self._is_text:
             data = self._held + data.translate(None, b"\r\n")
             keep = len(data) % 4
@@ -40,7 +40,7 @@ class PartFile:
         return len(data)
 
     def close(self) -> str:
-        """Ends the file; the digest of what is in it."""
+        """Close the file and return the digest of its content."""
         self.intact = self.intact and not self._held
         self._out.close()
         return self._digest.hexdigest()

@@ -1,4 +1,4 @@
-"""An S3-compatible bucket: whole objects up, down and away. Knows nothing of artifacts."""
+"""S3-compatible bucket: upload, download and delete whole objects."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
-if TYPE_CHECKING:  # exists only in the stubs
+if TYPE_CHECKING:  # only in the type stubs
     from obstore.store import S3Config
 
 
-class NoBucket(Exception):
-    """There is no such bucket, or nobody may write to it who has these keys."""
+class BucketMissingError(Exception):
+    """The bucket does not exist, or these keys may not write to it."""
 
 
-#: What a bucket raises that does not answer, or not as one does.
-UNUSABLE = (BaseError, NoBucket)
+#: Errors of a bucket that does not answer, or answers unexpectedly.
+UNUSABLE = (BaseError, BucketMissingError)
 
 
 class Bucket:
-    """One bucket. `endpoint` None means Amazon's own; path-style requests, as small servers want them."""
+    """One bucket. `endpoint` None means Amazon. Requests are path-style, as small servers require."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class Bucket:
         )
 
     def upload(self, key: str, path: Path) -> None:
-        """Stores a file; other readers see all of it or nothing. Raises NoBucket."""
+        """Store a file; readers see all of it or nothing. Raises NoBucket."""
         with path.open("rb") as stream:
             try:
                 obstore.put(self._store, key, stream)
             except (NotFoundError, FileNotFoundError):
-                raise NoBucket(f"there is no bucket {self.name}") from None
+                raise BucketMissingError(f"bucket {self.name} not found") from None
 
     def download(self, key: str) -> Iterator[bytes] | None:
-        """The bytes in chunks, or None where there is no such object."""
+        """Yield the bytes in chunks, or return None if there is no such object."""
         try:
             answer = obstore.get(self._store, key)
         except (NotFoundError, FileNotFoundError):
@@ -68,7 +68,7 @@ class Bucket:
         return (bytes(chunk) for chunk in answer)
 
     def exists(self, key: str) -> bool:
-        """Whether there is such an object."""
+        """Return whether the object exists."""
         try:
             obstore.head(self._store, key)
         except (NotFoundError, FileNotFoundError):
@@ -76,27 +76,27 @@ class Bucket:
         return True
 
     def stored_at(self, key: str) -> datetime | None:
-        """When the object was last written; None where there is none."""
+        """Return when the object was last written, or None if it does not exist."""
         try:
             return obstore.head(self._store, key)["last_modified"]
         except (NotFoundError, FileNotFoundError):
             return None
 
     def size(self, key: str) -> int | None:
-        """Its bytes; None where there is no such object."""
+        """Return the size in bytes, or None if the object does not exist."""
         try:
             return obstore.head(self._store, key)["size"]
         except (NotFoundError, FileNotFoundError):
             return None
 
     def walk(self, prefix: str) -> Iterator[tuple[str, int, datetime]]:
-        """Key, bytes and last change of every object below a prefix."""
+        """Yield key, size and last change of every object below a prefix."""
         for page in obstore.list(self._store, prefix):
-            for one in page:
-                yield one["path"], one["size"], one["last_modified"]
+            for item in page:
+                yield item["path"], item["size"], item["last_modified"]
 
     def delete(self, key: str) -> None:
-        """Removes the object; no error where there is none."""
+        """Delete the object. No error if it does not exist."""
         try:
             obstore.delete(self._store, key)
         except (NotFoundError, FileNotFoundError):

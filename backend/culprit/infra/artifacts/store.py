@@ -1,11 +1,11 @@
-"""The artifact store: immutable bytes under the SHA-256 of themselves.
+"""Artifact store: immutable bytes, addressed by their SHA-256.
 
-The address is the digest of the bytes *as they are stored*. What comes home compressed is kept compressed and
-addressed as such, so that whoever has the file can check it with `sha256sum`, and checking never means
-unpacking something hostile. Nothing is ever changed; the same bytes are stored once.
+The address is the digest of the bytes *as stored*. Compressed output stays compressed and is addressed as
+such, so that `sha256sum` verifies a file without unpacking untrusted data. Content never changes; the same
+bytes are stored once.
 
-A file is written beside its place, flushed to the disk, renamed, and its directory flushed, all before
-anybody writes a row about it: a power cut may leave bytes without a row, never a row without its bytes.
+A file is written to a temporary name, flushed to disk, renamed, and its directory flushed, before any row
+refers to it: a power failure may leave bytes without a row, never a row without its bytes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,41 +22,28 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from culprit.config import Settings, settings
-from culprit.infra.s3 import Bucket
+from culprit.infra.artifacts.blob_files import (
+    ArtifactAlteredError,
+    ArtifactMissingError,
+    StoredBlob,
+    is_digest,
+    read_blocks,
+    sync_directory,
+    write_incoming,
+)
+from culprit.infra.artifacts.s3 import Bucket
+from culprit.infra.settings import Settings, get_settings
 
-BLOCK = 1 << 20
 MIN_FREE_SHARE = 0.10
 MIN_FREE_BYTES = 5 << 30
 CACHE_BYTES = 4 << 30
-#: To delete one file takes no minute; what lies aside for longer was left there.
-TAKEN_ASIDE_S = 60.0
-_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
-
-
-class ArtifactTooLarge(Exception):
-    """More bytes than the caller allowed; nothing was stored."""
-
-
-class ArtifactMissing(Exception):
-    """The store does not have this digest."""
-
-
-class ArtifactAltered(Exception):
-    """The bytes are not those of the digest."""
+#: Deleting a file takes less than a minute; files that wait longer were left by a process that died.
+RENAMED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """Where bytes are now: their digest in lower-case hex, and how many."""
-
-    sha256: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Bytes that are in the store, and since when."""
+class BlobInfo:
+    """Bytes in the store, and when they were stored."""
 
     sha256: str
     size: int
@@ -66,87 +51,72 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
-    """Bytes on the disk that holds artifacts or, with a bucket, what is on its way there."""
+class StoreSpace:
+    """Bytes of the disk that holds artifacts, or of the upload directory of a bucket."""
 
     total: int
     free: int
 
     @property
     def low(self) -> bool:
-        """Whether new captures are refused: less than 10 % or less than 5 GiB left.
+        """Whether new captures are refused: less than 10 % or less than 5 GiB free.
 
-        On small disks, where 5 GiB would be half of everything, the share alone decides.
+        On small disks, where 5 GiB would be half of the disk, only the share counts.
         """
         floor = max(self.total * MIN_FREE_SHARE, min(MIN_FREE_BYTES, self.total * 0.25))
         return self.free < floor
 
 
 class ArtifactStore(Protocol):
-    """What every store can do."""
+    """Operations of every store."""
 
-    def put(self, chunks: Iterable[bytes], limit: int) -> Stored:
-        """Stores a stream of at most `limit` bytes; raises ArtifactTooLarge."""
+    def put(self, chunks: Iterable[bytes], limit: int) -> StoredBlob:
+        """Store a stream of at most `limit` bytes. Raises ArtifactTooLarge."""
         ...
 
-    def adopt(self, path: Path, sha256: str) -> Stored:
-        """Takes a finished local file over, whose digest the caller has computed; the file is gone after."""
+    def adopt(self, path: Path, sha256: str) -> StoredBlob:
+        """Move a finished local file into the store. The caller has computed its digest."""
         ...
 
     def path(self, sha256: str) -> Path:
-        """A local file with these bytes, for reading and mapping only; raises ArtifactMissing."""
+        """Return a local file with these bytes, for reading and mapping only. Raises ArtifactMissing."""
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """The bytes, seekable; raises ArtifactMissing."""
+        """Return the bytes as a seekable file. Raises ArtifactMissing."""
         ...
 
     def exists(self, sha256: str) -> bool:
-        """Whether the store has them."""
+        """Return whether the store contains the digest."""
         ...
 
     def delete(self, sha256: str) -> None:
-        """Forgets them; no error where they are already gone."""
+        """Delete the bytes. No error if they do not exist."""
         ...
 
     def delete_settled(self, sha256: str, before: datetime) -> bool:
-        """Forgets bytes that were stored before that moment; False where somebody has stored them again since."""
+        """Delete bytes that were stored before `before`. Return False if they were stored again since."""
         ...
 
     def size(self, sha256: str) -> int | None:
-        """How many bytes they are; None where they are not there."""
+        """Return the size in bytes, or None if they do not exist."""
         ...
 
-    def walk(self) -> Iterator[Found]:
-        """Everything that is stored, in no order."""
+    def walk(self) -> Iterator[BlobInfo]:
+        """Yield all stored bytes, in no order."""
         ...
 
     def verify(self, sha256: str) -> None:
-        """Reads all bytes again; raises ArtifactAltered or ArtifactMissing."""
+        """Read all bytes again. Raises ArtifactAltered or ArtifactMissing."""
         ...
 
-    def space(self) -> Space:
-        """How much room there is."""
+    def space(self) -> StoreSpace:
+        """Return total and free space."""
         ...
-
-
-def blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
-    """A file as chunks."""
-    while chunk := stream.read(size):
-        yield chunk
-
-
-def sync_directory(path: Path) -> None:
-    """Makes the names in a directory survive a power cut."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class DirectoryStore:
-    """Artifacts as files `objects/ab/cdef…` below one directory."""
+    """Store artifacts as files `objects/ab/cdef…` below one directory."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -157,32 +127,32 @@ class DirectoryStore:
         self._put_back()
 
     def _put_back(self) -> None:
-        """What was taken aside to be deleted by somebody who died: a check finds what nobody needs."""
-        for aside in self.incoming.glob("going-*"):
+        """Restore files of an interrupted deletion; the storage check finds unreferenced ones."""
+        for dismissed in self.incoming.glob("going-*"):
             with contextlib.suppress(FileNotFoundError):
-                if aside.stat().st_ctime < time.time() - TAKEN_ASIDE_S:
-                    self._settle(aside, aside.name.removeprefix("going-"))
+                if dismissed.stat().st_ctime < time.time() - RENAMED_S:
+                    self._settle(dismissed, dismissed.name.removeprefix("going-"))
 
-    def put(self, chunks: Iterable[bytes], limit: int) -> Stored:
+    def put(self, chunks: Iterable[bytes], limit: int) -> StoredBlob:
         """See ArtifactStore."""
         with write_incoming(self.incoming, chunks, limit) as (path, stored):
             self._settle(path, stored.sha256)
         return stored
 
-    def adopt(self, path: Path, sha256: str) -> Stored:
+    def adopt(self, path: Path, sha256: str) -> StoredBlob:
         """See ArtifactStore. A file on the same disk is renamed, others are copied."""
         size = path.stat().st_size
         if path.stat().st_dev != self.objects.stat().st_dev:
             with path.open("rb") as stream:
-                stored = self.put(blocks(stream), size)
+                stored = self.put(read_blocks(stream), size)
             path.unlink()
             if stored.sha256 != sha256:
-                raise ArtifactAltered(sha256)
+                raise ArtifactAlteredError(sha256)
             return stored
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
         self._settle(path, sha256)
-        return Stored(sha256, size)
+        return StoredBlob(sha256, size)
 
     def _settle(self, path: Path, sha256: str) -> None:
         place = self._place(sha256)
@@ -195,14 +165,14 @@ class DirectoryStore:
 
     def _place(self, sha256: str) -> Path:
         if not is_digest(sha256):
-            raise ArtifactMissing(sha256)
+            raise ArtifactMissingError(sha256)
         return self.objects / sha256[:2] / sha256[2:]
 
     def path(self, sha256: str) -> Path:
         """See ArtifactStore."""
         place = self._place(sha256)
         if not place.is_file():
-            raise ArtifactMissing(sha256)
+            raise ArtifactMissingError(sha256)
         return place
 
     def open(self, sha256: str) -> BinaryIO:
@@ -218,27 +188,30 @@ class DirectoryStore:
         self._place(sha256).unlink(missing_ok=True)
 
     def delete_settled(self, sha256: str, before: datetime) -> bool:
-        """See ArtifactStore. The file is taken aside first: whoever stores the same bytes meanwhile makes a new one."""
-        place, aside = self._place(sha256), self.incoming / f"going-{sha256}"
+        """See ArtifactStore.
+
+        The file is renamed first, so that storing the same bytes concurrently creates a new file.
+        """
+        place, dismissed = self._place(sha256), self.incoming / f"going-{sha256}"
         try:
-            place.rename(aside)
+            place.rename(dismissed)
         except FileNotFoundError:
             return True
-        young = aside.stat().st_mtime >= before.timestamp()
+        young = dismissed.stat().st_mtime >= before.timestamp()
         if young:
             with contextlib.suppress(FileExistsError):
-                place.hardlink_to(aside)
-        aside.unlink()
+                place.hardlink_to(dismissed)
+        dismissed.unlink()
         return not young
 
     def size(self, sha256: str) -> int | None:
         """See ArtifactStore."""
         try:
             return self.path(sha256).stat().st_size
-        except (ArtifactMissing, FileNotFoundError):
+        except (ArtifactMissingError, FileNotFoundError):
             return None
 
-    def walk(self) -> Iterator[Found]:
+    def walk(self) -> Iterator[BlobInfo]:
         """See ArtifactStore."""
         for folder in sorted(self.objects.iterdir()):
             with os.scandir(folder) as files:
@@ -247,58 +220,58 @@ class DirectoryStore:
                 if is_digest(digest):
                     with contextlib.suppress(FileNotFoundError):
                         info = file.stat()
-                        yield Found(digest, info.st_size, datetime.fromtimestamp(info.st_mtime, UTC))
+                        yield BlobInfo(digest, info.st_size, datetime.fromtimestamp(info.st_mtime, UTC))
 
     def verify(self, sha256: str) -> None:
         """See ArtifactStore."""
         with self.path(sha256).open("rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != sha256:
-                raise ArtifactAltered(sha256)
+                raise ArtifactAlteredError(sha256)
 
-    def space(self) -> Space:
+    def space(self) -> StoreSpace:
         """See ArtifactStore."""
         usage = shutil.disk_usage(self.root)
-        return Space(usage.total, usage.free)
+        return StoreSpace(usage.total, usage.free)
 
 
 class BucketStore:
-    """Artifacts as objects of an S3-compatible bucket, with a bounded directory of copies for reading."""
+    """Store artifacts as objects of an S3-compatible bucket, with a bounded directory of local copies."""
 
     def __init__(self, bucket: Bucket, cache: Path, cache_bytes: int = CACHE_BYTES) -> None:
         self.bucket = bucket
         self.cache = DirectoryStore(cache)
         self.cache_bytes = cache_bytes
 
-    def put(self, chunks: Iterable[bytes], limit: int) -> Stored:
+    def put(self, chunks: Iterable[bytes], limit: int) -> StoredBlob:
         """See ArtifactStore."""
         with write_incoming(self.cache.incoming, chunks, limit) as (path, stored):
             self.bucket.upload(_key(stored.sha256), path)
         return stored
 
-    def adopt(self, path: Path, sha256: str) -> Stored:
+    def adopt(self, path: Path, sha256: str) -> StoredBlob:
         """See ArtifactStore."""
         size = path.stat().st_size
         self.bucket.upload(_key(sha256), path)
         path.unlink()
-        return Stored(sha256, size)
+        return StoredBlob(sha256, size)
 
     def path(self, sha256: str) -> Path:
-        """See ArtifactStore. Fetches the bytes once and checks them on the way."""
-        with contextlib.suppress(ArtifactMissing):
-            found = self.cache.path(sha256)
-            os.utime(found)
-            return found
+        """See ArtifactStore. Download the bytes once and verify them."""
+        with contextlib.suppress(ArtifactMissingError):
+            result = self.cache.path(sha256)
+            os.utime(result)
+            return result
         chunks = self.bucket.download(_key(sha256))
         if chunks is None:
-            raise ArtifactMissing(sha256)
+            raise ArtifactMissingError(sha256)
         with write_incoming(self.cache.incoming, chunks, limit=1 << 62) as (path, stored):
             if stored.sha256 != sha256:
-                raise ArtifactAltered(sha256)
+                raise ArtifactAlteredError(sha256)
             self._make_room(stored.size)
             return self.cache.path(self.cache.adopt(path, sha256).sha256)
 
     def _make_room(self, size: int) -> None:
-        """Forgets the copies that were read longest ago."""
+        """Delete the least recently read copies."""
         copies = [(p.stat(), p) for p in self.cache.objects.glob("*/*")]
         copies.sort(key=lambda item: item[0].st_mtime)
         excess = sum(stat.st_size for stat, _ in copies) + size - self.cache_bytes
@@ -322,7 +295,7 @@ class BucketStore:
         self.bucket.delete(_key(sha256))
 
     def delete_settled(self, sha256: str, before: datetime) -> bool:
-        """See ArtifactStore. A bucket cannot take aside; between look and deletion lies one request."""
+        """See ArtifactStore. A bucket cannot rename: one request passes between check and deletion."""
         at = self.bucket.stored_at(_key(sha256))
         if at is not None and at >= before:
             return False
@@ -333,63 +306,37 @@ class BucketStore:
         """See ArtifactStore."""
         return self.bucket.size(_key(sha256)) if is_digest(sha256) else None
 
-    def walk(self) -> Iterator[Found]:
+    def walk(self) -> Iterator[BlobInfo]:
         """See ArtifactStore."""
         for key, size, at in self.bucket.walk("objects/"):
             digest = key.removeprefix("objects/").replace("/", "")
             if is_digest(digest):
-                yield Found(digest, size, at)
+                yield BlobInfo(digest, size, at)
 
     def verify(self, sha256: str) -> None:
         """See ArtifactStore. Reads the bucket, not the copy."""
         chunks = self.bucket.download(_key(sha256))
         if chunks is None:
-            raise ArtifactMissing(sha256)
+            raise ArtifactMissingError(sha256)
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
         if digest.hexdigest() != sha256:
-            raise ArtifactAltered(sha256)
+            raise ArtifactAlteredError(sha256)
 
-    def space(self) -> Space:
-        """See ArtifactStore: of the local disk, over which everything passes."""
+    def space(self) -> StoreSpace:
+        """See ArtifactStore: space of the local disk, which all uploads and copies use."""
         return self.cache.space()
-
-
-def is_digest(text: str) -> bool:
-    """Whether this is a SHA-256 in lower-case hex, and so can be an address."""
-    return _DIGEST.match(text) is not None
 
 
 def _key(sha256: str) -> str:
     if not is_digest(sha256):
-        raise ArtifactMissing(sha256)
+        raise ArtifactMissingError(sha256)
     return f"objects/{sha256[:2]}/{sha256[2:]}"
 
 
-@contextlib.contextmanager
-def write_incoming(directory: Path, chunks: Iterable[bytes], limit: int) -> Iterator[tuple[Path, Stored]]:
-    """A flushed file with what `chunks` yields, and its digest; at the end it is removed if still there."""
-    handle, name = tempfile.mkstemp(dir=directory)
-    path = Path(name)
-    try:
-        digest, size = hashlib.sha256(), 0
-        with os.fdopen(handle, "wb") as out:
-            for chunk in chunks:
-                size += len(chunk)
-                if size > limit:
-                    raise ArtifactTooLarge(limit)
-                digest.update(chunk)
-                out.write(chunk)
-            out.flush()
-            os.fsync(out.fileno())
-        yield path, Stored(digest.hexdigest(), size)
-    finally:
-        path.unlink(missing_ok=True)
-
-
 def make_store(config: Settings) -> ArtifactStore:
-    """The store that the settings name: a bucket, or a directory below CULPRIT_HOME."""
+    """Return the configured store: a bucket, or a directory below CULPRIT_HOME."""
     if config.s3_bucket is None:
         return DirectoryStore(config.home / "artifacts")
     secret = config.s3_secret_access_key
@@ -405,5 +352,5 @@ def make_store(config: Settings) -> ArtifactStore:
 
 @lru_cache(maxsize=1)
 def artifact_store() -> ArtifactStore:
-    """The store of this process."""
-    return make_store(settings())
+    """Return the store of this process."""
+    return make_store(get_settings())

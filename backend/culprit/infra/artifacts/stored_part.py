@@ -1,4 +1,4 @@
-"""Stored parts of artifacts as parsers see them: checked against their digest, unpacked under limits."""
+"""Stored parts of artifacts for parsers: verified against their digest, unpacked under limits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from collectors.parse.limits import DEFAULT, BoundedReader, Encoding, Limits
-from culprit.infra.inputs import open_input
+from collectors.profiles.limits import DEFAULT, BoundedReader, Encoding, ReaderLimits
+from culprit.infra.sandbox.inputs import open_input
 
 
-class Altered(Exception):
-    """The stored bytes are no longer those that came home."""
+class PartAlteredError(Exception):
+    """The stored bytes do not match their digest."""
 
 
 class _Unpacked(io.RawIOBase):
-    """A BoundedReader as a raw stream; what it refuses passes through as it was raised."""
+    """A BoundedReader as a raw stream; its exceptions pass through."""
 
     def __init__(self, reader: BoundedReader) -> None:
         self._reader = reader
@@ -44,23 +44,23 @@ class StoredPart:
     size: int
     path: Path
     encoding: Encoding
-    limits: Limits = DEFAULT
+    limits: ReaderLimits = DEFAULT
 
     def check(self) -> None:
-        """Raises Altered where the file is not what its digest says."""
+        """Raise Altered if the file does not match its digest."""
         with open_input(self.path) as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != self.sha256:
-                raise Altered(self.sha256)
+                raise PartAlteredError(self.sha256)
 
     def reader(self) -> BoundedReader:
-        """The unpacked bytes under limits; raises ImportRefused on the way."""
+        """Return the unpacked bytes under limits; reading raises ImportRefused."""
         return BoundedReader(open_input(self.path), self.encoding, self.limits)
 
     def open(self) -> BinaryIO:
-        """The unpacked bytes as a buffered stream; raises ImportRefused on the way."""
+        """Return the unpacked bytes as a buffered stream; reading raises ImportRefused."""
         return cast(BinaryIO, io.BufferedReader(_Unpacked(self.reader()), 1 << 16))
 
     def read(self, limit: int) -> bytes:
-        """At most `limit` unpacked bytes."""
+        """Return at most `limit` unpacked bytes."""
         with self.open() as stream:
             return stream.read(limit)

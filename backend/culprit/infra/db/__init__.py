@@ -1,1 +1,1 @@
-"""Triggers: what other systems alert becomes an incident with a capture and a diagnosis."""
+"""Database sessions, the unit of work, admission of requests, locks, clock and UUIDv7."""

@@ -1,4 +1,7 @@
-"""Admission of requests to the database: at most so many at a time, the others wait in order and hold nothing."""
+"""Limit how many requests use the database at the same time;
+
+the others wait in order without thread or connection.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ WAIT_S = 5.0
 
 
 class DatabaseBusyError(PoolTimeout):
-    """No connection within the time that a request may wait; the same as a pool that is exhausted."""
+    """No connection within the time that a request may wait, like an exhausted pool."""
 
 
 class Slot:
@@ -23,17 +26,17 @@ class Slot:
         self._slots: RequestSlots | None = slots
 
     def release(self) -> None:
-        """Pass the slot on to the request that waits longest."""
+        """Pass the slot to the request that has waited longest."""
         slots, self._slots = self._slots, None
         if slots is not None:
             slots.hand_over()
 
 
 class RequestSlots:
-    """As many slots as requests may use the database at the same time.
+    """Slots for requests that use the database at the same time.
 
-    A request without a slot waits in the event loop: it holds no thread and no connection. Without this order requests
-    that have a connection wait for a thread, while every thread waits for a connection.
+    A request without a slot waits in the event loop: it holds no thread and no connection. Otherwise requests
+    with a connection would wait for a thread while every thread waits for a connection.
     """
 
     def __init__(self, count: int, *, max_waiting: int = MAX_WAITING, wait_s: float = WAIT_S) -> None:
@@ -46,7 +49,7 @@ class RequestSlots:
 
     @property
     def used(self) -> int:
-        """How many slots are taken."""
+        """Return the number of slots in use."""
         return self.count - self._free
 
     async def acquire(self) -> Slot:
@@ -71,7 +74,7 @@ class RequestSlots:
         return Slot(self)
 
     def hand_over(self) -> None:
-        """Give one slot to the next request that waits, or keep it free."""
+        """Give one slot to the next waiting request, or keep it free."""
         with self._lock:
             while self._waiting:
                 loop, turn = self._waiting.popleft()
@@ -89,7 +92,7 @@ class RequestSlots:
                 return
             except ValueError:
                 pass
-        self.hand_over()  # the slot was granted while the request gave up
+        self.hand_over()  # the slot was granted while the request stopped waiting
 
 
 def _grant(turn: asyncio.Future[None]) -> None:

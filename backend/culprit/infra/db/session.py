@@ -1,4 +1,4 @@
-"""The database: one engine per process, and the session of a request."""
+"""Database engine of the process, and the session of a request."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from fastapi import Depends, Request
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session, sessionmaker
 
-from culprit.config import settings
-from culprit.infra.admission import RequestSlots, Slot
-from culprit.kit.unit_of_work import on_release, unit_of_work
+from culprit.infra.db.admission import RequestSlots, Slot
+from culprit.infra.db.unit_of_work import on_release, unit_of_work
+from culprit.infra.models import load_all
+from culprit.infra.settings import get_settings
 
-#: Connections of an API process beside those of requests with a slot: looks of live streams, the check of their access,
-#: second sessions of logins, /readyz, and requests that released their slot and read again.
+#: Connections of an API process in addition to those of requests with a slot: live streams, checks of their
+#: access, second sessions of logins, /readyz, and requests that released their slot and read again.
 RESERVED_CONNECTIONS = 8
 
 
 class Database:
-    """An engine with its session factory. `close` gives the connections back.
+    """An engine with its session factory.
 
-    With `request_slots` it serves requests: at most so many have a session at the same time, and the pool has a
-    connection for each of them, so that none waits for one in a thread.
+    With `request_slots` it serves requests: at most that many have a session at the same time, and the pool
+    has a connection for each, so that none waits for a connection in a thread.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Database:
         statement_timeout_s: float = 60.0,
         request_slots: int | None = None,
     ) -> None:
+        load_all()
         self.slots = RequestSlots(request_slots) if request_slots else None
         self.engine = create_engine(
             url,
@@ -50,7 +52,7 @@ class Database:
         self.sessions: sessionmaker[Session] = sessionmaker(self.engine, expire_on_commit=False)
 
     def ping(self) -> None:
-        """Raises sqlalchemy.exc.OperationalError where the database is away."""
+        """Run a query. Raises sqlalchemy.exc.OperationalError if the database is unreachable."""
         with self.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
 
@@ -60,13 +62,13 @@ class Database:
 
 
 @lru_cache(maxsize=1)
-def database() -> Database:
-    """The database of this process (workers, scheduler, command line)."""
-    return Database(settings().sqlalchemy_url)
+def get_database() -> Database:
+    """Return the database of this process (workers, scheduler, command line)."""
+    return Database(get_settings().sqlalchemy_url)
 
 
 async def hold_slot(request: Request) -> AsyncIterator[Slot | None]:
-    """Wait for the turn of this request to use the database. Raises DatabaseBusyError."""
+    """Wait for the slot of this request. Raises DatabaseBusyError."""
     db: Database = request.app.state.database
     slot = await db.slots.acquire() if db.slots else None
     try:
@@ -79,14 +81,9 @@ async def hold_slot(request: Request) -> AsyncIterator[Slot | None]:
 def get_session(
     request: Request, slot: Annotated[Slot | None, Depends(hold_slot, scope="function")]
 ) -> Iterator[Session]:
-    """The unit of work of one request; it commits before the answer is sent (see `Db`)."""
+    """Yield the unit of work of one request; it commits before the answer is sent (see `DbDep`)."""
     db: Database = request.app.state.database
     with unit_of_work(db.sessions) as session:
         if slot is not None:
             on_release(session, slot.release)
         yield session
-
-
-# scope="function": with FastAPI's default the commit would happen after the answer was sent, and a client
-# that reads at once what it has just written would not find it.
-Db = Annotated[Session, Depends(get_session, scope="function")]

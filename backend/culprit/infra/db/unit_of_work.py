@@ -1,7 +1,8 @@
-"""One transaction around one piece of work, and what may only happen once it is committed.
+"""One transaction around one piece of work, and actions that run only after its commit.
 
-Nobody else commits, save for `release_connection` and `let_go`. A task message that is sent before the commit may be
-worked on before its row can be seen, and a message about a rolled-back row is a lie: hence `after_commit`.
+Only this module commits, except for `release_connection` and `let_go`. A job message that is sent before the
+commit may be processed before its row is visible, and a message about a rolled-back row would be wrong: hence
+`after_commit`.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ _RELEASE = "culprit.on_release"
 
 
 def after_commit(session: Session, action: Callable[[], object]) -> None:
-    """Do `action` once the unit of work has committed; dropped where it rolls back.
+    """Run `action` after the commit of the unit of work; drop it on a rollback.
 
-    The action must be able to fail without harm: whatever it announces is found by the sweeper anyway.
+    The action may fail without harm: the sweep finds the pending work.
     """
     session.info.setdefault(_AFTER, []).append(action)
 
 
 def on_release(session: Session, action: Callable[[], None]) -> None:
-    """Do `action` when the session releases its connection before the end of its unit of work."""
+    """Run `action` when the session releases its connection before the end of its unit of work."""
     session.info[_RELEASE] = action
 
 
 def release_connection(session: Session) -> None:
-    """Commit, and give the connection back before work that reads nothing more: files, computing, encoding.
+    """Commit and release the connection before work that reads nothing more: files, computing, encoding.
 
-    What was read stays as it was read. For units of work that only read, or that have written all they write.
+    Loaded objects keep their values. For units of work that only read, or that have finished writing.
     """
     session.commit()
     release = session.info.pop(_RELEASE, None)
@@ -40,10 +41,10 @@ def release_connection(session: Session) -> None:
 
 
 def let_go(session: Session) -> None:
-    """Commit what was done so far and give the connection back, before waiting for anything but the database.
+    """Commit and release the connection before waiting for anything but the database.
 
-    For the beginning of a piece of work, before it has written anything of its own. What was read before may
-    be otherwise afterwards, and is read again.
+    For the beginning of a piece of work, before it writes anything. Values that were read before may change
+    and are read again.
     """
     release_connection(session)
     session.expire_all()
@@ -51,7 +52,7 @@ def let_go(session: Session) -> None:
 
 @contextmanager
 def unit_of_work(factory: sessionmaker[Session]) -> Iterator[Session]:
-    """A session that commits at the end of the block, and rolls back where the block raises."""
+    """Yield a session that commits at the end of the block, and rolls back if the block raises."""
     with factory() as session:
         try:
             yield session

@@ -1,8 +1,8 @@
-"""UUID version 7 (RFC 9562 §5.7): ids that sort by the time at which they were made.
+"""UUID version 7 (RFC 9562 §5.7): IDs that sort by creation time.
 
-Made here and not in the database, because PostgreSQL has a function for it only from version 18 on. The 12
-bits behind the milliseconds hold their fraction (RFC 9562 §6.2, method 3), and within a process each id is
-greater than the one before, so that rows that are written together keep their order.
+They are created here because PostgreSQL has a function for them only since version 18. The 12 bits after the
+milliseconds hold their fraction (RFC 9562 §6.2, method 3). Within a process each ID is greater than the
+previous one, so that rows that are written together keep their order.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _lock = threading.Lock()
 _last = 0
 
 
-def uuid7(at_ms: int | None = None) -> UUID:
-    """A new id; `at_ms` (Unix milliseconds) is for rows that tell of an earlier moment."""
+def new_uuid7(at_ms: int | None = None) -> UUID:
+    """Return a new ID. Set `at_ms` (Unix milliseconds) for rows about an earlier time."""
     global _last  # noqa: PLW0603 - the order within a process is a state of the process
     if at_ms is not None:
         stamp = at_ms << 12 | secrets.randbits(12)

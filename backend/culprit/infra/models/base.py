@@ -1,4 +1,4 @@
-"""What all tables share: naming of constraints, column types, and the check behind every state column."""
+"""Base of all tables: constraint names, column types, and the check of every state column."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sqlalchemy import CheckConstraint, DateTime, MetaData, Text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-from culprit.kit.clock import now
-from culprit.kit.uuid7 import uuid7
+from culprit.infra.db.clock import utc_now
+from culprit.infra.db.uuid7 import new_uuid7
+from culprit.json_types import Json
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -22,12 +23,11 @@ NAMING = {
     "pk": "pk_%(table_name)s",
 }
 
-Json = dict[str, Any]
 JsonList = list[Any]
 
 
 class Base(DeclarativeBase):
-    """The parent of every table."""
+    """Base class of every table."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012
@@ -38,11 +38,11 @@ class Base(DeclarativeBase):
     }
 
 
-Id = Annotated[UUID, mapped_column(primary_key=True, default=uuid7)]
-CreatedAt = Annotated[datetime, mapped_column(default=now)]
+Id = Annotated[UUID, mapped_column(primary_key=True, default=new_uuid7)]
+CreatedAt = Annotated[datetime, mapped_column(default=utc_now)]
 
 
-def one_of(column: str, values: Iterable[str]) -> CheckConstraint:
-    """A check that `column` holds one of `values` (snake_case words); null passes the check."""
+def allow_values(column: str, values: Iterable[str]) -> CheckConstraint:
+    """Return a check that `column` holds one of `values` (snake_case words) or null."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=column)

@@ -1,7 +1,7 @@
-"""Names to addresses, and which of them may be dialled.
+"""Resolve names and check addresses against the network allow-list.
 
-The allow-list decides on the address that is really dialled: a name is resolved once, the answer is
-checked, and the connection goes to that very address. Without a matching rule nothing is dialled.
+The allow-list is applied to the address that is used: a name is resolved once, the result is checked, and the
+connection goes to that address. Without a matching rule no connection is made.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from culprit.infra.ssh_errors import SshError
+from culprit.infra.ssh.errors import SshError
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# Only a rule of their own opens these: ourselves, the link, and where clouds hand out credentials.
+# Only a specific rule opens these: loopback, link-local, and the metadata services of clouds.
 GUARDED: tuple[Network, ...] = tuple(
     ipaddress.ip_network(cidr)
     for cidr in (
@@ -31,36 +31,36 @@ GUARDED: tuple[Network, ...] = tuple(
     )
 )
 # Unspecified, multicast, broadcast.
-NOBODY: tuple[Network, ...] = tuple(
+UNUSABLE: tuple[Network, ...] = tuple(
     ipaddress.ip_network(cidr)
     for cidr in ("0.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/128", "ff00::/8")
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of the allow-list: addresses of `cidr` on ports `port_from` to `port_to`, both included."""
+class AddressRule:
+    """One rule of the allow-list: addresses of `cidr` on ports `port_from` to `port_to`, both included."""
 
     cidr: str
     port_from: int
     port_to: int
 
 
-def plain(address: str) -> IpAddress | None:
-    """The address that a literal really means: IPv4 in IPv6 clothes comes out as IPv4. None for a name.
+def parse_literal(address: str) -> IpAddress | None:
+    """Return the address of a literal, with IPv4-mapped IPv6 as IPv4, or None for a name.
 
-    Only the canonical dotted form counts as IPv4; `127.1`, `0x7f000001` and the like are no literals here,
-    and what the resolver makes of them is checked again by `permitted`.
+    Only the canonical dotted form counts as IPv4. `127.1`, `0x7f000001` and the like are treated as names,
+    and the result of the resolver is checked again by `permitted`.
     """
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return None
-    return unmapped(ip)
+    return unmap_address(ip)
 
 
-def unmapped(ip: IpAddress) -> IpAddress:
-    """Mapped, 6to4-embedded and NAT64 forms as the IPv4 address that packets would reach."""
+def unmap_address(ip: IpAddress) -> IpAddress:
+    """Return mapped, 6to4 and NAT64 forms as the IPv4 address that packets would reach."""
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.scope_id is not None:
             ip = ipaddress.IPv6Address(int(ip))
@@ -75,14 +75,15 @@ def unmapped(ip: IpAddress) -> IpAddress:
     return ip
 
 
-def permitted(ip: IpAddress, port: int, rules: Iterable[Rule]) -> bool:
-    """Whether a rule names this address and port.
+def is_permitted(ip: IpAddress, port: int, rules: Iterable[AddressRule]) -> bool:
+    """Return whether a rule allows this address and port.
 
-    A rule covers a guarded network only where it lies within it: 10.0.0.0/8 or 0.0.0.0/0 allow neither
-    loopback nor the metadata service of a cloud. Addresses that are no host's are never dialled.
+    A rule includes a guarded network only if it is inside it: 10.0.0.0/8 or 0.0.0.0/0 allow neither
+    loopback nor the metadata service of a cloud. Unspecified, multicast and broadcast addresses are never
+    allowed.
     """
-    ip = unmapped(ip)
-    if any(ip in network for network in NOBODY):
+    ip = unmap_address(ip)
+    if any(ip in network for network in UNUSABLE):
         return False
     guarded = next((network for network in GUARDED if ip in network), None)
     return any(
@@ -99,18 +100,18 @@ def _covers(allowed: Network, ip: IpAddress, guarded: Network | None) -> bool:
     return allowed.version == guarded.version and allowed.subnet_of(guarded)  # type: ignore[arg-type]
 
 
-def resolve(address: str, port: int, rules: Iterable[Rule]) -> str:
-    """The one address to dial for `address`; raises SshError `dns` or `not_allowed`.
+def resolve_address(address: str, port: int, rules: Iterable[AddressRule]) -> str:
+    """Return the address to connect to. Raises SshError `dns` or `not_allowed`.
 
-    The answer never says what a forbidden name resolved to.
+    The error never contains the resolved address of a forbidden name.
     """
     try:
-        found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)
+        result = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise SshError("dns", address=address) from error
     rules = tuple(rules)
-    for *_, sockaddr in found:
-        ip = plain(str(sockaddr[0]).partition("%")[0])
-        if ip is not None and permitted(ip, port, rules):
+    for *_, sockaddr in result:
+        ip = parse_literal(str(sockaddr[0]).partition("%")[0])
+        if ip is not None and is_permitted(ip, port, rules):
             return str(ip)
     raise SshError("not_allowed", address=address, port=port)

@@ -1,8 +1,8 @@
-"""HTTP to servers that somebody has named: only where the allow-list permits, and never more than was asked for.
+"""HTTP client for configured servers: restricted by the allow-list, and bounded in time and bytes.
 
-A name is resolved once, the answer is checked, and the connection goes to that very address, as with hosts. Redirects
-are refused, because they would lead past the check; proxies of the environment are not used; time and bytes are
-bounded whatever the server does. What it sent is never repeated in an error.
+A name is resolved once, the result is checked, and the connection goes to that address. Redirects are
+refused, because they would bypass the check; proxies of the environment are not used. Errors never repeat
+content of the server.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from culprit.infra.addresses import Rule, resolve
-from culprit.infra.ssh_errors import SshError
+from culprit.infra.network.addresses import AddressRule, resolve_address
+from culprit.infra.ssh.errors import SshError
 
 CONNECT_S = 5.0
 TOTAL_S = 20.0
@@ -41,7 +41,7 @@ Kind = Literal[
 
 
 class OutgoingError(Exception):
-    """Nothing usable came back; `sentence` says why."""
+    """No usable answer; `sentence` is the message with the reason."""
 
     def __init__(self, kind: Kind, **params: str | int) -> None:
         super().__init__(kind)
@@ -50,8 +50,8 @@ class OutgoingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a URL leads. `path` has no slash at its end."""
+class HttpEndpoint:
+    """Host, port and path of a URL. `path` has no trailing slash."""
 
     scheme: Literal["http", "https"]
     host: str
@@ -59,15 +59,15 @@ class Place:
     path: str
 
     @property
-    def shown(self) -> str:
-        """Scheme, host and port, for people."""
+    def origin(self) -> str:
+        """Return scheme, host and port as text."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered, whole."""
+    """The complete answer of a server."""
 
     status: int
     body: bytes
@@ -75,18 +75,19 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET, or with a `body` one POST, unless another `method` is named. `target` and `secret` headers may be
-    secrets: they are only on the wire."""
+    """One GET, or a POST if there is a `body`, or another `method`. `target` and `secret` headers may be
+    secrets: they are only sent, never logged.
+    """
 
-    place: Place
+    place: HttpEndpoint
     target: str = field(repr=False)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
     method: Literal["", "GET", "POST", "PATCH", "DELETE"] = ""
 
 
-def place_of(url: str) -> Place:
-    """A base URL taken apart. Raises OutgoingError `url` for anything but http(s)://name[:port][/path]."""
+def parse_base_url(url: str) -> HttpEndpoint:
+    """Parse a base URL. Raises OutgoingError `url` for anything but http(s)://name[:port][/path]."""
     try:
         parts = urlsplit(url)
         scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port
@@ -97,45 +98,48 @@ def place_of(url: str) -> Place:
     if scheme not in {"http", "https"} or not host or strange or not printable or port == 0:
         raise OutgoingError("url")
     secure = scheme == "https"
-    return Place("https" if secure else "http", host, port or (443 if secure else 80), parts.path.rstrip("/"))
+    return HttpEndpoint(
+        "https" if secure else "http", host, port or (443 if secure else 80), parts.path.rstrip("/")
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """The server that may be shown, and the rest, path and query, which is a secret where it lets somebody in."""
+class SecretUrl:
+    """A server that may be displayed, with path and query, which are secret if they grant access."""
 
-    place: Place
+    place: HttpEndpoint
     target: str = field(repr=False)
 
 
-def address_of(url: str) -> Address:
-    """A whole address taken apart, its query included. Raises OutgoingError `url`."""
+def parse_url(url: str) -> SecretUrl:
+    """Parse a complete URL including its query. Raises OutgoingError `url`."""
     base, question, query = url.partition("?")
-    place = place_of(base)
+    place = parse_base_url(base)
     if "#" in query or not query.isascii() or not query.isprintable() or set(query) & set(" \\<>\"'`"):
         raise OutgoingError("url")
-    return Address(place, (urlsplit(base).path or "/") + question + query)
+    return SecretUrl(place, (urlsplit(base).path or "/") + question + query)
 
 
-def check(place: Place, rules: Iterable[Rule]) -> str:
-    """The one address to dial for a place. Raises OutgoingError `dns` or `not_allowed`."""
+def check_endpoint(place: HttpEndpoint, rules: Iterable[AddressRule]) -> str:
+    """Return the address to connect to. Raises OutgoingError `dns` or `not_allowed`."""
     try:
-        return resolve(place.host, place.port, rules)
+        return resolve_address(place.host, place.port, rules)
     except SshError as error:
         kind: Kind = "not_allowed" if error.kind == "not_allowed" else "dns"
         raise OutgoingError(kind, host=place.host, port=place.port) from None
 
 
-def fetch(
-    request: Request, rules: Iterable[Rule], *, total_s: float = TOTAL_S, limit: int = MAX_BYTES
+def send_request(
+    request: Request, rules: Iterable[AddressRule], *, total_s: float = TOTAL_S, limit: int = MAX_BYTES
 ) -> Reply:
-    """Asks once. Raises OutgoingError."""
+    """Send one request. Raises OutgoingError."""
     place = request.place
-    address = check(place, rules)
+    address = check_endpoint(place, rules)
     ends = time.monotonic() + total_s
     try:
         with _connected(place, address, min(CONNECT_S, total_s)) as wire:
-            # A server that sends a byte now and then keeps every single wait short: the whole is cut from outside.
+            # A server that sends single bytes slowly never exceeds the read timeout, so a timer limits the
+            # total time.
             watch = threading.Timer(max(ends - time.monotonic(), 0.01), _cut, [wire])
             watch.daemon = True
             watch.start()
@@ -145,12 +149,12 @@ def fetch(
             finally:
                 watch.cancel()
             if time.monotonic() >= ends:
-                raise TimeoutError  # a body without a length ends where it was cut
+                raise TimeoutError  # a body without a length ends at the cut
             return reply
     except OutgoingError:
         raise
     except ssl.SSLError as error:
-        raise OutgoingError("tls", host=place.host, said=(error.reason or "TLS")[:100]) from None
+        raise OutgoingError("tls", host=place.host, message=(error.reason or "TLS")[:100]) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         if isinstance(error, TimeoutError) or time.monotonic() >= ends:
             raise OutgoingError("timeout", host=place.host, limit_s=int(total_s)) from None
@@ -158,8 +162,8 @@ def fetch(
         raise OutgoingError(kind, host=place.host, port=place.port) from None
 
 
-def _connected(place: Place, address: str, patience_s: float) -> socket.socket:
-    wire = socket.create_connection((address, place.port), timeout=patience_s)
+def _connected(place: HttpEndpoint, address: str, timeout_s: float) -> socket.socket:
+    wire = socket.create_connection((address, place.port), timeout=timeout_s)
     if place.scheme == "http":
         return wire
     try:
@@ -170,7 +174,7 @@ def _connected(place: Place, address: str, patience_s: float) -> socket.socket:
 
 
 def _cut(wire: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # it has ended by itself
+    with contextlib.suppress(OSError):  # it has already ended
         wire.shutdown(socket.SHUT_RDWR)
 
 
@@ -179,7 +183,7 @@ def _ask(request: Request, wire: socket.socket, limit: int) -> Reply:
     connection = http.client.HTTPConnection(place.host, place.port)
     connection.default_port = (
         443 if place.scheme == "https" else 80
-    )  # so that Host carries a port only where needed
+    )  # Host contains the port only if necessary
     connection.sock = wire
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Connection": "close"}
     method = request.method or ("GET" if request.body is None else "POST")

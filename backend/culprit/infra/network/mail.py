@@ -1,8 +1,8 @@
-"""Mail through a server that somebody has named: only where the allow-list permits, and bounded in time.
+"""Send mail through a configured server: restricted by the allow-list, and bounded in time.
 
-The name is resolved once, the answer is checked, and the connection goes to that very address, as with everything else
-that is dialled. With `starttls` or `tls` the server must show a certificate for its name; a password is never sent
-without one of them, unless the server is on loopback.
+The name is resolved once, the result is checked, and the connection goes to that address. With `starttls` or
+`tls` the server must have a certificate for its name. A password is never sent without TLS, unless the server
+is on loopback.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from email.message import EmailMessage
 from typing import Any, Literal
 
-from culprit.infra.addresses import Rule
-from culprit.infra.outgoing import OutgoingError, Place, check
+from culprit.infra.network.addresses import AddressRule
+from culprit.infra.network.http_client import HttpEndpoint, OutgoingError, check_endpoint
 
 STEP_S = 10.0
 TOTAL_S = 30.0
@@ -28,7 +28,7 @@ Security = Literal["none", "starttls", "tls"]
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where mail is handed over. `password` appears nowhere but on the wire."""
+    """A mail server. `password` is only sent, never logged."""
 
     host: str
     port: int
@@ -37,22 +37,22 @@ class MailServer:
     password: str = field(default="", repr=False)
 
     @property
-    def place(self) -> Place:
-        """For the allow-list."""
-        return Place("https" if self.security == "tls" else "http", self.host, self.port, "")
+    def place(self) -> HttpEndpoint:
+        """Return host and port for the allow-list."""
+        return HttpEndpoint("https" if self.security == "tls" else "http", self.host, self.port, "")
 
 
 class _Dialled(smtplib.SMTP):
-    """SMTP over a connection to an address that was checked already."""
+    """SMTP over a connection to an address that was already checked."""
 
     def __init__(self, server: MailServer, address: str) -> None:
         self._server, self._address = server, address
         super().__init__(timeout=STEP_S)
-        code, said = self.connect(server.host, server.port)
+        code, message = self.connect(server.host, server.port)
         if code != 220:
             self.close()
-            raise smtplib.SMTPConnectError(code, said)
-        self._host = server.host  # whose certificate STARTTLS wants to see
+            raise smtplib.SMTPConnectError(code, message)
+        self._host = server.host  # STARTTLS verifies the certificate for this name
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         wire = socket.create_connection((self._address, port), timeout)
@@ -65,14 +65,15 @@ class _Dialled(smtplib.SMTP):
             raise
 
 
-def send_mail(server: MailServer, message: EmailMessage, rules: Iterable[Rule]) -> None:
-    """Hands one mail over. Raises OutgoingError; `mail` with the server's code where it refused."""
-    address = check(server.place, rules)
+def send_mail(server: MailServer, message: EmailMessage, rules: Iterable[AddressRule]) -> None:
+    """Send one message. Raises OutgoingError; `mail` with the server's code if it refused."""
+    address = check_endpoint(server.place, rules)
     try:
         client = _Dialled(server, address)
     except (OSError, smtplib.SMTPException) as error:
         raise _failed(server, error) from None
-    # A server that says a word now and then keeps every single wait short: the whole is cut from outside.
+    # A server that sends single lines slowly never exceeds the read timeout, so a timer limits the total
+    # time.
     watch = threading.Timer(TOTAL_S, _cut, [client])
     watch.daemon = True
     watch.start()
@@ -92,10 +93,10 @@ def _talk(client: smtplib.SMTP, server: MailServer, message: EmailMessage, addre
         client.ehlo()
     if server.username:
         if server.security == "none" and not ipaddress.ip_address(address).is_loopback:
-            raise OutgoingError("tls", host=server.host, said="password without TLS")
+            raise OutgoingError("tls", host=server.host, message="password without TLS")
         client.login(server.username, server.password)
     client.send_message(message)
-    with contextlib.suppress(OSError, smtplib.SMTPException):  # it has the mail
+    with contextlib.suppress(OSError, smtplib.SMTPException):  # the server has accepted the message
         client.quit()
 
 
@@ -112,10 +113,10 @@ def _failed(server: MailServer, error: Exception) -> OutgoingError:
     if isinstance(error, smtplib.SMTPResponseException):
         return OutgoingError("mail", **host, code=int(error.smtp_code))
     if isinstance(error, ssl.SSLError):
-        return OutgoingError("tls", **host, said=(error.reason or "TLS")[:100])
+        return OutgoingError("tls", **host, message=(error.reason or "TLS")[:100])
     if isinstance(error, TimeoutError):
         return OutgoingError("timeout", **host, limit_s=int(TOTAL_S))
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return OutgoingError("tls", **host, said="not offered")
+        return OutgoingError("tls", **host, message="not offered")
     kind: Any = "unreachable" if isinstance(error, OSError) else "garbled"
     return OutgoingError(kind, **host, port=server.port)

@@ -1,10 +1,10 @@
-"""The inside of a process that reads hostile bytes: `python -P -s -m culprit.infra.confined MODULE`.
+"""Child process that parses untrusted bytes: `python -P -s -m culprit.infra.sandbox.child MODULE`.
 
-It limits itself before anything else is imported, then imports MODULE and calls its `main(request)`. What it
-was asked comes as JSON on standard input; what it found it leaves in its working directory. Before MODULE is
-imported the process gives up its rights: it reads the code and the inputs that were named, writes its working
-directory, and has no network, no capability, no other process and no system call that a parser does not need.
-See `culprit.infra.sandbox` for what applies where. It dies with the process that started it.
+It limits itself before other imports, then imports MODULE and calls its `main(request)`. The request is JSON
+on standard input; results are files in its working directory. Before MODULE is imported the process gives up
+its rights: it can read the code and the named inputs and write its working directory. It has no network, no
+capability, no access to other processes and only the system calls that parsers need. See
+`culprit.infra.sandbox.confinement` for the mechanisms. It dies with its parent.
 
 Exit codes: 0 done, 70 out of memory, 71 a file grew above its limit, 72 a bug (the traceback is on stderr).
 """
@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from culprit.infra import inputs, landlock, launcher, sandbox, seccomp
+from culprit.infra.sandbox import confinement, inputs, landlock, launcher, seccomp
 
 OUT_OF_MEMORY = 70
 FILE_TOO_LARGE = 71
@@ -39,18 +39,18 @@ _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITIES_VERSION = 0x20080522
-#: Root may keep its checkout where only another account can look, and Landlock limits what is read.
+#: Root may have its checkout in a directory that other accounts cannot enter; Landlock limits what is read.
 _CAP_DAC_READ_SEARCH = 2
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/os-release", "/usr/share/zoneinfo")
 _LOADERS = ("lib*/ld-linux*", "lib/*/ld-linux*", "lib/ld-musl*")
 
 
-def confine(limits: dict[str, int], parent: int, files: int = 0) -> None:
+def apply_limits(limits: dict[str, int], parent: int, files: int = 0) -> None:
     """Apply `limits` (address_space, cpu_s, file_bytes) to this process and all its children.
 
     Args:
-        files: how many files are opened early, on top of OPEN_FILES.
+        files: number of files opened early, in addition to OPEN_FILES.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -66,28 +66,29 @@ def confine(limits: dict[str, int], parent: int, files: int = 0) -> None:
     ):
         _, hard = resource.getrlimit(kind)
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # At the soft limit on processor time comes SIGXCPU, which tells more than SIGKILL at the hard one.
+        # The soft limit on processor time sends SIGXCPU, which is easier to recognize than SIGKILL at the
+        # hard limit.
         grace = 2 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else 0
         resource.setrlimit(kind, (bound, bound + grace))
 
 
-def drop_rights(mode: sandbox.Mode, abi: int, has_filter: bool, programs: Sequence[str]) -> None:
-    """Give up all rights that a parser does not need, for good; `programs` can still be started.
+def drop_rights(mode: confinement.Mode, abi: int, has_filter: bool, programs: Sequence[str]) -> None:
+    """Give up all rights that a parser does not need, permanently; `programs` can still be started.
 
     Raises:
-        OSError: the kernel refuses one of the steps. The process must end then.
+        OSError: the kernel refuses a step. The process must end then.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not has_filter and libc.unshare(_CLONE_NEWNET) != 0:
         libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
     if mode == "uid":
-        _become_nobody(sandbox.FIRST_UID + os.getpid())
+        _drop_user(confinement.FIRST_UID + os.getpid())
     if os.geteuid() == 0:
         _drop_capabilities(libc, keep=1 << _CAP_DAC_READ_SEARCH if mode == "landlock" else 0)
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    importlib.import_module("collectors")  # its parent directory can no longer be listed afterwards
+    importlib.import_module("collectors")  # its parent directory cannot be listed afterwards
     if mode == "landlock":
-        landlock.restrict(abi, _list_rules(programs))
+        landlock.restrict_process(abi, _list_rules(programs))
     if programs:
         launcher.start_launcher(programs, has_filter=has_filter)
     if has_filter:
@@ -95,7 +96,7 @@ def drop_rights(mode: sandbox.Mode, abi: int, has_filter: bool, programs: Sequen
 
 
 def _list_rules(programs: Sequence[str]) -> Iterator[tuple[Path, int]]:
-    for path in (*sandbox.list_code(), *map(Path, _SYSTEM_LIBRARIES), *map(Path, _SYSTEM_FILES)):
+    for path in (*confinement.list_code(), *map(Path, _SYSTEM_LIBRARIES), *map(Path, _SYSTEM_FILES)):
         yield path, landlock.READ
     yield Path(os.devnull), landlock.READ_FILE | landlock.WRITE_FILE
     yield Path(), landlock.WRITE
@@ -105,8 +106,8 @@ def _list_rules(programs: Sequence[str]) -> Iterator[tuple[Path, int]]:
             yield path, landlock.READ_FILE | landlock.EXECUTE
 
 
-def _become_nobody(uid: int) -> None:
-    """Become an account that nothing else uses, which owns the working directory."""
+def _drop_user(uid: int) -> None:
+    """Switch to an account that nothing else uses, and make it the owner of the working directory."""
     os.chown(".", uid, uid)
     with os.scandir(".") as entries:
         for entry in entries:
@@ -129,9 +130,9 @@ def _drop_capabilities(libc: ctypes.CDLL, keep: int) -> None:
 
 
 def main() -> int:
-    """Read the order, confine, import, work."""
+    """Read the request, drop rights, import the module and run it."""
     order: dict[str, Any] = json.load(sys.stdin)
-    confine(order["limits"], order["parent"], len(order["inputs"]))
+    apply_limits(order["limits"], order["parent"], len(order["inputs"]))
     inputs.open_early(order["inputs"])
     drop_rights(order["mode"], order["abi"], order["has_filter"], order["programs"])
     try:
@@ -145,7 +146,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Without the interpreter's tear-down, which may itself run out of memory.
+    # Skip the shutdown of the interpreter, which may itself run out of memory.
     code = main()
     sys.stdout.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Chooses how the processes that parse untrusted bytes lose the rights of the server, and names it."""
+"""Select and describe how sandboxed processes lose the rights of the server."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from culprit.infra import landlock, seccomp
+from culprit.infra.sandbox import landlock, seccomp
 
-BACKEND = Path(__file__).resolve().parents[2]
+BACKEND = Path(__file__).resolve().parents[3]
 REPOSITORY = BACKEND.parent
-#: Sandboxed processes get this plus their process id: an account that nothing else uses, each its own.
+#: Sandboxed processes get this plus their process ID: a separate account for each.
 FIRST_UID = 2_000_000_000
 _HIGHEST_PID = 1 << 22
 _NEEDED = (1 << 0) | (1 << 6) | (1 << 7)  # CAP_CHOWN, CAP_SETGID, CAP_SETUID
@@ -25,9 +25,11 @@ Mode = Literal["landlock", "uid", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """How a sandboxed process loses the rights to files: by Landlock of version `abi`, by an own uid, or not.
+    """How a sandboxed process loses the rights to files: Landlock of version `abi`, a separate uid, or
+    neither.
 
-    `has_filter`: the architecture has a system call filter. `problem`: why there is neither of the first two.
+    `has_filter`: the architecture has a system call filter. `problem`: why neither Landlock nor a uid is
+    available.
     """
 
     mode: Mode
@@ -47,7 +49,7 @@ class Sandbox:
 
 @cache
 def get_sandbox() -> Sandbox:
-    """Return what this machine and account allow; the strongest first."""
+    """Return the strongest sandbox that this machine and account allow."""
     has_filter = seccomp.is_supported()
     if abi := landlock.get_abi():
         return Sandbox("landlock", abi, has_filter)
@@ -59,9 +61,9 @@ def get_sandbox() -> Sandbox:
 
 
 def list_code() -> list[Path]:
-    """Return the files and directories that the interpreter and the parsers are loaded from."""
+    """Return the files and directories from which the interpreter and the parsers are loaded."""
     paths = [Path(sysconfig.get_path("stdlib")).parent, Path(sys.base_prefix) / "lib64"]
-    # The checkout also holds data; of it only the two packages.
+    # The checkout also contains data, so only its two packages are readable.
     entries = (Path(entry).resolve() for entry in sys.path if entry)
     paths += [entry for entry in entries if entry not in {BACKEND, REPOSITORY}]
     return [*paths, Path(sys.prefix, "pyvenv.cfg"), BACKEND / "culprit", REPOSITORY / "collectors"]
@@ -76,9 +78,9 @@ def _find_uid_problem() -> str | None:
         return f"this container does not map uid {FIRST_UID}"
     executable = Path(sys.executable).resolve()
     for path in (*list_code(), executable):
-        for one in (path, *path.parents):
-            if one.exists() and not _is_readable_by_others(one):
-                return f"other accounts cannot read {one}, from which Culprit is loaded"
+        for item in (path, *path.parents):
+            if item.exists() and not _is_readable_by_others(item):
+                return f"other accounts cannot read {item}, from which Culprit is loaded"
     return None
 
 

@@ -1,15 +1,15 @@
-"""Slim children for work that may hang: a small server that has everything imported, and forks.
+"""Small child processes for work that may hang: a server imports everything once and forks on request.
 
-A pool of Celery cannot have killable children of its own (prefork children are daemons, threads cannot be
-killed), and a fresh interpreter per connection would cost 40 MB and a third of a second. So the worker starts
-one server process, which imports the programs once and forks on request. Children share its pages.
+A pool of Celery cannot have killable children (prefork children are daemons, threads cannot be killed), and a
+new interpreter per connection would cost 40 MB and a third of a second. So the worker starts one server
+process, which imports the programs once. Children share its pages.
 
     worker ──control socket──▶ server ──fork──▶ child
-       ▲──────────── a socket of their own ───────┘
+       ▲──────────── a socket per child ──────────┘
 
-Whoever asks for a child holds the other end of its socket and may kill it at any time. Nobody is left behind:
+The requester of a child holds the other end of its socket and may kill it at any time. No process remains:
 the server ends with the worker (its control socket closes), children end with the server (the kernel kills
-them). Jobs hold secrets; they pass through the socket only, never through argv, environment or a file.
+them). Jobs contain secrets; they are sent only through the socket, never in argv, environment or a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -38,12 +38,12 @@ PR_SET_PDEATHSIG = 1
 _HEAD = struct.Struct(">I")
 
 
-class Hungup(Exception):
-    """The other end is gone."""
+class HangupError(Exception):
+    """The other end has closed the socket."""
 
 
 class Line:
-    """Messages over a stream socket: JSON objects behind their length. Not for several threads at once."""
+    """Messages over a stream socket: JSON objects with a length prefix. Not thread-safe."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -53,16 +53,16 @@ class Line:
         """For select."""
         return self.sock.fileno()
 
-    def send(self, message: Message) -> None:
-        """Sends one message; raises Hungup."""
+    def send(self, message: Mapping[str, object]) -> None:
+        """Send one message. Raises Hungup."""
         data = json.dumps(message, separators=(",", ":")).encode()
         try:
             self.sock.sendall(_HEAD.pack(len(data)) + data)
         except OSError as error:
-            raise Hungup from error
+            raise HangupError from error
 
     def receive(self, timeout_s: float | None) -> Message | None:
-        """The next message, or None where none came in time; raises Hungup."""
+        """Return the next message, or None after `timeout_s`. Raises Hungup."""
         while True:
             message = self._take()
             if message is not None:
@@ -72,9 +72,9 @@ class Line:
             try:
                 data = self.sock.recv(1 << 18)
             except OSError as error:
-                raise Hungup from error
+                raise HangupError from error
             if not data:
-                raise Hungup
+                raise HangupError
             self._buffer += data
 
     def _take(self) -> Message | None:
@@ -82,7 +82,7 @@ class Line:
             return None
         (size,) = _HEAD.unpack_from(self._buffer)
         if size > MAX_MESSAGE:
-            raise Hungup
+            raise HangupError
         end = _HEAD.size + size
         if len(self._buffer) < end:
             return None
@@ -95,21 +95,21 @@ Program = Callable[[Message, Line], None]
 
 
 class Child:
-    """A running child, as whoever asked for it sees it."""
+    """A running child, for the process that requested it."""
 
     def __init__(self, line: Line, pid: int) -> None:
         self.line = line
         self.pid = pid
-        # Opened while the child waits for its job, so the number cannot belong to anybody else yet.
+        # Opened while the child waits for its job, so the process ID cannot have been reused.
         self._handle = os.pidfd_open(pid)
 
     def kill(self) -> None:
-        """Ends it at once, whatever it does."""
+        """Kill it immediately."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def close(self) -> None:
-        """Kills it where it still lives, and waits until it is gone."""
+        """Kill it if it still runs, and wait until it has ended."""
         self.kill()
         select.select([self._handle], [], [], 10)
         os.close(self._handle)
@@ -117,17 +117,17 @@ class Child:
 
 
 class ForkServer:
-    """The worker's handle on its server. Starts it when first needed, and again where it died."""
+    """Handle of the worker on its fork server. Starts the server at the first use, and again if it died."""
 
     def __init__(self, programs: Sequence[str]) -> None:
-        """`programs`: functions as `package.module:function`, which are called as `function(job, line)`."""
+        """Set the `programs`: functions as `package.module:function`, called as `function(job, line)`."""
         self.programs = tuple(programs)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
     def start(self) -> None:
-        """Starts the server if it does not run."""
+        """Start the server if it does not run."""
         with self._lock:
             self._start()
 
@@ -138,7 +138,13 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "culprit.infra.forkserver", str(theirs.fileno()), *self.programs],
+                [
+                    sys.executable,
+                    "-m",
+                    "culprit.infra.sandbox.fork_server",
+                    str(theirs.fileno()),
+                    *self.programs,
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -153,12 +159,15 @@ class ForkServer:
 
     @property
     def pid(self) -> int | None:
-        """Of the server, if it was started."""
+        """Process ID of the server, or None before the first start."""
         return self._process.pid if self._process else None
 
     @contextlib.contextmanager
     def child(self, program: str, job: Message) -> Iterator[Child]:
-        """A child that works on `job`; killed at the end of the block. Raises Hungup where none starts."""
+        """Yield a child that works on `job`;
+
+        kill it at the end of the block. Raises Hungup if none starts.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with ours, theirs:
             name = str(self.programs.index(program)).encode()
@@ -170,12 +179,12 @@ class ForkServer:
                     except OSError as error:
                         self._shut()
                         if last:
-                            raise Hungup from error
+                            raise HangupError from error
             theirs.close()
             line = Line(ours)
             hello = line.receive(60)
             if hello is None:
-                raise Hungup
+                raise HangupError
             child = Child(line, int(hello["pid"]))
             try:
                 line.send(job)
@@ -184,7 +193,7 @@ class ForkServer:
                 child.close()
 
     def stop(self) -> None:
-        """Ends the server and all its children."""
+        """Stop the server and all its children."""
         with self._lock:
             self._shut()
 
@@ -201,15 +210,15 @@ class ForkServer:
 
 
 def die_with_parent() -> None:
-    """Has the kernel kill this process when the one that forked it ends."""
+    """Make the kernel kill this process when its parent ends."""
     parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def serve(control: socket.socket, programs: Sequence[Program]) -> None:
-    """Forks a child for every request, until the control socket closes."""
+def serve_requests(control: socket.socket, programs: Sequence[Program]) -> None:
+    """Fork a child for every request, until the control socket closes."""
     while True:
         if not select.select([control], [], [], 1.0)[0]:
             _reap()
@@ -231,7 +240,7 @@ def _reap() -> None:
 
 
 def _child(sock: socket.socket, program: Program) -> None:
-    """Runs one program and ends this process, whatever happens in it."""
+    """Run one program and exit this process in every case."""
     die_with_parent()
     line = Line(sock)
     status = 0
@@ -240,33 +249,33 @@ def _child(sock: socket.socket, program: Program) -> None:
         job = line.receive(60)
         if job is not None:
             program(job, line)
-    except Hungup:
+    except HangupError:
         status = 1
-    except Exception:  # noqa: BLE001 - the last frame of a process: a bug here is told and ends it
+    except Exception:  # noqa: BLE001 - the last frame of a process: a bug here is reported and ends it
         status = 70
-        with contextlib.suppress(Hungup):
-            line.send({"bug": traceback.format_exc()[-4000:]})
+        with contextlib.suppress(HangupError):
+            line.send({"kind": "bug", "trace": traceback.format_exc()[-4000:]})
     finally:
         sys.stderr.flush()
         os._exit(status)
 
 
-def find(name: str) -> Program:
-    """The function that `package.module:function` names."""
+def load_program(name: str) -> Program:
+    """Import the function `package.module:function`."""
     module, _, function = name.partition(":")
     program: Program = getattr(importlib.import_module(module), function)
     return program
 
 
 def main(descriptor: int, names: Sequence[str]) -> None:
-    """Imports everything, freezes it so that the collector does not touch shared pages, and serves."""
+    """Import everything, freeze it so that garbage collection does not touch shared pages, and serve."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.register(signal.SIGUSR1)  # `kill -USR1` shows where a child hangs
-    programs = [find(name) for name in names]
+    programs = [load_program(name) for name in names]
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=descriptor) as control:
-        serve(control, programs)
+        serve_requests(control, programs)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Files that a sandboxed process reads: opened before it gave up its rights, and read through descriptors."""
+"""Input files of a sandboxed process: opened before it gives up its rights, and read through descriptors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _descriptors: dict[str, int] = {}
 
 
 class _DescriptorReader(io.RawIOBase):
-    """A file by its descriptor, at a position of its own, so that several readers do not disturb each other."""
+    """A file by its descriptor, with its own position, so that several readers do not disturb each other."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -35,7 +35,7 @@ class _DescriptorReader(io.RawIOBase):
         if start is None:
             start = os.fstat(self._descriptor).st_size
         if start + offset < 0:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as a file does; zipfile relies on it
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # like a file; zipfile relies on it
         self._position = start + offset
         return self._position
 
@@ -44,7 +44,7 @@ class _DescriptorReader(io.RawIOBase):
 
 
 def open_early(paths: Iterable[str]) -> None:
-    """Open `paths` for this process; one that is gone is missed when it is read."""
+    """Open `paths` for this process; a missing file raises only when it is read."""
     for path in paths:
         try:
             _descriptors[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -53,7 +53,7 @@ def open_early(paths: Iterable[str]) -> None:
 
 
 def open_input(path: Path) -> io.BufferedReader:
-    """Return the bytes of an input, seekable; outside of a sandbox, and for own files, simply the file."""
+    """Return an input as a seekable file; outside of a sandbox, and for its own files, open it directly."""
     descriptor = _descriptors.get(str(path))
     if descriptor is None:
         return path.open("rb")

@@ -1,6 +1,6 @@
-"""Landlock: a process gives up its rights to files, TCP and other processes, without any privilege.
+"""Landlock: give up rights to files, TCP and other processes, without any privilege.
 
-The interface of the kernel: https://docs.kernel.org/userspace-api/landlock.html
+Kernel interface: https://docs.kernel.org/userspace-api/landlock.html
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READ = READ_FILE | READ_DIR
 #: No links, sockets, pipes or devices, and nothing executable.
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-#: File rights that exist from each ABI on.
+#: File rights that each ABI adds.
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _NET_FROM, _SCOPE_FROM = 4, 6
 _BIND_AND_CONNECT = 0b11
@@ -29,15 +29,15 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 def get_abi() -> int:
-    """Return the version of Landlock that the kernel has, 0 where it has none or it is disabled."""
+    """Return the version of Landlock of the kernel, or 0 if it is missing or disabled."""
     return max(0, int(_libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)))
 
 
-def restrict(abi: int, rules: Iterable[tuple[Path, int]]) -> None:
-    """Give up everything but `rules` (a path, and the rights to it and below it), for good.
+def restrict_process(abi: int, rules: Iterable[tuple[Path, int]]) -> None:
+    """Give up all rights except `rules` (a path, and the rights to it and below it), permanently.
 
-    Paths that do not exist are skipped. TCP, abstract Unix sockets and signals to processes outside are refused
-    where the kernel has that.
+    Paths that do not exist are skipped. TCP, abstract Unix sockets and signals to processes outside are
+    refused if the kernel supports that.
 
     Raises:
         OSError: the kernel refuses.

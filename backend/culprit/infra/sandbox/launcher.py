@@ -1,10 +1,10 @@
-"""Starts the few programs that a sandboxed parser needs (perf): the parser itself can start nothing.
+"""Start the few programs that a sandboxed parser needs (perf): the parser itself cannot start a process.
 
     parser ──connected socket──▶ launcher ──fork, filter, execve──▶ program
-       no fork, no execve         same rights to files              no fork either
+       no fork, no execve         same rights to files              no fork
 
-A request names a program by its number, its arguments, and two descriptors for its output. One program runs at a
-time; at most MAX_STARTS of them per parser. All of them have given up the same rights to files.
+A request names a program by its number, its arguments, and two descriptors for its output. One program runs
+at a time, at most MAX_STARTS per parser. All processes have given up the same rights to files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from culprit.infra import seccomp
+from culprit.infra.sandbox import seccomp
 
 MAX_STARTS = 8
 MAX_REQUEST = 64 << 10
@@ -28,40 +28,43 @@ _programs: tuple[str, ...] = ()
 
 
 class Program:
-    """A program that was started, as the parser sees it."""
+    """A started program, for the parser."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._code: int | None = None
 
     def wait(self, timeout_s: float | None = None) -> int | None:
-        """Return its exit code, negative for a signal; None where it still runs after `timeout_s`."""
+        """Return its exit code, negative for a signal, or None if it still runs after `timeout_s`."""
         if self._code is None and select.select([self._control], [], [], timeout_s)[0]:
             self._code = int(json.loads(self._control.recv(MAX_REQUEST) or b'{"code": -9}')["code"])
         return self._code
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it immediately."""
         if self._code is None:
             self._control.send(_KILL)
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program that a parser may start, or None where this process has no launcher for it."""
-    return next((one for one in _programs if Path(one).name.split("_")[0] == name), None)
+    """Return the path of a program that a parser may start, or None if this process has no launcher for it."""
+    return next((program for program in _programs if Path(program).name.split("_")[0] == name), None)
 
 
 def start_program(path: str, arguments: Sequence[str], stdout: int, stderr: int) -> Program:
-    """Start one of the programs. Raises OSError where the launcher is gone."""
+    """Start one of the programs. Raises OSError if the launcher has ended."""
     if _control is None:
-        raise OSError("this process has no launcher: run it in a sandbox that was given the program")
+        raise OSError("this process has no launcher: run it in a sandbox with this program")
     request = json.dumps({"program": _programs.index(path), "arguments": list(arguments)}).encode()
     socket.send_fds(_control, [request], [stdout, stderr])
     return Program(_control)
 
 
 def start_launcher(programs: Sequence[str], *, has_filter: bool) -> None:
-    """Fork the launcher of this process. Call it after the rights to files are gone, before the filter."""
+    """Fork the launcher of this process.
+
+    Call it after giving up the rights to files and before the filter.
+    """
     global _control, _programs
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
@@ -83,7 +86,7 @@ def _serve(control: socket.socket, programs: Sequence[str], has_filter: bool) ->
             if not request:
                 return
         order = json.loads(request)
-        path, arguments = programs[int(order["program"])], [str(one) for one in order["arguments"]]
+        path, arguments = programs[int(order["program"])], [str(argument) for argument in order["arguments"]]
         pid = os.fork()
         if pid == 0:
             _become(path, arguments, descriptors, has_filter)

@@ -1,7 +1,7 @@
-"""perf.data as text, by the server's own perf, inside a confined child only.
+"""Convert perf.data to text with the perf of the server, only inside a sandboxed process.
 
-perf reads nothing but the file and system libraries: no symbol server, no cache of build-ids, no kernel symbols of
-this machine. The child's launcher starts it, in the same sandbox.
+perf reads only the file and system libraries: no symbol server, no cache of build IDs, no kernel symbols of
+this machine. The launcher of the child starts it in the same sandbox.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from collectors.contract import Sentence
-from collectors.parse.limits import PIECE, ImportRefused, Readable, WrongFormat
-from culprit.infra import launcher
+from collectors.profiles.limits import PIECE, ImportRefusedError, Readable, WrongFormatError
+from culprit.infra.sandbox import launcher
 
-# Fields in the order in which readers know them, and the kind of sample that has each; perf refuses to print
-# one that is not there.
+# Fields in the order that readers expect, with the kind of sample that has each; perf refuses to print a
+# missing field.
 FIELDS = (
     ("comm", "TID"), ("pid", "TID"), ("tid", "TID"), ("cpu", "CPU"), ("time", "TIME"), ("period", "PERIOD"),
     ("event", ""), ("ip", "IP"), ("sym", "IP"), ("dso", "IP"),
@@ -33,9 +33,9 @@ LIST_BYTES = 64 << 10
 
 
 def list_programs() -> list[str]:
-    """Return the path of perf for a sandbox, or nothing where it is not installed."""
+    """Return the path of perf for a sandbox, or an empty list if it is not installed."""
     path = shutil.which("perf")
-    # Some distributions install a shell script under this name, which looks for the real one.
+    # Some distributions install a shell script under this name that searches the actual program.
     candidates = (
         [Path(path), *sorted(Path("/usr/lib").glob("linux-tools*/**/perf"), reverse=True)] if path else []
     )
@@ -46,74 +46,76 @@ def list_programs() -> list[str]:
     return []
 
 
-def perf() -> str:
-    """The path of perf; raises ImportRefused with the package that has it."""
-    found = launcher.find_program("perf")
-    if found is None:
-        raise ImportRefused(Sentence("import.no_perf", {"package": package()}))
-    return found
+def find_perf() -> str:
+    """Return the path of perf. Raises ImportRefused with the name of its package."""
+    program = launcher.find_program("perf")
+    if program is None:
+        raise ImportRefusedError(Sentence("import.no_perf", {"package": get_perf_package()}))
+    return program
 
 
-def package(os_release: Path = Path("/etc/os-release")) -> str:
-    """The package that brings perf to this system."""
+def get_perf_package(os_release: Path = Path("/etc/os-release")) -> str:
+    """Return the package of perf in this distribution."""
     text = os_release.read_text(encoding="utf-8", errors="replace") if os_release.exists() else ""
     if "ubuntu" in text.lower():
         return f"linux-tools-{os.uname().release}"
     return "linux-perf" if "debian" in text.lower() else "perf"
 
 
-def unpack(source: Readable, to: Path) -> Path:
-    """The unpacked bytes as a file of its own, which perf needs; raises what the limits raise."""
+def unpack_file(source: Readable, to: Path) -> Path:
+    """Write the unpacked bytes to a separate file, which perf requires. Raises the errors of the limits."""
     with to.open("wb") as out:
         while piece := source.read(PIECE):
             out.write(piece)
     return to
 
 
-def events(path: Path) -> dict[bytes, set[str]]:
-    """The events of a file with the kinds of data that their samples have; raises WrongFormat."""
+def list_events(path: Path) -> dict[bytes, set[str]]:
+    """Return the events of a file with the kinds of data of their samples. Raises WrongFormat."""
     output, errors = path.with_name("perf.events"), path.with_name("perf.stderr")
     with output.open("wb") as stdout, errors.open("wb") as stderr:
         arguments = [*_options(path), "evlist", "-v", "-i", str(path)]
-        code = launcher.start_program(perf(), arguments, stdout.fileno(), stderr.fileno()).wait()
+        code = launcher.start_program(find_perf(), arguments, stdout.fileno(), stderr.fileno()).wait()
     with output.open("rb") as stream:
         listed = stream.read(LIST_BYTES)
-    found = {
+    results = {
         match[1]: set(match[2].decode("ascii").split("|"))
         for match in _EVENT.finditer(listed)
         if not match[1].startswith(b"dummy")
     }
-    if code or not found:
+    if code or not results:
         raise _unreadable(errors.read_bytes(), code or 0)
-    return found
+    return results
 
 
-def fields(path: Path) -> str:
-    """What can be printed of every event of a file."""
-    there = set.intersection(*events(path).values()) | {""}
+def select_fields(path: Path) -> str:
+    """Return the fields that can be printed for every event of a file."""
+    there = set.intersection(*list_events(path).values()) | {""}
     return ",".join(name for name, kind in FIELDS if kind in there)
 
 
 @contextmanager
-def script(path: Path, fields: str) -> Iterator[BinaryIO]:
-    """The output of `perf script --no-inline`; raises WrongFormat at its end where perf failed."""
+def run_script(path: Path, fields: str) -> Iterator[BinaryIO]:
+    """Yield the output of `perf script --no-inline`. Raises WrongFormat at the end if perf failed."""
     errors = path.with_name("perf.stderr")
     arguments = ["script", "--no-inline", "--ns", "--show-lost-events", "-F", fields, "-i", str(path)]
     reading, writing = os.pipe()
     with errors.open("wb") as stderr, os.fdopen(reading, "rb") as text:
         try:
-            child = launcher.start_program(perf(), [*_options(path), *arguments], writing, stderr.fileno())
+            child = launcher.start_program(
+                find_perf(), [*_options(path), *arguments], writing, stderr.fileno()
+            )
         finally:
             os.close(writing)
-        refused: ImportRefused | None = None
+        refused: ImportRefusedError | None = None
         try:
             yield text
-        except ImportRefused as error:
+        except ImportRefusedError as error:
             refused = error
         finally:
             text.close()
             code = _end(child)
-    # What perf says of its own failure explains why nothing could be read of what it printed.
+    # The error message of perf explains why its output could not be read.
     if code > 0:
         raise _unreadable(errors.read_bytes(), code) from refused
     if refused is not None:
@@ -126,13 +128,13 @@ def _options(path: Path) -> list[str]:
     return ["--no-pager", "--buildid-dir", str(empty)]
 
 
-def _unreadable(said: bytes, code: int) -> WrongFormat:
-    words = said[-STDERR_TAIL:].decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return WrongFormat(Sentence("import.not_perf_data", {"said": words or f"exit code {code}"}))
+def _unreadable(message: bytes, code: int) -> WrongFormatError:
+    words = message[-STDERR_TAIL:].decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return WrongFormatError(Sentence("import.not_perf_data", {"reason": words or f"exit code {code}"}))
 
 
 def _end(child: launcher.Program) -> int:
-    """Return its exit code; one that still works although its output is closed is killed after a second."""
+    """Return its exit code; kill it if it still runs one second after its output was closed."""
     code = child.wait(timeout_s=1)
     if code is None:
         child.kill()

@@ -1,7 +1,8 @@
-"""Starts the processes that read hostile bytes, and kills them at their deadline.
+"""Start processes that parse untrusted bytes, and kill them at their deadline.
 
-See `culprit.infra.confined` for the other side, and `culprit.infra.sandbox` for what they cannot do. Limits are for
-one child: address space and file sizes in bytes, processor and wall time in seconds.
+See `culprit.infra.sandbox.child` for the other side, and `culprit.infra.sandbox.confinement` for the
+restrictions. Limits apply to one child: address space and file sizes in bytes, processor and wall time in
+seconds.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from culprit.infra import confined, held
-from culprit.infra.sandbox import get_sandbox
+from culprit.infra.sandbox import child as confined
+from culprit.infra.sandbox import temp_files
+from culprit.infra.sandbox.confinement import get_sandbox
 
 STDERR_TAIL = 4000
-#: How workspaces are called; one that nobody holds is of a process that died.
+#: Prefix of workspaces; an unlocked workspace belongs to a process that died.
 WORKSPACE = "read-"
-SOURCES = Path(__file__).resolve().parents[2]
+SOURCES = Path(__file__).resolve().parents[3]
 Verdict = Literal["ok", "out_of_memory", "too_slow", "too_large", "crashed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one child may use."""
+class SandboxLimits:
+    """Limits of one child."""
 
     address_space: int = 1 << 30
     cpu_s: int = 60
@@ -41,8 +43,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a child ended. `code` is its exit code, negative for a signal; `stderr` its last words."""
+class SandboxExit:
+    """How a child ended.
+
+    `code` is its exit code, negative for a signal; `stderr` the end of its error output.
+    """
 
     verdict: Verdict
     code: int
@@ -50,29 +55,30 @@ class Ended:
 
 
 @contextlib.contextmanager
-def workspace(parent: Path) -> Iterator[Path]:
-    """An empty directory below `parent` for one child; gone at the end with all that is in it."""
-    ours = held.new_directory(parent, WORKSPACE)
+def create_workspace(parent: Path) -> Iterator[Path]:
+    """Yield an empty directory below `parent` for one child; delete it with its content at the end."""
+    ours = temp_files.new_directory(parent, WORKSPACE)
     try:
         yield ours.path
     finally:
         ours.remove()
 
 
-def run_confined(
+def run_in_sandbox(
     module: str,
     request: Mapping[str, Any],
     directory: Path,
-    limits: Limits,
+    limits: SandboxLimits,
     *,
     inputs: Iterable[str] = (),
     programs: Iterable[str] = (),
-) -> Ended:
+) -> SandboxExit:
     """Run `module.main(request)` in a sandbox with `directory` as its working directory.
 
     Args:
-        inputs: the only files that it can read besides code and `directory`; see `culprit.infra.inputs`.
-        programs: paths of the only programs that it can start; see `culprit.infra.launcher`.
+        inputs: the only files that it can read besides code and `directory`; see
+            `culprit.infra.sandbox.inputs`.
+        programs: paths of the only programs that it can start; see `culprit.infra.sandbox.launcher`.
     """
     own = asdict(limits)
     own.pop("wall_s")
@@ -92,7 +98,7 @@ def run_confined(
     errors = directory / "stderr"
     with errors.open("wb") as stderr:
         child = subprocess.Popen(
-            # The working directory is no place for modules: another child may have left some there.
+            # Do not import modules from the working directory: another child may have written there.
             [sys.executable, "-P", "-s", "-m", confined.__name__, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -112,32 +118,34 @@ def run_confined(
             child.wait()
     if sandbox.mode == "uid":
         _take_over(directory)
-    return Ended(_verdict(child.returncode, timed_out), child.returncode, _tail(errors))
+    return SandboxExit(_verdict(child.returncode, timed_out), child.returncode, _tail(errors))
 
 
 def _take_over(directory: Path) -> None:
-    """Own what a child under another account left."""
+    """Take ownership of files that a child under another account wrote."""
     for folder, _, names in os.walk(directory):
         for path in (Path(folder), *(Path(folder, name) for name in names)):
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
 
 
 def open_output(path: Path) -> io.BufferedReader:
-    """Open a file that a sandboxed process left.
+    """Open a file that a sandboxed process wrote.
 
     Raises:
-        OSError: it is a link, or no regular file: it would be read with the rights of the server.
+        OSError: it is a link or no regular file; opening it would use the rights of the server.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "a sandboxed process left no regular file", str(path))
+        raise OSError(
+            errno.EINVAL, "a sandboxed process wrote something that is not a regular file", str(path)
+        )
     return os.fdopen(descriptor, "rb")
 
 
 def is_output(path: Path) -> bool:
-    """Return whether a sandboxed process left this as a regular file that is nowhere else."""
+    """Return whether a sandboxed process wrote this as a regular file without other links."""
     try:
         open_output(path).close()
     except OSError:
@@ -146,7 +154,7 @@ def is_output(path: Path) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """No secrets, no symbol servers, no threads that would each ask for address space."""
+    """Return an environment without secrets, symbol servers, or threads that reserve address space."""
     return {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin:/usr/sbin:/sbin"),
         "PYTHONPATH": os.pathsep.join((str(SOURCES), str(SOURCES.parent))),
@@ -165,7 +173,7 @@ def _verdict(code: int, timed_out: bool) -> Verdict:
         return "too_slow"
     if code == 0:
         return "ok"
-    # The kernel's own out-of-memory killer sends SIGKILL; nobody else does.
+    # Only the kernel's out-of-memory killer sends SIGKILL.
     if code in {confined.OUT_OF_MEMORY, -signal.SIGKILL}:
         return "out_of_memory"
     if code in {confined.FILE_TOO_LARGE, -signal.SIGXFSZ}:

@@ -1,8 +1,8 @@
-"""System call filters (seccomp) for sandboxed processes: an allow-list, everything else is refused by the kernel.
+"""System call filters (seccomp) for sandboxed processes: an allow-list; the kernel refuses everything else.
 
-A filter stays for the life of the process and of all programs that it starts. It needs no privilege, only
-`no_new_privs`. A system call that is not listed returns ENOSYS, as on a kernel that does not have it, so that
-libraries use their fallback. There is no `socket`, `ptrace`, `kill`, `link`, `chmod`, `setsid` or shared memory.
+A filter applies for the lifetime of the process and of all programs that it starts. It needs no privilege,
+only `no_new_privs`. A system call that is not listed returns ENOSYS, as on an older kernel, so that libraries
+use their fallback. There is no `socket`, `ptrace`, `kill`, `link`, `chmod`, `setsid` or shared memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import platform
 import struct
 
-#: name:number on x86_64:number on aarch64; -1 where the architecture does not have the call.
+#: name:number on x86_64:number on aarch64; -1 if the architecture does not have the call.
 _CALLS = """
 access:21:-1 arch_prctl:158:-1 brk:12:214 capget:125:90 chdir:80:49 clock_getres:229:114 clock_gettime:228:113
 clock_nanosleep:230:115 clone:56:220 close:3:57 close_range:436:436 copy_file_range:326:285 dup:32:23
@@ -63,7 +63,7 @@ def is_supported() -> bool:
     if platform.machine() not in _ARCHITECTURES:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
-    # Without a filter the call fails: with EFAULT where seccomp exists, with EINVAL where it does not.
+    # Without a filter the call fails: with EFAULT if seccomp exists, with EINVAL if not.
     libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() in {errno.EFAULT, errno.EACCES}
 
@@ -72,15 +72,15 @@ def install_filter(*, can_execute: bool = False, has_launcher: bool = False) -> 
     """Allow this process the listed system calls only; it can start no process and no thread.
 
     Args:
-        can_execute: allow `execve`, for a process that is about to become another program.
-        has_launcher: allow messages over sockets that are open already.
+        can_execute: allow `execve`, for a process that is about to execute another program.
+        has_launcher: allow messages over sockets that are already open.
 
     Raises:
         OSError: the kernel refuses the filter.
     """
     names = {"execve"} if can_execute else set()
     data = b"".join(
-        struct.pack("HBBI", *one) for one in _build(names | (_MESSAGES if has_launcher else set()))
+        struct.pack("HBBI", *item) for item in _build(names | (_MESSAGES if has_launcher else set()))
     )
     buffer = ctypes.create_string_buffer(data, len(data))
     program = _Program(len(data) // 8, ctypes.addressof(buffer))
@@ -92,11 +92,13 @@ def install_filter(*, can_execute: bool = False, has_launcher: bool = False) -> 
 def _build(extra: set[str]) -> list[_Instruction]:
     """Return the filter as instructions of classic BPF: (code, jump if true, jump if false, value)."""
     architecture, column = _ARCHITECTURES[platform.machine()]
-    calls = {name: int(numbers[column - 1]) for name, *numbers in (one.split(":") for one in _CALLS.split())}
+    calls = {
+        name: int(numbers[column - 1]) for name, *numbers in (item.split(":") for item in _CALLS.split())
+    }
     conditional = {
         "ioctl": (_SECOND_ARGUMENT, _IOCTLS, errno.ENOTTY),
         "prctl": (_FIRST_ARGUMENT, _PRCTLS, errno.EPERM),
-        # On itself only: another process of the same account could be starved with it.
+        # Only on itself: otherwise another process of the same account could be slowed down.
         "prlimit64": (_FIRST_ARGUMENT, (0,), errno.EPERM),
         "clone": (_FIRST_ARGUMENT, (), errno.EPERM),
     }

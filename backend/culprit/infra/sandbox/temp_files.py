@@ -1,7 +1,7 @@
-"""Files and directories that are worth nothing once the process is gone that made them.
+"""Files and directories that are useless once the process that created them has ended.
 
-Whoever makes one keeps it locked for as long as it is at work. The kernel opens the lock when the process ends, however
-that comes about: what can be locked by somebody else belongs to nobody, whatever its age, and may be removed.
+The creator keeps a lock while it works. The kernel releases the lock when the process ends for any reason: an
+unlocked file belongs to no process, at any age, and can be deleted.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Held:
-    """One of them, in our hands."""
+class TempPath:
+    """A locked temporary file or directory."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
         self._lock = lock
 
     def remove(self) -> None:
-        """It goes, with all that is in it; a second time does nothing."""
+        """Delete it with its content. Repeating it changes nothing."""
         if self._lock < 0:
             return
         _delete(self.path)
@@ -32,23 +32,23 @@ class Held:
         self._lock = -1
 
 
-def new_file(path: Path) -> Held:
-    """An empty file. Raises FileExistsError."""
+def new_file(path: Path) -> TempPath:
+    """Create an empty file. Raises FileExistsError."""
 
     def make() -> Path:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         return path
 
-    return _made(path.parent, make)
+    return _create_locked(path.parent, make)
 
 
-def new_directory(parent: Path, prefix: str) -> Held:
-    """An empty directory with a name of its own."""
-    return _made(parent, lambda: Path(tempfile.mkdtemp(prefix=prefix, dir=parent)))
+def new_directory(parent: Path, prefix: str) -> TempPath:
+    """Create an empty directory with a unique name."""
+    return _create_locked(parent, lambda: Path(tempfile.mkdtemp(prefix=prefix, dir=parent)))
 
 
 def remove_abandoned(parent: Path, prefix: str, first: Callable[[Path], None] = lambda _: None) -> list[Path]:
-    """Removes what nobody holds any more, each after `first` was done with it; stays where that raises."""
+    """Delete what no process has locked, each after `first` has processed it; keep it if that raises."""
     gone = []
     for path in sorted(parent.glob(f"{prefix}*")):
         lock = _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,18 +63,21 @@ def remove_abandoned(parent: Path, prefix: str, first: Callable[[Path], None] = 
     return gone
 
 
-def _made(parent: Path, make: Callable[[], Path]) -> Held:
-    """Between being made and being held, what is new looks abandoned: whoever is robbed in between makes another."""
+def _create_locked(parent: Path, make: Callable[[], Path]) -> TempPath:
+    """Create and lock.
+
+    A new file looks abandoned until it is locked: create another one if it was deleted in between.
+    """
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     while True:
         path = make()
         lock = _lock(path, fcntl.LOCK_EX)
         if lock is not None:
-            return Held(path, lock)
+            return TempPath(path, lock)
 
 
 def _lock(path: Path, how: int) -> int | None:
-    """A descriptor with the lock; None where somebody else has it, or where it is not there any more."""
+    """Return a descriptor with the lock, or None if another process has it or the file no longer exists."""
     try:
         lock = os.open(path, _OPEN)
     except OSError:
@@ -94,7 +97,7 @@ def _delete(path: Path) -> None:
         path.unlink(missing_ok=True)
         return
     shutil.rmtree(path, ignore_errors=True)
-    if path.exists():  # a child that we do not trust may have closed directories of its own
+    if path.exists():  # an untrusted child may have made its directories inaccessible
         path.chmod(0o700)
         for folder, names, _ in os.walk(path):
             for inner in (Path(folder, name) for name in names):

@@ -1,12 +1,12 @@
-"""The door to hosts: an authenticated SSH connection to a pinned key, or one typed error within a deadline.
+"""SSH connection to a host with a trusted key, or one typed error within a deadline.
 
-paramiko's own timeouts do not hold (a started exec, a missing exit status, an unread window wait for
-ever), so a watchdog cuts the connection when a stage is overdue; the blocked call then fails and the stage
-names the error. Only resolving a name cannot be cut from inside; whoever runs this supervises it from
+The timeouts of paramiko are incomplete (a started exec, a missing exit status and an unread window wait
+indefinitely), so a watchdog closes the connection when a stage is overdue; the blocked call fails and the
+stage names the error. Only name resolution cannot be interrupted from inside; the caller supervises it from
 another process.
 
-A connection goes over zero or more jump hosts; every hop has its own pinned key and its own login, and every
-address that is dialled, by us or by a jump host, was resolved here and is on the allow-list.
+A connection uses zero or more jump hosts. Every hop has its own trusted key and its own login. Every address
+was resolved here and is on the allow-list.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
-from culprit.infra.addresses import Rule, resolve
-from culprit.infra.ssh_errors import TIMEOUT_KIND, SshError, Stage, printable
-from culprit.infra.ssh_keys import Login, PublicKey, private_key
-from culprit.infra.ssh_transport import BoundedPacketizer, BoundedTransport
+from culprit.infra.network.addresses import AddressRule, resolve_address
+from culprit.infra.ssh.errors import TIMEOUT_KIND, SshError, Stage, to_printable
+from culprit.infra.ssh.keys import Login, PublicKey, private_key
+from culprit.infra.ssh.transport import BoundedPacketizer, BoundedTransport
 
 # Nothing with SHA-1, MD5, CBC or 3DES. GCM first: half the CPU of CTR with a MAC.
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr")
@@ -61,8 +61,8 @@ Report = Callable[[Stage], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
-    """One SSH server on the way: where it is, which key it must show, who we are there."""
+class SshHop:
+    """One SSH server of a connection: address, trusted key and login."""
 
     name: str
     address: str
@@ -72,15 +72,15 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait: `connect_s` for a TCP answer, `step_s` for each later step up to the first answer."""
+class SshTimeouts:
+    """Timeouts: `connect_s` for the TCP connection, `step_s` for each later step up to the first answer."""
 
     connect_s: float = 20.0
     step_s: float = 90.0
 
 
 class Watchdog:
-    """Cuts what is guarded when a stage takes too long. One thread, ended by `stop`."""
+    """Close guarded objects when a stage takes too long. One thread, ended by `stop`."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -92,18 +92,18 @@ class Watchdog:
         self._thread.start()
 
     def guard(self, cut: Callable[[], None]) -> None:
-        """Adds something to close when time is up."""
+        """Register a function that closes something at the deadline."""
         with self._changed:
             self._cuts.append(cut)
 
     def until(self, moment: float | None) -> None:
-        """Sets the deadline, in `time.monotonic()`; None for no deadline."""
+        """Set the deadline in `time.monotonic()`; None for no deadline."""
         with self._changed:
             self._until = moment
             self._changed.notify()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -133,29 +133,32 @@ class Connection:
 
     @property
     def transport(self) -> paramiko.Transport:
-        """The one that ends on the host itself."""
+        """The transport to the host itself."""
         return self.transports[-1]
 
     def close(self) -> None:
-        """Cuts everything, from the host back to the first jump host. May be called twice."""
+        """Close everything, from the host back to the first jump host. May be called twice."""
         self.watchdog.stop()
         for transport in reversed(self.transports):
-            transport.packetizer.complete_handshake()  # else its timer outlives a handshake that failed
+            transport.packetizer.complete_handshake()  # otherwise its timer outlives a failed handshake
             transport.close()
             transport.join(5)
-        for sock in reversed(self.sockets):  # a transport that never came to life does not close its own
+        for sock in reversed(self.sockets):  # a transport that never started does not close its socket
             sock.close()
 
 
-def ignore(stage: Stage) -> None:
-    """A report that nobody reads."""
+def ignore_report(stage: Stage) -> None:
+    """Discard a progress report."""
 
 
-def connect(
-    hops: Sequence[Hop], rules: Sequence[Rule], patience: Patience, report: Report = ignore
+def connect_host(
+    hops: Sequence[SshHop],
+    rules: Sequence[AddressRule],
+    timeouts: SshTimeouts,
+    report: Report = ignore_report,
 ) -> Connection:
-    """Connects over all hops and logs in on each; raises SshError, and then leaves nothing open."""
-    way = _Way(Connection(), tuple(rules), patience, report)
+    """Connect over all hops and log in on each. Raises SshError and leaves nothing open then."""
+    way = _HopChain(Connection(), tuple(rules), timeouts, report)
     try:
         for hop in hops[:-1]:
             way.enter(hop)
@@ -168,9 +171,9 @@ def connect(
     return way.connection
 
 
-def scan(hops: Sequence[Hop], rules: Sequence[Rule], patience: Patience) -> PublicKey:
-    """The host key that the last hop shows. Logs in on the jump hosts before it, and never on the last."""
-    way = _Way(Connection(), tuple(rules), patience, ignore)
+def read_host_key(hops: Sequence[SshHop], rules: Sequence[AddressRule], timeouts: SshTimeouts) -> PublicKey:
+    """Return the host key of the last hop. Logs in on the jump hosts before it, never on the last."""
+    way = _HopChain(Connection(), tuple(rules), timeouts, ignore_report)
     try:
         for hop in hops[:-1]:
             way.enter(hop)
@@ -180,36 +183,36 @@ def scan(hops: Sequence[Hop], rules: Sequence[Rule], patience: Patience) -> Publ
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A connection while it is being made."""
+class _HopChain:
+    """A connection while it is established."""
 
     connection: Connection
-    rules: tuple[Rule, ...]
-    patience: Patience
+    rules: tuple[AddressRule, ...]
+    timeouts: SshTimeouts
     report: Report
 
-    def enter(self, hop: Hop) -> None:
-        """Dials one hop through those before it, checks its key, and logs in."""
+    def enter(self, hop: SshHop) -> None:
+        """Connect to one hop through those before it, check its key, and log in."""
         if hop.host_key is None:
             raise SshError("host_key_missing", host=hop.name)
-        shown = self.greet(hop)
-        if shown != hop.host_key:
+        displayed = self.greet(hop)
+        if displayed != hop.host_key:
             raise SshError(
                 "host_key_changed",
                 host=hop.name,
                 pinned=hop.host_key.fingerprint,
-                shown=shown.fingerprint,
-                type=printable(shown.type, 40),
+                shown=displayed.fingerprint,
+                type=to_printable(displayed.type, 40),
             )
-        with self.stage("auth", self.patience.step_s, hop):
-            _log_in(self.connection.transport, hop.login)
+        with self.stage("auth", self.timeouts.step_s, hop):
+            _log_in(self.connection.transport, hop)
 
-    def greet(self, hop: Hop) -> PublicKey:
-        """Everything up to the host key; adds the transport. No word of a login is sent."""
-        step_s = self.patience.step_s
+    def greet(self, hop: SshHop) -> PublicKey:
+        """Run all steps up to the host key and add the transport. No login data is sent."""
+        step_s = self.timeouts.step_s
         with self.stage("resolve", step_s, hop):
-            address = resolve(hop.address, hop.port, self.rules)
-        with self.stage("connect", self.patience.connect_s, hop):
+            address = resolve_address(hop.address, hop.port, self.rules)
+        with self.stage("connect", self.timeouts.connect_s, hop):
             sock = self._dial(address, hop.port)
         self.connection.sockets.append(sock)
         self.connection.watchdog.guard(sock.close)
@@ -225,14 +228,14 @@ class _Way:
             key = transport.get_remote_server_key()
         return PublicKey(key.get_name(), key.asbytes())
 
-    def stage(self, name: Stage, seconds: float, hop: Hop) -> AbstractContextManager[None]:
-        """One step of this way; see `stage`."""
+    def stage(self, name: Stage, seconds: float, hop: SshHop) -> AbstractContextManager[None]:
+        """Run one step of this connection; see `stage`."""
         self.report(name)
-        return stage(self.connection, name, seconds, hop)
+        return run_stage(self.connection, name, seconds, hop)
 
     def _dial(self, address: str, port: int) -> Any:
-        """A TCP socket to the first hop, or a channel of the hop before."""
-        seconds = self.patience.connect_s
+        """Return a TCP socket to the first hop, or a channel of the previous hop."""
+        seconds = self.timeouts.connect_s
         if not self.connection.transports:
             sock = socket.create_connection((address, port), timeout=seconds)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -243,8 +246,8 @@ class _Way:
 
 
 @contextmanager
-def stage(connection: Connection, name: Stage, seconds: float, hop: Hop) -> Iterator[None]:
-    """One step: times it, cuts it when overdue, and gives what went wrong its kind."""
+def run_stage(connection: Connection, name: Stage, seconds: float, hop: SshHop) -> Iterator[None]:
+    """Time one step, interrupt it when it is overdue, and map its errors to a kind."""
     begun = time.monotonic()
     connection.watchdog.until(begun + seconds)
     where: dict[str, str | int | float] = {"host": hop.name, "address": hop.address, "port": hop.port}
@@ -282,11 +285,11 @@ def _kind(name: Stage, error: Exception) -> str:
 
 def _reason(error: Exception) -> str:
     code = getattr(error, "errno", None)
-    return os.strerror(code) if isinstance(code, int) else printable(str(error)) or type(error).__name__
+    return os.strerror(code) if isinstance(code, int) else to_printable(str(error)) or type(error).__name__
 
 
 def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.Transport:
-    """A transport that offers nothing weak, and asks for the pinned kind of key first."""
+    """Return a transport that offers no weak algorithms and requests the trusted type of key first."""
     try:
         transport = BoundedTransport(sock, packetizer_class=BoundedPacketizer)
     except BaseException:
@@ -298,11 +301,11 @@ def _transport(sock: Any, pinned: PublicKey | None, step_s: float) -> paramiko.T
     options.digests = MACS
     options.kex = [name for name in KEX if name in options.kex]
     options.compression = ["none"]
-    wanted = pinned.type if pinned else ""
-    family = "rsa-sha2-" if wanted == "ssh-rsa" else wanted
+    requested_type = pinned.type if pinned else ""
+    family = "rsa-sha2-" if requested_type == "ssh-rsa" else requested_type
     first = [name for name in HOST_KEYS if family and name.startswith(family)]
     options.key_types = first + [name for name in HOST_KEYS if name not in first]
-    # The watchdog is earlier than these; they are only kept from being earlier than it.
+    # The watchdog fires earlier than these timeouts.
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = step_s * 2
     transport.channel_timeout = step_s * 2
     return transport
@@ -318,8 +321,9 @@ def _wait(transport: paramiko.Transport, done: Callable[[], bool]) -> None:
         raise error
 
 
-def _log_in(transport: paramiko.Transport, login: Login) -> None:
-    """Offers what the login holds and nothing else; raises SshError or AuthenticationException."""
+def _log_in(transport: paramiko.Transport, hop: SshHop) -> None:
+    """Log in with the configured method only. Raises SshError or AuthenticationException."""
+    login = hop.login
     if login.kind == "password":
         left = transport.auth_password(login.username, login.secret)
     elif login.kind == "agent":
@@ -327,7 +331,12 @@ def _log_in(transport: paramiko.Transport, login: Login) -> None:
     else:
         left = transport.auth_publickey(login.username, private_key(login))
     if left or not transport.is_authenticated():
-        raise SshError("auth_failed", user=login.username, reason="more than one method is asked for")
+        raise SshError(
+            "auth_failed",
+            address=hop.address,
+            user=login.username,
+            reason="more than one method is required",
+        )
 
 
 def _offer_agent(transport: paramiko.Transport, login: Login) -> list[str]:

@@ -1,7 +1,7 @@
-"""What can go wrong between us and a host, as one type with a kind.
+"""Errors between the server and a host, as one type with a kind.
 
-Every kind has a sentence under the key `ssh.<kind>` that says what happened and what to do next. The
-world not being as hoped is no bug: callers store the sentence as the outcome of a run.
+Every kind has a message `ssh.<kind>` that states what happened and what to do. Callers store the message as
+the outcome of a run.
 
     resolve   dns, not_allowed
     connect   connect_timeout, refused, unreachable
@@ -32,7 +32,7 @@ TIMEOUT_KIND: dict[Stage, str] = {
     "stream": "silent",
 }
 
-# A second try by itself cannot help with these, and a wrong password tried again locks accounts.
+# An automatic retry cannot help with these, and a wrong password that is tried again locks accounts.
 FINAL = frozenset(
     {
         "not_allowed", "host_key_missing", "host_key_changed", "auth_failed", "bad_key", "no_agent", "kex",
@@ -42,7 +42,7 @@ FINAL = frozenset(
 
 
 class SshError(Exception):
-    """A step towards or with a host failed. `params` are short, safe to show and to store."""
+    """A step to or on a host failed. `params` are short and safe to display and store."""
 
     def __init__(self, kind: str, **params: str | int | float) -> None:
         super().__init__(kind, params)
@@ -51,15 +51,15 @@ class SshError(Exception):
 
     @property
     def sentence(self) -> dict[str, Any]:
-        """What a person reads, as key and parameters: what happened, and what to do next."""
+        """Return the message as key and parameters."""
         return {"key": f"ssh.{self.kind}", "params": self.params}
 
     @property
     def final(self) -> bool:
-        """Whether trying again by itself is pointless or harmful."""
+        """Whether an automatic retry is useless or harmful."""
         return self.kind in FINAL
 
 
-def printable(text: str, limit: int = 120) -> str:
-    """Text that a peer sent, cut and stripped of control characters, so that it can be shown and logged."""
+def to_printable(text: str, limit: int = 120) -> str:
+    """Return text of a peer, truncated and without control characters, safe to display and log."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])

@@ -1,8 +1,7 @@
-"""One command on a host: started, fed, drained, and ended, all within bounds.
+"""Run one command on a host: start, write, read, and end it within limits.
 
-Standard output and standard error are read together and always, so neither can block the other; what arrives
-is handed over in chunks and never gathered here. How long the host may be silent, how much it may send and
-how long all of it may take are bounded from this side, whatever the host does.
+Standard output and standard error are read together and continuously, so neither blocks the other; data is
+passed on in chunks and never collected here. Silence, amount and duration are limited on this side.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Protocol
 
 import paramiko
 
-from culprit.infra.ssh import Connection, Hop, Patience, Report, ignore, stage
-from culprit.infra.ssh_errors import SshError, printable
+from culprit.infra.ssh.connection import Connection, Report, SshHop, SshTimeouts, ignore_report, run_stage
+from culprit.infra.ssh.errors import SshError, to_printable
 
 CHUNK = 1 << 16
 STATUS_WAIT_S = 5.0
@@ -25,7 +24,7 @@ CLOSE_WAIT_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits on a started command: its silence, its whole duration, and the bytes it may send."""
+    """Limits of a started command: silence, total duration, and bytes."""
 
     silence_s: float
     total_s: float
@@ -33,23 +32,23 @@ class Bounds:
     stderr_bytes: int
 
 
-class Talk(Protocol):
-    """What is said with the command. Any method may raise SshError to end it."""
+class SessionHandler(Protocol):
+    """Callbacks of a command. Each may raise SshError to end it."""
 
     def stdout(self, data: bytes) -> None:
-        """Bytes of standard output, as they come."""
+        """Handle bytes of standard output."""
         ...
 
     def stderr(self, data: bytes) -> None:
-        """Bytes of standard error, as they come."""
+        """Handle bytes of standard error."""
         ...
 
     def turn(self, now: float) -> bytes:
-        """Called at least every `TURN_S` seconds (`now` is monotonic); returns what to write to stdin."""
+        """Return what to write to stdin. Called at least every `TURN_S` seconds; `now` is monotonic."""
         ...
 
-    def hang_up(self) -> bool:
-        """Whether to close the command's stdin now, which tells it to end."""
+    def should_close_input(self) -> bool:
+        """Return whether to close stdin, which makes the command end."""
         ...
 
 
@@ -57,26 +56,28 @@ TURN_S = 0.25
 END_TURN_S = 0.01
 
 
-def start(
-    connection: Connection, hop: Hop, command: str, patience: Patience, report: Report = ignore
+def start_command(
+    connection: Connection, hop: SshHop, command: str, timeouts: SshTimeouts, report: Report = ignore_report
 ) -> paramiko.Channel:
-    """Opens a channel and starts `command`; raises SshError."""
+    """Open a channel and start `command`. Raises SshError."""
     report("channel")
-    with stage(connection, "channel", patience.step_s, hop):
-        channel = connection.transport.open_session(timeout=patience.step_s * 2)
+    with run_stage(connection, "channel", timeouts.step_s, hop):
+        channel = connection.transport.open_session(timeout=timeouts.step_s * 2)
     report("exec")
-    with stage(connection, "exec", patience.step_s, hop):
+    with run_stage(connection, "exec", timeouts.step_s, hop):
         channel.exec_command(command)
     return channel
 
 
-def converse(connection: Connection, channel: paramiko.Channel, talk: Talk, bounds: Bounds) -> int:
-    """Pumps until the command ends; returns its exit status. Raises SshError.
+def run_command(
+    connection: Connection, channel: paramiko.Channel, handler: SessionHandler, bounds: Bounds
+) -> int:
+    """Transfer data until the command ends; return its exit status. Raises SshError.
 
-    A stream that ends without an exit status was cut, however complete it looks. Whatever ends it, every byte that
-    had arrived by then was handed over.
+    A stream that ends without an exit status was interrupted, even if it looks complete. In every case, all
+    bytes that had arrived are passed on.
     """
-    pump = _Pump(channel, talk, bounds)
+    pump = _Pump(channel, handler, bounds)
     try:
         reason = _pump(connection, channel, pump)
         return _status(channel, reason)
@@ -90,28 +91,28 @@ def converse(connection: Connection, channel: paramiko.Channel, talk: Talk, boun
 
 
 def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str:
-    """Moves bytes until the other side has ended; returns why nothing could be written any more, or ""."""
-    talk, bounds = pump.talk, pump.bounds
+    """Transfer data until the other side has ended; return why writing failed, or ""."""
+    handler, bounds = pump.handler, pump.bounds
     begun = time.monotonic()
     wake = channel.fileno()
-    hung_up = False
+    input_closed = False
     unwritable = ""
     channel.settimeout(1.0)
     while not pump.ended():
         now = time.monotonic()
         if now - begun > bounds.total_s:
             raise SshError("deadline", seconds=round(bounds.total_s))
-        if now - pump.heard_at > bounds.silence_s:
+        if now - pump.last_data_at > bounds.silence_s:
             raise SshError("silent", seconds=round(bounds.silence_s))
         connection.watchdog.until(now + bounds.silence_s + 1)
-        # Where nothing can be written, what had been sent before may still arrive: only reading goes on.
+        # After a failed write, earlier data may still arrive, so only reading continues.
         if not unwritable and not channel.eof_received:
             try:
-                if words := talk.turn(now):
+                if words := handler.turn(now):
                     channel.sendall(words)
-                if not hung_up and talk.hang_up():
+                if not input_closed and handler.should_close_input():
                     channel.shutdown_write()
-                    hung_up = True
+                    input_closed = True
             except (OSError, EOFError, paramiko.SSHException) as error:
                 unwritable = str(error) or type(error).__name__
                 pump.expect_end()
@@ -125,36 +126,36 @@ def _pump(connection: Connection, channel: paramiko.Channel, pump: _Pump) -> str
 
 def _status(channel: paramiko.Channel, reason: str) -> int:
     if not channel.exit_status_ready() or channel.exit_status < 0:
-        raise SshError("cut", reason=printable(reason) or "no exit status")
+        raise SshError("cut", reason=to_printable(reason) or "no exit status")
     return channel.exit_status
 
 
 class _Pump:
-    """Moves bytes out of a channel and counts them."""
+    """Transfer bytes out of a channel and count them."""
 
-    def __init__(self, channel: paramiko.Channel, talk: Talk, bounds: Bounds) -> None:
+    def __init__(self, channel: paramiko.Channel, handler: SessionHandler, bounds: Bounds) -> None:
         self.channel = channel
-        self.talk = talk
+        self.handler = handler
         self.bounds = bounds
-        self.heard_at = time.monotonic()
+        self.last_data_at = time.monotonic()
         self.stdout_bytes = 0
         self.stderr_bytes = 0
         self._end_expected_at: float | None = None
 
     def expect_end(self) -> None:
-        """From now on the other side has STATUS_WAIT_S to end by itself."""
+        """Limit the time until the other side ends to STATUS_WAIT_S."""
         if self._end_expected_at is None:
             self._end_expected_at = time.monotonic()
 
     def has_data(self) -> bool:
-        """Whether something that arrived was not read yet."""
+        """Return whether unread data has arrived."""
         return bool(self.channel.recv_ready() or self.channel.recv_stderr_ready())
 
     def ended(self) -> bool:
-        """Whether the other side has closed the channel, or had time to, and all that it sent was read.
+        """Return whether the channel is closed or timed out, and all data was read.
 
-        After the end of the stream come the exit status and the close, in any order. A peer that sends neither is
-        not waited for longer than STATUS_WAIT_S, and one that sends no close not longer than CLOSE_WAIT_S.
+        After the end of the stream, the exit status and the close arrive in any order. The wait is at most
+        STATUS_WAIT_S for both and at most CLOSE_WAIT_S for the close.
         """
         over = bool(self.channel.closed)
         if not over and self.channel.eof_received:
@@ -166,24 +167,24 @@ class _Pump:
         return over and not self.has_data()
 
     def drain_all(self) -> None:
-        """Reads all that has arrived. How much that can be is bounded by the window of the channel."""
+        """Read all data that has arrived. The window of the channel limits the amount."""
         with contextlib.suppress(SshError):
             while self.has_data():
                 self.drain()
 
     def drain(self) -> None:
-        """Reads at most one chunk of each stream, so that neither starves the other."""
+        """Read at most one chunk of each stream, so that neither blocks the other."""
         if self.channel.recv_stderr_ready():
             data = self.channel.recv_stderr(CHUNK)
-            self.heard_at = time.monotonic()
+            self.last_data_at = time.monotonic()
             self.stderr_bytes += len(data)
             if self.stderr_bytes > self.bounds.stderr_bytes:
                 raise SshError("flood", stream="stderr", limit=self.bounds.stderr_bytes)
-            self.talk.stderr(data)
+            self.handler.stderr(data)
         if self.channel.recv_ready():
             data = self.channel.recv(CHUNK)
-            self.heard_at = time.monotonic()
+            self.last_data_at = time.monotonic()
             self.stdout_bytes += len(data)
             if self.stdout_bytes > self.bounds.stdout_bytes:
                 raise SshError("flood", stream="stdout", limit=self.bounds.stdout_bytes)
-            self.talk.stdout(data)
+            self.handler.stdout(data)

@@ -1,6 +1,6 @@
-"""Keys: the pinned host key, fingerprints, and what a login is made with.
+"""Trusted host keys, fingerprints and login keys.
 
-Nothing here touches the network. Secrets pass through and are never part of an exception's text.
+This module does not use the network. Secrets are never part of an exception's text.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from culprit.infra.ssh_errors import SshError
+from culprit.infra.ssh.errors import SshError
 
 LoginKind = Literal["key", "generated_key", "certificate", "agent", "password"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Login:
-    """How we prove who we are: `secret` is a private key or a password, `certificate` as OpenSSH writes it.
+    """Login data: `secret` is a private key or a password, `certificate` is in OpenSSH format.
 
-    For kind `agent`, `key_fingerprint` may name the one key of the agent to offer.
+    For kind `agent`, `key_fingerprint` may name the only key of the agent to offer.
     """
 
     kind: LoginKind
@@ -50,17 +50,17 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
-        """As ssh prints it: `SHA256:` and the unpadded base64 of the digest."""
-        return fingerprint(self.blob)
+        """Fingerprint as ssh prints it: `SHA256:` and the unpadded base64 of the digest."""
+        return format_fingerprint(self.blob)
 
     @property
     def line(self) -> str:
-        """As in known_hosts, without the host names."""
+        """Line of known_hosts, without the host names."""
         return f"{self.type} {base64.b64encode(self.blob).decode()}"
 
 
-def fingerprint(blob: bytes) -> str:
-    """SHA256:… of a public key's wire bytes."""
+def format_fingerprint(blob: bytes) -> str:
+    """Return SHA256:… of a public key's wire bytes."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
 
 
@@ -72,15 +72,15 @@ _CLASSES: Mapping[type, type[paramiko.PKey]] = {
 
 
 def private_key(login: Login) -> paramiko.PKey:
-    """The key of a login of kind key, generated_key or certificate; raises SshError `bad_key`."""
+    """Return the key of a login of kind key, generated_key or certificate. Raises SshError `bad_key`."""
     text = login.secret.strip() + "\n"
     load = load_ssh_private_key if "OPENSSH PRIVATE KEY" in text else load_pem_private_key
     try:
         loaded = load(text.encode(), password=None)
-        wanted = next(key for base, key in _CLASSES.items() if isinstance(loaded, base))
-        # paramiko does not read PKCS 8, so every key takes the road over OpenSSH's own format
+        requested_class = next(key for base, key in _CLASSES.items() if isinstance(loaded, base))
+        # paramiko does not read PKCS 8, so every key is converted to OpenSSH's own format
         openssh = loaded.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-        key = wanted.from_private_key(io.StringIO(openssh))
+        key = requested_class.from_private_key(io.StringIO(openssh))
     except (ValueError, TypeError, StopIteration, paramiko.SSHException) as error:
         raise SshError("bad_key", reason=type(error).__name__) from None
     if login.kind == "certificate":

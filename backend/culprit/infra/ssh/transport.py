@@ -1,7 +1,7 @@
-"""An SSH transport whose memory the peer cannot grow: lines, packets and unread data are bounded.
+"""SSH transport with bounded memory: lines, packets and unread data are limited.
 
-paramiko reads a packet of whatever length the peer states, a greeting of whatever length it sends, and keeps data
-that the peer sends beyond the window that it was given. Each of these ends the connection here.
+paramiko reads packets and banners of any length, and keeps data that the peer sends beyond its window. Each
+of these ends the connection here.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from paramiko.common import MSG_CHANNEL_DATA, MSG_CHANNEL_EXTENDED_DATA
 from paramiko.message import Message
 from paramiko.packet import Packetizer
 
-#: RFC 4253 asks for 35,000 bytes; OpenSSH never sends more than this.
+#: RFC 4253 requires 35,000 bytes; OpenSSH never sends more than this.
 MAX_PACKET_BYTES = 256 << 10
-#: RFC 4253 allows 255 bytes per line of a greeting.
+#: RFC 4253 allows 255 bytes per line of a banner.
 MAX_LINE_BYTES = 8 << 10
 
 
 class BoundedPacketizer(Packetizer):
-    """A packetizer that refuses a packet or a line of the greeting that is too long, before it has read it."""
+    """A packetizer that refuses an oversized packet or banner line before reading it."""
 
     _line_bytes = 0
 
     def read_all(self, n: int, check_rekey: bool = False) -> bytes:
-        """Return the next `n` bytes; raise SSHException where no packet is that long."""
+        """Return the next `n` bytes. Raise SSHException if a packet cannot be that long."""
         if not 0 <= n <= MAX_PACKET_BYTES:
             raise paramiko.SSHException(f"the peer announces a packet of {n} bytes")
         data: bytes = super().read_all(n, check_rekey)
         return data
 
     def readline(self, timeout: float) -> str:
-        """Return the next line of the greeting; raise SSHException where it does not end."""
+        """Return the next line of the banner. Raise SSHException if it does not end."""
         self._line_bytes = 0
         line: str = super().readline(timeout)
         return line
@@ -58,7 +58,7 @@ def _within_window(feed: Callable[[Channel, Message], None]) -> Callable[[Channe
 
 
 class BoundedTransport(paramiko.Transport):
-    """A transport that ends the connection where the peer ignores the flow-control window of a channel."""
+    """A transport that closes the connection if the peer ignores the flow-control window of a channel."""
 
     _channel_handler_table: ClassVar[dict[int, Any]] = {
         **paramiko.Transport._channel_handler_table,  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Answers as gzip where the client takes it; streams of events, packed downloads, ranges and secrets are left alone."""
+"""Compress answers with gzip. Event streams, compressed downloads, ranges and secrets are left unchanged."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Less than this fits in one packet as it is.
+#: Smaller answers fit into one packet.
 LEAST_BYTES = 1024
-#: Of zlib's nine levels the one after which an answer of the fleet hardly shrinks while its CPU time doubles.
+#: zlib level. Higher levels hardly shrink an answer of the fleet and double its CPU time.
 LEVEL = 4
-#: What is packed already, or is handed out byte by byte as it was stored.
+#: Media types that are already compressed or are sent exactly as stored.
 PACKED = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/octet-stream", "application/zstd")
 
 
 class Compression:
-    """Compresses answers of at least LEAST_BYTES.
+    """Compress answers of at least LEAST_BYTES.
 
-    `never` are the paths, with all below them, whose answers hold secrets (tokens against forged requests, of the API,
-    of login links): what somebody else can write into a compressed answer tells by its length what stands beside it
-    (BREACH). Answers to requests for a range keep their bytes, for others a strong ETag becomes a weak one: the packed
-    bytes are not those that it named.
+    `never` lists path prefixes whose answers contain secrets (CSRF tokens, API tokens, login links): the size
+    of a compressed answer can reveal a secret next to text that an attacker controls (BREACH). Answers to
+    range requests are unchanged. In other compressed answers a strong ETag becomes a weak one, because the
+    bytes differ.
     """
 
     def __init__(self, app: ASGIApp, *, never: tuple[str, ...]) -> None:
@@ -31,20 +31,20 @@ class Compression:
         self.never = never
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, packing the answer."""
+        """Forward the request and compress the answer."""
         if scope["type"] != "http" or self._as_it_is(scope):
             await self.plain(scope, receive, send)
             return
 
-        async def told(message: Message) -> None:
+        async def send_weakened(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _weaken(MutableHeaders(scope=message))
             await send(message)
 
-        await self.packed(scope, receive, told)
+        await self.packed(scope, receive, send_weakened)
 
     def _as_it_is(self, scope: Scope) -> bool:
-        secret = any(f"{scope['path']}/".startswith(f"{one}/") for one in self.never)
+        secret = any(f"{scope['path']}/".startswith(f"{item}/") for item in self.never)
         return secret or any(name == b"range" for name, _ in scope["headers"])
 
 

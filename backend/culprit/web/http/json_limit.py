@@ -1,7 +1,7 @@
-"""A bound on how much structure a JSON body may have, checked before anything parses it.
+"""Limit the structure of a JSON body before it is parsed.
 
-A body of a few kilobytes can hold thousands of values, and every value that a request does not have becomes an error
-with a text of its own. Counting brackets and commas costs about as much as reading the body once.
+A body of a few kilobytes can contain thousands of values, and each unknown value would produce its own error
+message. Counting brackets and commas costs about as much as reading the body once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from culprit.kit.problem import problem
+from culprit.web.http.problem_details import build_problem
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 64
-# A string that does not end counts to the end of the body, so that no byte is looked at twice.
+# An unterminated string counts to the end of the body, so that no byte is read twice.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def is_too_complex(body: bytes) -> bool:
-    """Return whether a JSON text has more than `MAX_VALUES` values or levels beyond `MAX_DEPTH`."""
+    """Return whether a JSON text has more than `MAX_VALUES` values or more levels than `MAX_DEPTH`."""
     structure = _STRING.sub(b"", body)
     opening = structure.count(b"[") + structure.count(b"{")
     closing = structure.count(b"]") + structure.count(b"}")
@@ -37,10 +37,10 @@ def is_too_complex(body: bytes) -> bool:
 
 
 class JsonLimit:
-    """Refuses JSON bodies with too many values, too many levels, or in another encoding than UTF-8.
+    """Refuse JSON bodies with too many values, too many levels, or an encoding other than UTF-8.
 
-    It reads the body as a whole: `BodyLimit` must be around it. Paths that match `proven` are left alone: their bodies
-    are parsed only after a signature was checked.
+    It reads the whole body: `BodyLimit` must run before it. Paths that match `proven` are skipped: their
+    bodies are parsed only after their signature was checked.
     """
 
     def __init__(self, app: ASGIApp, *, proven: re.Pattern[str]) -> None:
@@ -48,7 +48,7 @@ class JsonLimit:
         self.proven = proven
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is within the limits."""
+        """Forward requests within the limits."""
         if scope["type"] != "http" or not _is_json(scope) or self.proven.match(scope["path"]):
             await self.app(scope, receive, send)
             return
@@ -62,7 +62,7 @@ class JsonLimit:
                 pieces.append(message.get("body", b""))
                 ended = not message.get("more_body", False)
         except HTTPException as error:
-            await problem(error.status_code, "request.too_large")(scope, receive, send)
+            await build_problem(error.status_code, "request.too_large")(scope, receive, send)
             return
         body = b"".join(pieces)
         refusal = _refusal(body)
@@ -89,9 +89,9 @@ def _is_json(scope: Scope) -> bool:
 
 
 def _refusal(body: bytes) -> Response | None:
-    # Every other encoding of JSON has NUL bytes, and text in UTF-8 has none.
+    # Every other encoding of JSON has NUL bytes; UTF-8 text has none.
     if b"\0" in body:
-        return problem(422, "request.not_utf8")
+        return build_problem(422, "request.not_utf8")
     if is_too_complex(body):
-        return problem(422, "request.too_complex", {"values": MAX_VALUES, "depth": MAX_DEPTH})
+        return build_problem(422, "request.too_complex", {"values": MAX_VALUES, "depth": MAX_DEPTH})
     return None

@@ -1,4 +1,4 @@
-"""Large answers, written by pydantic's own encoder: many times quicker than `json`, and NaN becomes null."""
+"""Large answers, encoded by pydantic: much faster than `json`, and NaN becomes null."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from pydantic_core import to_json
 
 
 def fast_json(content: object, status: int = 200) -> Response:
-    """`content` (plain data, UUIDs, datetimes) as it is; the route's response model only documents it."""
+    """Return `content` (plain data, UUIDs, datetimes) unchanged;
+
+    the response model of the route only documents it.
+    """
     return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")
 
 
-def tag_of(*made_of: object) -> str:
-    """A weak tag: the same where an answer is made of the same."""
-    return f'W/"{sha256(repr(made_of).encode()).hexdigest()[:32]}"'
+def compute_etag(*result_of: object) -> str:
+    """Return a weak tag of the parts from which an answer is built."""
+    return f'W/"{sha256(repr(result_of).encode()).hexdigest()[:32]}"'
 
 
-def unless_known(request: Request, tag: str, make: Callable[[], object]) -> Response:
-    """The answer with its tag; 304 and nothing else where the client has it already (it says so in If-None-Match)."""
-    known = {one.strip() for one in request.headers.get("if-none-match", "").split(",")}
+def not_modified_or(request: Request, tag: str, make: Callable[[], object]) -> Response:
+    """Return the answer with its tag, or 304 if If-None-Match contains the tag."""
+    known = {item.strip() for item in request.headers.get("if-none-match", "").split(",")}
     answer = Response(status_code=304) if tag in known else fast_json(make())
     answer.headers["ETag"] = tag
     return answer

@@ -1,4 +1,4 @@
-"""What every answer and every request body go through: security headers, a size limit, counted requests."""
+"""Middleware for all requests: security headers, size limit, request metrics."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from culprit.kit.problem import problem
+from culprit.web.http.problem_details import build_problem
 
-# No unsafe-inline, not for styles either: Mantine and d3 set styles through the CSSOM, which no policy forbids.
+# No unsafe-inline, not for styles either: Mantine and d3 set styles through the CSSOM, which no policy
+# forbids.
 CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src 'none'; "
@@ -31,13 +32,13 @@ HEADERS: Mapping[str, str] = {
 
 
 class SecurityHeaders:
-    """Adds the headers that an answer does not set itself; answers of the API are not cached."""
+    """Add security headers that an answer does not set itself. Answers of the API are not cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with headers added to the answer."""
+        """Forward the request and add headers to the answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -56,11 +57,11 @@ class SecurityHeaders:
 
 
 class BodyLimit:
-    """Refuses bodies above a limit, by their stated length or as soon as they have grown beyond it.
+    """Refuse bodies above a limit, by their Content-Length or when they exceed it.
 
-    `larger` are limits of paths; those of paths that end in a slash hold for all that is below. A request without
-    cookie and Authorization header, or to a path of `public`, may send `anonymous` bytes, but for paths that match
-    `proven`: those check a signature of their own.
+    `larger` maps paths to their own limits; a path with a trailing slash includes all paths below it. A
+    request without cookie and Authorization header, or to a path of `public`, may send `anonymous` bytes.
+    Paths that match `proven` are exempt, because they check a signature.
     """
 
     def __init__(
@@ -90,14 +91,14 @@ class BodyLimit:
         return self.larger.get(path, self.larger.get(below, self.limit))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, counting."""
+        """Forward the request and count its bytes."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         limit = self._limit_of(scope)
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         if stated.isdigit() and int(stated) > limit:
-            answer = problem(
+            answer = build_problem(
                 413, "request.too_large", {"limit_bytes": limit}, headers={"Connection": "close"}
             )
             await answer(scope, receive, send)
@@ -117,24 +118,27 @@ class BodyLimit:
 
 
 def _template(scope: Scope) -> str:
-    """The template of the route that answered; a route of an included router knows only its own part."""
+    """Return the template of the route; a route of an included router knows only its own part."""
     path = str(getattr(scope.get("route"), "path", "other"))
     return "/api/v1" + path if scope["path"].startswith("/api/v1/") and path != "other" else path
 
 
 class Metrics:
-    """Counts and times requests by route template, so that ids never become labels."""
+    """Count and time requests by route template, so that IDs never become labels."""
 
     def __init__(self, app: ASGIApp, *, registry: CollectorRegistry) -> None:
         self.app = app
         labels = ("method", "route", "status")
         self.requests = Counter("culprit_http_requests", "Answered requests", labels, registry=registry)
         self.seconds = Histogram(
-            "culprit_http_request_seconds", "Time to the whole answer", ("method", "route"), registry=registry
+            "culprit_http_request_seconds",
+            "Time to the complete answer",
+            ("method", "route"),
+            registry=registry,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, timing."""
+        """Forward the request and time it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

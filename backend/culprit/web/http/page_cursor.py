@@ -1,4 +1,4 @@
-"""The opaque form of the key that a list is sorted by, as it travels in a cursor."""
+"""Encode and decode the sort key in a page cursor."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import binascii
 import json
 from uuid import UUID
 
-from culprit.kit.errors import Invalid
+from culprit.web.errors import InvalidRequestError
 
 
-def encode(value: str | int) -> str:
-    """The opaque form of a sort key."""
+def encode_cursor(value: str | int) -> str:
+    """Return the opaque form of a sort key."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def decode(cursor: str, kind: type[UUID] | type[int] | type[str]) -> UUID | int | str:
-    """The sort key in a cursor. Raises Invalid for anything that `encode` did not make."""
+def decode_cursor(cursor: str, kind: type[UUID] | type[int] | type[str]) -> UUID | int | str:
+    """Return the sort key in a cursor.
+
+    Raises InvalidRequestError for any text that `encode` did not return.
+    """
     try:
         value = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if kind is int:
@@ -27,4 +30,4 @@ def decode(cursor: str, kind: type[UUID] | type[int] | type[str]) -> UUID | int 
             raise ValueError
         return UUID(value) if kind is UUID else value
     except (binascii.Error, ValueError, RecursionError):
-        raise Invalid("request.cursor_unreadable") from None
+        raise InvalidRequestError("request.cursor_unreadable") from None

@@ -1,4 +1,4 @@
-"""Pages of a list by cursor: the next page begins after the last row of this one, whatever was added."""
+"""Cursor pagination: the next page begins after the last row of this page, even if rows were added."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from culprit.kit.sort_key import decode, encode
+from culprit.web.http.page_cursor import decode_cursor, encode_cursor
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
 MAX_LIMIT = 200
 
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many items at most")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of items")]
 Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the previous page")]
 
 
 class Page(BaseModel, Generic[Item]):
-    """One page; `next` is null on the last."""
+    """One page; `next` is null on the last page."""
 
     items: list[Item]
     next: str | None = None
 
 
-def page(
+def build_page(
     session: Session,
     query: Select[Row],
     key: InstrumentedAttribute[UUID] | InstrumentedAttribute[int] | InstrumentedAttribute[str],
@@ -39,10 +39,10 @@ def page(
     kind: type[UUID] | type[int] | type[str] = UUID,
     newest_first: bool = True,
 ) -> Page[Item]:
-    """One page of `query`, ordered by the unique column `key`; `read` turns its rows into what is sent."""
+    """Return one page of `query`, ordered by the unique column `key`; `read` converts its rows."""
     column: ColumnElement[object] = key  # type: ignore[assignment]
     if cursor is not None:
-        value = decode(cursor, kind)
+        value = decode_cursor(cursor, kind)
         query = query.where(column < value if newest_first else column > value)
     query = query.order_by(column.desc() if newest_first else column.asc()).limit(limit + 1)
     rows = list(session.scalars(query))
@@ -51,5 +51,5 @@ def page(
     following = None
     if more:
         last = getattr(rows[-1], key.key)
-        following = encode(last if isinstance(last, int) else str(last))
+        following = encode_cursor(last if isinstance(last, int) else str(last))
     return Page(items=read(rows), next=following)

@@ -1,4 +1,4 @@
-"""Every error answer is application/problem+json (RFC 9457) with the sentence's key and parameters in it."""
+"""Answer errors as application/problem+json (RFC 9457) with the message key and parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalErr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from culprit.kit.errors import CulpritError, FieldError, Overloaded, TooMany, Unavailable
+from culprit.web.errors import (
+    CulpritError,
+    FieldError,
+    OverloadedError,
+    TooManyRequestsError,
+    UnavailableError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 MAX_FIELD_ERRORS = 50
@@ -28,7 +34,7 @@ def render_message(key: str, params: Mapping[str, Any] | None = None) -> str:
     return _render(key, params)
 
 
-def problem(
+def build_problem(
     status: int,
     key: str,
     params: Mapping[str, Any] | None = None,
@@ -37,7 +43,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     problem_type: str = CulpritError.problem_type,
 ) -> JSONResponse:
-    """One problem as an answer; `detail` is the English text, for people at a terminal."""
+    """Return a problem as an answer; `detail` is the English text for people at a terminal."""
     body: dict[str, Any] = {
         "type": problem_type,
         "title": HTTPStatus(status).phrase,
@@ -76,14 +82,17 @@ PROBLEM_SCHEMA: dict[str, Any] = {
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA}}},
     "5XX": {
-        "description": "A part of the platform is away",
+        "description": "A part of the platform does not respond",
         "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA}},
     },
 }
 
 
-def install(app: FastAPI, render: Render) -> None:
-    """Make the application answer errors as problems; `render` makes the text of a message key and its parameters."""
+def install_handlers(app: FastAPI, render: Render) -> None:
+    """Install handlers that answer errors as problems;
+
+    `render` returns the text of a message key and its parameters.
+    """
     global _render  # noqa: PLW0603 - middleware answers before a request has an application
     _render = render
     app.add_exception_handler(CulpritError, _ours)
@@ -99,11 +108,11 @@ def install(app: FastAPI, render: Render) -> None:
 def _ours(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CulpritError)
     headers = None
-    if isinstance(error, TooMany | Unavailable):
+    if isinstance(error, TooManyRequestsError | UnavailableError):
         headers = {"Retry-After": str(error.retry_after_s)}
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers = {"WWW-Authenticate": "Bearer"}
-    return problem(
+    return build_problem(
         error.status,
         error.key,
         error.params,
@@ -114,9 +123,9 @@ def _ours(_: Request, error: Exception) -> JSONResponse:
 
 
 def _invalid(_: Request, error: Exception) -> JSONResponse:
-    """What pydantic refused. The input itself is not repeated: it may be a secret."""
+    """Answer a validation error. The input is not repeated, because it may be a secret."""
     assert isinstance(error, RequestValidationError)
-    found = tuple(
+    field_errors = tuple(
         FieldError(
             ".".join(str(part) for part in item["loc"][1:]) or str(item["loc"][0]),
             f"request.{item['type']}",
@@ -124,24 +133,31 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
         )
         for item in error.errors()[:MAX_FIELD_ERRORS]
     )
-    return problem(422, "request.invalid", {"fields": ", ".join(sorted({e.at for e in found}))}, errors=found)
+    return build_problem(
+        422,
+        "request.invalid",
+        {"fields": ", ".join(sorted({e.at for e in field_errors}))},
+        errors=field_errors,
+    )
 
 
 def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     keys = {404: "request.no_such_path", 405: "request.method_not_allowed", 413: "request.too_large"}
-    return problem(error.status_code, keys.get(error.status_code, "request.refused"), headers=error.headers)
+    return build_problem(
+        error.status_code, keys.get(error.status_code, "request.refused"), headers=error.headers
+    )
 
 
 def _not_storable(_: Request, error: Exception) -> JSONResponse:
-    """A text with a NUL, a number beyond its column: nothing that the database could hold."""
-    return problem(422, "request.not_storable")
+    """Answer a value that the database cannot store: a NUL, or a number beyond its column."""
+    return build_problem(422, "request.not_storable")
 
 
 def _collision(_: Request, error: Exception) -> JSONResponse:
-    """Somebody else was faster; services say so themselves where a name is taken."""
+    """Answer a collision with a concurrent request. Services report a taken name themselves."""
     log.info("integrity_error", constraint=_constraint(error))
-    return problem(409, "request.collision", {"constraint": _constraint(error)})
+    return build_problem(409, "request.collision", {"constraint": _constraint(error)})
 
 
 def _constraint(error: Exception) -> str:
@@ -151,17 +167,17 @@ def _constraint(error: Exception) -> str:
 
 def _database_away(_: Request, error: Exception) -> JSONResponse:
     log.warning("database_away", error=type(error).__name__)
-    return problem(503, "platform.database_away", headers={"Retry-After": "5"})
+    return build_problem(503, "platform.database_away", headers={"Retry-After": "5"})
 
 
 def _database_busy(request: Request, _: Exception) -> JSONResponse:
-    """The database answers, and all connections of this process are in use."""
+    """Answer that all database connections of this process are in use."""
     log.warning("database_pool_exhausted")
-    return _ours(request, Overloaded("platform.busy"))
+    return _ours(request, OverloadedError("platform.busy"))
 
 
 def _database(request: Request, error: Exception) -> JSONResponse:
-    """Lost connections look like several kinds of errors; anything else is a bug of ours and is raised."""
+    """Answer that the database does not respond. Other database errors are bugs and are raised."""
     assert isinstance(error, DBAPIError)
     if error.connection_invalidated:
         return _database_away(request, error)

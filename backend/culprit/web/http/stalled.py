@@ -1,4 +1,4 @@
-"""Clients that do not take their answer: they are cut off, so that nothing is kept for them."""
+"""Disconnect clients that do not read their answer, so that no memory is held for them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
-#: A client that takes not one byte for so long has its connection cut.
+#: Seconds without one byte read after which the connection is closed.
 STALLED_S = 30.0
-#: The same for a stream of events, which ends soon after its reader has lost access.
+#: The same for an event stream, which ends soon after its reader has lost access.
 STREAM_STALLED_S = 3.0
 LOOK_S = 0.5
 log = structlog.get_logger("culprit.http")
 
 
 def cut_stalled(scope: Scope, send: Send) -> Send:
-    """Return `send` with a limit on how long the client may take nothing.
+    """Return `send` with a limit on how long the client may read nothing.
 
-    uvicorn closes a connection only after its buffer was taken, so the connection is aborted instead. Servers that do
-    not show their transport (test clients) get `send` back as it is.
+    uvicorn closes a connection only after its buffer was read, so the connection is aborted instead. For
+    servers without a transport (test clients), `send` is returned unchanged.
     """
     transport: Any = getattr(getattr(send, "__self__", None), "transport", None)
     if scope["type"] != "http" or transport is None:
@@ -50,7 +50,7 @@ def cut_stalled(scope: Scope, send: Send) -> Send:
 
 
 async def _drain(transport: Any, limit_s: float, abort: Any) -> None:
-    """Wait until the client has taken all of the answer, or none of it for `limit_s` seconds."""
+    """Wait until the client has read the whole answer, or nothing for `limit_s` seconds."""
     loop = asyncio.get_running_loop()
     pending, since = transport.get_write_buffer_size(), loop.time()
     while pending > 0:

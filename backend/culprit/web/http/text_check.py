@@ -1,4 +1,4 @@
-"""Refuses JSON bodies with a NUL character, by the name of the field: PostgreSQL stores it in no text."""
+"""Refuse JSON bodies with a NUL character, which PostgreSQL cannot store in a text, and name the field."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from collections.abc import Iterator
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from culprit.kit.errors import FieldError
-from culprit.kit.problem import problem, render_message
+from culprit.web.errors import FieldError
+from culprit.web.http.problem_details import build_problem, render_message
 
 ESCAPED_NUL = b"\\u0000"
-#: A longer body is not looked at: it is a file, and whoever stores a text of it is told by the database.
+#: Longer bodies are not checked: they are files, and the database refuses a text with NUL.
 MAX_BODY = 2 << 20
 MAX_DEPTH = 50
 MAX_NAMED = 50
 
 
 class TextCheck:
-    """Answers 422 to a JSON body that holds a NUL. `except_below`: paths that end so read their bodies themselves."""
+    """Answer 422 to a JSON body that contains a NUL.
+
+    Paths that end with `except_below` read their bodies themselves.
+    """
 
     def __init__(self, app: ASGIApp, *, except_below: tuple[str, ...] = ()) -> None:
         self.app = app
         self.except_below = except_below
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, unless the body holds a NUL."""
+        """Forward the request unless the body contains a NUL."""
         if scope["type"] != "http" or not _is_json(scope) or scope["path"].endswith(self.except_below):
             await self.app(scope, receive, send)
             return
@@ -37,19 +40,19 @@ class TextCheck:
             while not messages or (messages[-1].get("more_body") and len(body) <= MAX_BODY):
                 messages.append(await receive())
                 body += messages[-1].get("body", b"")
-        except HTTPException as error:  # too large: who reads the body hears of it there
+        except HTTPException as error:  # too large: the reader of the body reports it
             refusal = error
         fields = nul_fields(bytes(body))
         if fields:
             text = render_message("request.nul_character")
             errors = tuple(FieldError(field, "request.nul_character", text) for field in fields)
-            answer = problem(422, "request.invalid", {"fields": ", ".join(fields)}, errors=errors)
+            answer = build_problem(422, "request.invalid", {"fields": ", ".join(fields)}, errors=errors)
             await answer(scope, receive, send)
             return
-        kept = iter(messages)
+        stored_messages = iter(messages)
 
         async def replay() -> Message:
-            message = next(kept, None)
+            message = next(stored_messages, None)
             if message is None and refusal is not None:
                 raise refusal
             return message or await receive()
@@ -63,19 +66,19 @@ def _is_json(scope: Scope) -> bool:
 
 
 def nul_fields(body: bytes) -> list[str]:
-    """Return the paths of the texts and names in a JSON body that hold a NUL, sorted; at most MAX_NAMED."""
+    """Return the paths of texts and names in a JSON body that contain a NUL, sorted, at most MAX_NAMED."""
     if ESCAPED_NUL not in body:
         return []
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        return []  # who reads the body says what is wrong with it
-    found: set[str] = set()
+        return []  # the reader of the body reports the syntax error
+    result: set[str] = set()
     for path in _with_nul(document, ()):
-        found.add(path)
-        if len(found) >= MAX_NAMED:
+        result.add(path)
+        if len(result) >= MAX_NAMED:
             break
-    return sorted(found)
+    return sorted(result)
 
 
 def _with_nul(value: object, path: tuple[str, ...]) -> Iterator[str]:

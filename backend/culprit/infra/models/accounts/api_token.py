@@ -1,4 +1,4 @@
-"""The table of API tokens."""
+"""Table of API tokens."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, one_of
-from culprit.models.user_account import ROLES
+from culprit.infra.models.accounts.user_account import ROLES
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 
 TOKEN_PURPOSES = ("events",)
 
 
 class ApiToken(Base):
-    """A token of a person. It may at most what its person may, and at most what `role` may.
+    """A token of a user. Its permissions are limited by those of the user and by `role`.
 
-    One with a `purpose` may that alone: it lies in a pipeline, where others can read it.
+    A token with a `purpose` may do only that, because it is stored in a pipeline that others can read.
     """
 
     __tablename__ = "api_token"
-    __table_args__ = (one_of("role", ROLES), one_of("purpose", TOKEN_PURPOSES))
+    __table_args__ = (allow_values("role", ROLES), allow_values("purpose", TOKEN_PURPOSES))
 
     id: Mapped[Id]
     user_id: Mapped[UUID] = mapped_column(ForeignKey("user_account.id", ondelete="CASCADE"), index=True)

@@ -1,4 +1,4 @@
-"""The table of what was done, by whom."""
+"""Table of the audit log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Identity
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json
+from culprit.infra.models.base import Base, Id
+from culprit.json_types import Json
 
 
 class AuditEntry(Base):
-    """One act. Rows are only added: a trigger refuses changes, and each hash covers the one before."""
+    """One action of a user.
+
+    Rows are only added: a trigger refuses changes, and each hash covers the previous one.
+    """
 
     __tablename__ = "audit_entry"
 

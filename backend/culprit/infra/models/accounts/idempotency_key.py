@@ -1,4 +1,4 @@
-"""The table of requests that must not happen twice."""
+"""Table of idempotency keys."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class IdempotencyKey(Base):
-    """A key that a client sent with a POST, and the answer; written together with what the POST made."""
+    """A key that a client sent with a POST, and the answer, written together with what the POST created."""
 
     __tablename__ = "idempotency_key"
     __table_args__ = (UniqueConstraint("user_id", "key"),)

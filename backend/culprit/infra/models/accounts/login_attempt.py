@@ -1,11 +1,11 @@
-"""The table of attempts to log in, kept for an hour to bound guessing."""
+"""Table of login attempts, kept for an hour to limit guessing."""
 
 from __future__ import annotations
 
 from sqlalchemy import Index
 from sqlalchemy.orm import Mapped
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class LoginAttempt(Base):

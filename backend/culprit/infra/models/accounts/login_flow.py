@@ -1,4 +1,4 @@
-"""The table of sign-ins that are under way at an identity provider."""
+"""Table of sign-ins in progress at an identity provider."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id
+from culprit.infra.models.base import Base, Id
 
 
 class LoginFlow(Base):
-    """From leaving for the provider to coming back, once. Only hashes of the state and of the browser's cookie are
-    kept; nonce and PKCE verifier are derived from that cookie, and are nowhere else."""
+    """One redirect to the provider and back.
+
+    Only hashes of the state and of the browser's cookie are stored. Nonce and PKCE verifier are derived from
+    that cookie.
+    """
 
     __tablename__ = "login_flow"
 
@@ -24,7 +27,7 @@ class LoginFlow(Base):
     browser_hash: Mapped[bytes]
     next: Mapped[str]
     attempt_id: Mapped[UUID]
-    #: The session that this round proves again; None for a round that opens a session.
+    #: The session that this sign-in proves again; None if it opens a session.
     session_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("login_session.id", ondelete="CASCADE"), index=True
     )

@@ -1,4 +1,4 @@
-"""The table of one-time login links."""
+"""Table of one-time login links."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id
+from culprit.infra.models.base import Base, Id
 
 
 class LoginLink(Base):
-    """A link that logs a person in once; only the SHA-256 of its token is stored."""
+    """A link that logs a user in once; only the SHA-256 of its token is stored."""
 
     __tablename__ = "login_link"
 

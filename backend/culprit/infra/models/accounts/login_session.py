@@ -1,4 +1,4 @@
-"""The table of browser sessions."""
+"""Table of browser sessions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class LoginSession(Base):
     """A session of a browser; only the SHA-256 of its token is stored.
 
-    `proved_at` is when its person last showed a password, a login link, or a fresh sign-in at the identity provider.
+    `proved_at` is when the user last entered a password, opened a login link, or signed in at the identity
+    provider.
     """
 
     __tablename__ = "login_session"

@@ -1,4 +1,4 @@
-"""The table of the identity provider with which people may sign in."""
+"""Table of the identity provider for single sign-on."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList, one_of
-from culprit.models.user_account import ROLES
+from culprit.infra.models.accounts.user_account import ROLES
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
 
 
 class OidcProvider(Base):
-    """There is one at most, which `singleton` sees to. `issuer` is compared letter by letter with what tokens say.
+    """The identity provider; `singleton` allows one row. `issuer` must equal the issuer of tokens exactly.
 
-    `roles` is a list of {"group", "role"}; of several that match the highest counts. Without a match a person gets
-    `otherwise`, or is refused where that is null. The client's secret is sealed under the row's own id; a public
+    `roles` is a list of {"group", "role"}; the highest matching role applies. Without a match, `default_role`
+    applies, or the sign-in is refused if it is null. The client secret is sealed with the row ID; a public
     client has none.
     """
 
     __tablename__ = "oidc_provider"
     __table_args__ = (
-        one_of("otherwise", ROLES),
+        allow_values("default_role", ROLES),
         CheckConstraint("singleton", name="singleton"),
         CheckConstraint("session_hours BETWEEN 1 AND 168", name="session_hours"),
         CheckConstraint("(ciphertext IS NULL) = (key_version IS NULL)", name="secret"),
@@ -36,7 +36,7 @@ class OidcProvider(Base):
     groups_claim: Mapped[str] = mapped_column(default="groups")
     name_claim: Mapped[str] = mapped_column(default="preferred_username")
     roles: Mapped[JsonList] = mapped_column(default=list)
-    otherwise: Mapped[str | None]
+    default_role: Mapped[str | None]
     session_hours: Mapped[int] = mapped_column(default=12)
     enabled: Mapped[bool] = mapped_column(default=True)
     ciphertext: Mapped[bytes | None]

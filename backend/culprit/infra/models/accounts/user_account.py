@@ -1,4 +1,4 @@
-"""The table of accounts."""
+"""Table of accounts."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
-ROLES = ("viewer", "investigator", "oncall", "admin")  # each may what those before it may
+ROLES = (
+    "viewer",
+    "investigator",
+    "oncall",
+    "admin",
+)  # each role includes the permissions of the previous ones
 LOCALES = ("en", "zh")
 
 
 class UserAccount(Base):
-    """A person. `label_scope` limits the hosts: every label named there must have one of its values.
+    """An account. `label_scope` limits the visible hosts: every label in it must have one of its values.
 
-    `{}` is all hosts; `{"role": ["feed", "ads"], "dc": ["ix1"]}` those that match both. An admin has no scope: admin
-    actions reach the whole platform.
+    `{}` is all hosts; `{"role": ["feed", "ads"], "dc": ["ix1"]}` those that match both. An admin has no
+    scope, because admin actions affect the whole platform.
     """
 
     __tablename__ = "user_account"
     __table_args__ = (
-        one_of("role", ROLES),
-        one_of("locale", LOCALES),
+        allow_values("role", ROLES),
+        allow_values("locale", LOCALES),
         CheckConstraint("role <> 'admin' OR label_scope = '{}'::jsonb", name="admin_unscoped"),
     )
 

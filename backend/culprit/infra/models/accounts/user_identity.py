@@ -1,4 +1,4 @@
-"""The table of who an account is at an identity provider."""
+"""Table of identities of accounts at the identity provider."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList
 
 
 class UserIdentity(Base):
-    """Issuer and subject name a person for ever; name, e-mail and groups may change and are only noted.
+    """Issuer and subject identify a user permanently; name, e-mail and groups may change and are only
+    recorded.
 
-    `withdrawn_at` equals the account's `disabled_at` where the provider's groups ended it, and nobody else did: then
-    the next sign-in with a fitting group opens it again.
+    `withdrawn_at` equals the account's `disabled_at` if the provider's groups disabled it: the next sign-in
+    with a matching group enables it again.
     """
 
     __tablename__ = "user_identity"

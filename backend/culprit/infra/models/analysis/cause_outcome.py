@@ -1,4 +1,4 @@
-"""The table of how causes turned out."""
+"""Table of outcomes of named causes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList
 
 
 class CauseOutcome(Base):
-    """Whether a cause that was named was it. `right` follows from a resolved incident; wrong is what somebody says.
+    """Whether a named cause was right. `right` follows from a resolved incident; wrong is recorded by a user.
 
-    `true_cause` is the published cause that it was instead, None where nobody knows; `pins` are ids of what shows it.
+    `true_cause` is the actual published cause, None if unknown; `pins` are IDs of the evidence.
     """
 
     __tablename__ = "cause_outcome"

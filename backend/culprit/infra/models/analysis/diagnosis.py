@@ -1,4 +1,4 @@
-"""The table of diagnoses: captures in stages that ask one host what is wrong with it."""
+"""Table of diagnoses: staged captures of one host."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Identity, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 DIAGNOSIS_SOURCES = ("manual", "trigger")
-DIAGNOSIS_STATES = ("running", "done", "failed", "cancelled")
+DIAGNOSIS_STATES = ("running", "done", "failed", "canceled")
 
 
 class Diagnosis(Base):
-    """One question to one host.
+    """One diagnosis of one host.
 
-    `scope` is what on the host is looked at, `baseline` how a baseline is chosen (`auto`, `none`, or a run),
-    `twins` are ids of healthy hosts that are captured at the same time. `stages` lists, in order, the capture of
-    each stage, its collectors and seconds, and which causes it was to settle. `result` is the answer as it is
-    sent (see `culprit.diagnoses.schemas`), None until there is one. One that a trigger asked for runs no more than
-    what may run without a person (see `culprit.auth.automation`).
+    `scope` is the capture scope, `baseline` how a baseline is chosen (`auto`, `none`, or a run), `peers` are
+    IDs of healthy peers that are captured at the same time. `stages` lists in order the capture of each
+    stage, its collectors and seconds, and the causes that it decides. `result` is the answer as sent (see
+    `culprit.analysis.diagnoses.schemas`), None until there is one. A diagnosis that a trigger started is
+    limited to unattended tiers (see `culprit.accounts.unattended_tiers`).
     """
 
     __tablename__ = "diagnosis"
     __table_args__ = (
-        one_of("source", DIAGNOSIS_SOURCES),
-        one_of("state", DIAGNOSIS_STATES),
+        allow_values("source", DIAGNOSIS_SOURCES),
+        allow_values("state", DIAGNOSIS_STATES),
         Index(None, "host_id", "created_at"),
         Index(
             "ix_diagnosis_baseline", "baseline_run_id", postgresql_where=text("baseline_run_id IS NOT NULL")
@@ -42,7 +43,7 @@ class Diagnosis(Base):
     seconds: Mapped[int]
     baseline: Mapped[str] = mapped_column(default="auto")
     baseline_run_id: Mapped[UUID | None] = mapped_column(ForeignKey("run.id", ondelete="SET NULL"))
-    twins: Mapped[JsonList] = mapped_column(default=list)
+    peers: Mapped[JsonList] = mapped_column(default=list)
     reason: Mapped[str] = mapped_column(default="")
     source: Mapped[str] = mapped_column(default="manual", server_default="manual")
     state: Mapped[str] = mapped_column(default="running")

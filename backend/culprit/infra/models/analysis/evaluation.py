@@ -1,4 +1,4 @@
-"""The table of evaluations: what every rule said about a run, in short."""
+"""Table of evaluations: summary of all rule results of a run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Json, JsonList
+from culprit.infra.models.base import Base, CreatedAt, JsonList
+from culprit.json_types import Json
 
 
 class Evaluation(Base):
-    """One for each run that was evaluated; it is replaced when the run is read again.
+    """One row for each evaluated run; it is replaced when the run is parsed again.
 
-    What fired is in `finding`; `quiet` and `not_evaluated` hold the rest as findings in JSON, so that a year of
-    quiet captures costs one row each. `ranking` is what `culprit.core.rules.rank` said about this run alone.
+    Matches are in `finding`. `not_matched` and `not_evaluated` hold the other findings as JSON, so that a
+    capture without matches costs one row. `ranking` is the result of `culprit.domain.rules.rank` for this run
+    alone.
     """
 
     __tablename__ = "evaluation"
@@ -22,6 +24,6 @@ class Evaluation(Base):
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     at: Mapped[CreatedAt]
     elapsed_ms: Mapped[float]
-    quiet: Mapped[JsonList] = mapped_column(default=list)
+    not_matched: Mapped[JsonList] = mapped_column(default=list)
     not_evaluated: Mapped[JsonList] = mapped_column(default=list)
     ranking: Mapped[Json] = mapped_column(default=dict)

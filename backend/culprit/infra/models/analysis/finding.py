@@ -1,4 +1,4 @@
-"""The table of findings: what rules concluded about runs."""
+"""Table of findings: conclusions of rules about runs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
-from culprit.models.event import SEVERITIES
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.infra.models.evidence.event import SEVERITIES
+from culprit.json_types import Json
 
-FINDING_STATES = ("fired", "inconclusive")
-GRADES = ("direct", "mechanism", "correlational", "context")
+FINDING_STATES = ("matched", "inconclusive")
+STRENGTHS = ("direct", "mechanism", "correlational", "context")
 
 
-class Finding(Base):
-    """One rule that fired on one run for one subject, or would have, had there not been `reason`.
+class StoredFinding(Base):
+    """One rule that matched on one run for one subject, or was not evaluated for `reason`.
 
-    `subject` is what on the host it is about; `numbers` are as `culprit.core.rules.contract.Number`, each with the
-    lines of artifacts that it was read from.
+    `numbers` are `culprit.domain.rules.finding.Number`, each with the lines of artifacts that it was read
+    from.
     """
 
     __tablename__ = "finding"
     __table_args__ = (
-        one_of("state", FINDING_STATES),
-        one_of("severity", SEVERITIES),
-        one_of("grade", GRADES),
+        allow_values("state", FINDING_STATES),
+        allow_values("severity", SEVERITIES),
+        allow_values("strength", STRENGTHS),
         Index(None, "host_id", "created_at"),
         Index(None, "rule", "created_at"),
     )
@@ -36,7 +37,7 @@ class Finding(Base):
     rule: Mapped[str]
     state: Mapped[str]
     severity: Mapped[str]
-    grade: Mapped[str]
+    strength: Mapped[str]
     subject: Mapped[Json] = mapped_column(default=dict)
     numbers: Mapped[JsonList] = mapped_column(default=list)
     reason: Mapped[Json | None]

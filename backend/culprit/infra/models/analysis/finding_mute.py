@@ -1,4 +1,4 @@
-"""The table of findings that somebody muted."""
+"""Table of muted findings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class FindingMute(Base):
-    """A rule that is known to fire on a host for a reason of its own. Until `expires_at` it counts for no verdict."""
+    """A rule that matches on a host for a known reason. Until `expires_at` it counts for no verdict."""
 
     __tablename__ = "finding_mute"
     __table_args__ = (Index(None, "host_id", "rule"),)

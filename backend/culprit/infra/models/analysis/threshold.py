@@ -1,4 +1,4 @@
-"""The table of thresholds that somebody set."""
+"""Table of threshold overrides."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
-class Threshold(Base):
-    """Another value for one limit of one rule: for the fleet, for hosts with a label, or for one host.
+class ThresholdOverride(Base):
+    """Another value for one threshold of one rule: for the fleet, for hosts with a label, or for one host.
 
-    The most special one counts: host over label over fleet; of two labels the one that sorts last.
+    The most specific override applies: host before label before fleet; of two labels the one that sorts last.
     """
 
     __tablename__ = "threshold"

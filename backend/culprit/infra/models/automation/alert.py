@@ -1,4 +1,4 @@
-"""The table of alerts that other systems have sent."""
+"""The table of alerts from other systems."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Identity, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
-ALERT_STATES = ("fired", "joined", "held", "refused", "unmatched")
+ALERT_STATES = ("started", "joined", "deferred", "refused", "unmatched")
 
 
 class Alert(Base):
-    """One alert, however often it was sent (`count`) between `created_at` and `last_at`.
+    """One alert, received `count` times between `created_at` and `last_at`.
 
-    `fingerprint` is what its sender knows it by, `cause` what is alerted, `group` what belongs together there. `state`:
-    it started a capture; it joined one that had been started; it was held back, refused or could not be matched, for
-    `reason` (a sentence).
+    `fingerprint` identifies it at the sender, `cause` is its name, `group` its group at the sender. `state`:
+    it started a diagnosis, joined one, was deferred, was refused, or matches no host. `reason` is the
+    message for the last three.
     """
 
     __tablename__ = "alert"
     __table_args__ = (
-        one_of("state", ALERT_STATES),
+        allow_values("state", ALERT_STATES),
         Index(None, "trigger_id", "fingerprint", "last_at"),
         Index(None, "host_id", "last_at"),
         Index(None, "state", "last_at"),
@@ -44,7 +45,9 @@ class Alert(Base):
     count: Mapped[int] = mapped_column(default=1)
     host_id: Mapped[UUID | None] = mapped_column(ForeignKey("host.id"))
     service: Mapped[str] = mapped_column(default="")
-    firing_id: Mapped[UUID | None] = mapped_column(ForeignKey("firing.id", ondelete="SET NULL"), index=True)
+    trigger_response_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("trigger_response.id", ondelete="SET NULL"), index=True
+    )
     incident_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("incident.id", ondelete="SET NULL"), index=True
     )

@@ -1,4 +1,4 @@
-"""The table of kill switches: where nothing may start."""
+"""Table of kill switches."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 
 KILL_SWITCH_KINDS = ("everywhere", "label", "host")
 
 
 class KillSwitch(Base):
-    """While `lifted_at` is None nothing starts where it holds: everywhere, on hosts with a label, or on one host.
+    """While `deactivated_at` is None nothing starts in its range: all hosts, hosts with a label, or one host.
 
-    `place` is its scope as one text, so that the same switch is not pulled twice.
+    `place` is its range as one text, which prevents duplicates.
     """
 
     __tablename__ = "kill_switch"
     __table_args__ = (
-        one_of("kind", KILL_SWITCH_KINDS),
+        allow_values("kind", KILL_SWITCH_KINDS),
         CheckConstraint(
             "(kind = 'host') = (host_id IS NOT NULL) AND (kind = 'label') = (label_name IS NOT NULL)"
             " AND (label_name IS NULL) = (label_value IS NULL)",
             name="scope",
         ),
-        Index("uq_kill_switch_place", "place", unique=True, postgresql_where=text("lifted_at IS NULL")),
+        Index("uq_kill_switch_place", "place", unique=True, postgresql_where=text("deactivated_at IS NULL")),
     )
 
     id: Mapped[Id]
@@ -37,7 +37,7 @@ class KillSwitch(Base):
     label_value: Mapped[str | None]
     place: Mapped[str]
     reason: Mapped[str] = mapped_column(default="")
-    pulled_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    activated_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
-    lifted_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
-    lifted_at: Mapped[datetime | None]
+    deactivated_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    deactivated_at: Mapped[datetime | None]

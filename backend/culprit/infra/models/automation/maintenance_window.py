@@ -1,4 +1,4 @@
-"""The table of times in which no scheduled capture starts."""
+"""Table of maintenance windows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json
+from culprit.infra.models.base import Base, CreatedAt, Id
+from culprit.json_types import Json
 
 
 class MaintenanceWindow(Base):
-    """From `starts_at` until `ends_at`, on one host, on all with the labels of `selector`, or everywhere.
+    """Scheduled captures do not start from `starts_at` until `ends_at`, on one host, on hosts with the labels
+    of `selector`, or on all.
 
-    One that recurs holds, within that span, only for `minutes` from each due instant of `cron` on the clock of `zone`;
-    its span may have no end. Captures that a person starts are not held back.
+    A recurring window applies, within that range, for `minutes` from each due time of `cron` in `zone`; the
+    range may have no end. Manual captures are not affected.
     """
 
     __tablename__ = "maintenance_window"

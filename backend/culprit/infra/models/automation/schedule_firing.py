@@ -1,4 +1,4 @@
-"""The table of what became of each instant that a schedule was due at."""
+"""Table of results of the due times of schedules."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json, one_of
+from culprit.infra.models.base import Base, Id, allow_values
+from culprit.json_types import Json
 
-FIRING_STATES = ("fired", "missed", "skipped", "refused")
+FIRING_STATES = ("started", "missed", "skipped", "refused")
 
 
 class ScheduleFiring(Base):
-    """One due instant, or several that were `missed` together: `count` of them from `due_at` to `last_due_at`.
+    """One due time, or several that were `missed` together: `count` of them from `due_at` to `last_due_at`.
 
-    `fired` has a capture, as long as that is kept. `skipped`: it was not the time for it (maintenance, the one before
-    still runs, no host). `refused`: its owner may not, or what it asks for is not allowed. No two rows of a schedule
-    begin at one instant: that is what keeps three schedulers from starting the same capture.
+    `started` has a capture, while that is kept. `skipped`: not now (maintenance, the previous capture is
+    unfinished, no host). `refused`: the owner lacks a permission, or the capture is not allowed. Two rows of
+    a schedule never have the same `due_at`, so that several schedulers cannot start the same capture.
     """
 
     __tablename__ = "schedule_firing"
     __table_args__ = (
-        one_of("state", FIRING_STATES),
+        allow_values("state", FIRING_STATES),
         CheckConstraint("count >= 1 AND last_due_at >= due_at", name="span"),
         UniqueConstraint("schedule_id", "due_at"),
     )

@@ -1,4 +1,4 @@
-"""The table of hosts that a schedule names one by one."""
+"""Table of hosts that a schedule lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base
+from culprit.infra.models.base import Base
 
 
 class ScheduleHost(Base):

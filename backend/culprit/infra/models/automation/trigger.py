@@ -1,4 +1,4 @@
-"""The table of triggers: endpoints to which other systems send their alerts."""
+"""The table of triggers: endpoints that receive alerts from other systems."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 TRIGGER_KINDS = ("alertmanager", "grafana", "pagerduty", "generic")
 TRIGGER_PROOFS = ("hmac", "token")
 
 
 class Trigger(Base):
-    """Who may send alerts here, how they prove it, and what is done about one.
+    """An endpoint for alerts, how its requests are authenticated, and what it does with an alert.
 
-    `proof` is how a request proves that it is from there: an HMAC with a sealed secret, or a token of which only the
-    hash is kept. `options` is as `culprit.triggers.schemas.Options`. What a trigger starts is started on behalf of
-    `owner_id`, whoever changed it last, with the rights that they have at that moment. `refused_for`
-    says why the last request that was turned away was.
+    `proof` is the authentication: an HMAC with a sealed secret, or a token of which only the hash is stored.
+    `options` is `culprit.automation.triggers.schemas.TriggerOptions`. Captures start with the current
+    permissions of `owner_id`, the user who saved the trigger last. `rejection_reason` is the message for the
+    last rejected request.
     """
 
     __tablename__ = "trigger"
     __table_args__ = (
-        one_of("kind", TRIGGER_KINDS),
-        one_of("proof", TRIGGER_PROOFS),
+        allow_values("kind", TRIGGER_KINDS),
+        allow_values("proof", TRIGGER_PROOFS),
         CheckConstraint(
             "(proof = 'token') = (token_hash IS NOT NULL) AND (proof = 'hmac') = (ciphertext IS NOT NULL)",
             name="secret",
@@ -47,8 +48,8 @@ class Trigger(Base):
     channel_ids: Mapped[JsonList] = mapped_column(default=list)
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
-    heard_at: Mapped[datetime | None]
-    heard: Mapped[int] = mapped_column(default=0)
-    repeated: Mapped[int] = mapped_column(default=0)
-    refused_at: Mapped[datetime | None]
-    refused_for: Mapped[Json | None]
+    last_alert_at: Mapped[datetime | None]
+    alert_count: Mapped[int] = mapped_column(default=0)
+    duplicate_count: Mapped[int] = mapped_column(default=0)
+    rejected_at: Mapped[datetime | None]
+    rejection_reason: Mapped[Json | None]

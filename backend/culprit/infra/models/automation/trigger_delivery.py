@@ -1,4 +1,4 @@
-"""The table of requests that triggers have taken, by digest: none counts twice."""
+"""The table of processed trigger requests, by digest, so that none counts twice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base
+from culprit.infra.models.base import Base
 
 
 class TriggerDelivery(Base):
-    """One request: SHA-256 over what proved it and its body. Forgotten after `until`, when its time has passed too."""
+    """One request: SHA-256 over its authentication and body. Deleted after `until`, when its time has expired too."""
 
     __tablename__ = "trigger_delivery"
 

@@ -1,4 +1,4 @@
-"""The table of what triggers have started."""
+"""The table of trigger responses: diagnoses that an alert started."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList
 
 
-class Firing(Base):
-    """One capture with its diagnosis, for one host and what was alerted (`cause`), within one incident.
+class TriggerResponseRecord(Base):
+    """One diagnosis of one host for one alert name (`cause`), within one incident.
 
-    `peers` are the healthy hosts that were captured along with it. `told_at` is when its answer was sent on its way.
+    `peers` are IDs of the healthy peers that were captured with it. `notified_at` is when its messages were queued.
     """
 
-    __tablename__ = "firing"
+    __tablename__ = "trigger_response"
     __table_args__ = (
         Index(None, "host_id", "cause", "created_at"),
-        Index("ix_firing_untold", "created_at", postgresql_where=text("told_at IS NULL")),
+        Index("ix_trigger_response_pending", "created_at", postgresql_where=text("notified_at IS NULL")),
     )
 
     id: Mapped[Id]
@@ -34,4 +34,4 @@ class Firing(Base):
     )
     diagnosis_id: Mapped[UUID] = mapped_column(ForeignKey("diagnosis.id", ondelete="CASCADE"), unique=True)
     created_at: Mapped[CreatedAt]
-    told_at: Mapped[datetime | None]
+    notified_at: Mapped[datetime | None]

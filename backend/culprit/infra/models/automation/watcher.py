@@ -1,4 +1,4 @@
-"""The table of what waits on hosts: rings that keep the last minutes, and armed captures."""
+"""The table of watchers: look-back buffers and conditional captures on hosts."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
-from culprit.models.host import Host
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.infra.models.hosts.host import Host
+from culprit.json_types import Json
 
-STANDBY_KINDS = ("ring", "armed")
-STANDBY_STATES = ("waiting", "watching", "fired", "expired", "cancelled", "failed")
+WATCHER_KINDS = ("lookback", "conditional")
+WATCHER_STATES = ("waiting", "watching", "completed", "expired", "canceled", "failed")
 
 
-class Standby(Base):
-    """One process that waits on one host until `until`, under a lease like a run's; one of each kind a host.
+class Watcher(Base):
+    """One process on one host until `expires_at`, under a lease like a run's. A host has at most one of each kind.
 
-    A `ring` keeps the last `ring_s` seconds for captures of its host, and `stacks` of all CPUs where that is allowed.
-    An `armed` one keeps some, too, and starts the capture that is `wanted` whenever one of its `conditions` begins to
-    hold: at most `fires_max` times, `cooldown_s` apart, as evidence of `incident_id` where it was armed for one.
-    `waiting` and `failure` are sentences, `refused` is one with the time at which something did not start; `readings`
-    holds the last minutes of what was read, `cost` what it takes of the host.
+    A `lookback` watcher keeps the last `lookback_s` seconds for captures of its host, and with `stacks` the
+    stacks of all CPUs. A `conditional` one also keeps a few minutes. It starts the capture `capture_spec`
+    each time one of its `conditions` begins to hold: at most `max_captures` times, `cooldown_s` apart, as
+    evidence of `incident_id` if set. `wait_reason` and `failure` are messages. `rejection` is a message with
+    the time at which a capture was not started. `readings` holds the last minutes of condition values, `cost`
+    what the watcher uses on the host.
     """
 
-    __tablename__ = "standby"
+    __tablename__ = "watcher"
     __table_args__ = (
-        one_of("kind", STANDBY_KINDS),
-        one_of("state", STANDBY_STATES),
-        CheckConstraint("(kind = 'armed') = (wanted IS NOT NULL)", name="wanted"),
+        allow_values("kind", WATCHER_KINDS),
+        allow_values("state", WATCHER_STATES),
+        CheckConstraint("(kind = 'conditional') = (capture_spec IS NOT NULL)", name="capture_spec"),
         CheckConstraint("(state IN ('waiting', 'watching')) = (ended_at IS NULL)", name="ended"),
-        Index("uq_standby_open", "host_id", "kind", unique=True, postgresql_where=text("ended_at IS NULL")),
-        Index("ix_standby_due", "not_before", postgresql_where=text("state = 'waiting'")),
+        Index("uq_watcher_open", "host_id", "kind", unique=True, postgresql_where=text("ended_at IS NULL")),
+        Index("ix_watcher_due", "not_before", postgresql_where=text("state = 'waiting'")),
         Index(None, "host_id"),
     )
 
@@ -42,20 +44,20 @@ class Standby(Base):
     host_id: Mapped[UUID] = mapped_column(ForeignKey("host.id"))
     state: Mapped[str] = mapped_column(default="waiting")
     reason: Mapped[str] = mapped_column(default="")
-    ring_s: Mapped[int]
-    ring_bytes: Mapped[int] = mapped_column(BigInteger)
+    lookback_s: Mapped[int]
+    lookback_bytes: Mapped[int] = mapped_column(BigInteger)
     stacks: Mapped[bool] = mapped_column(default=False)
     conditions: Mapped[JsonList] = mapped_column(default=list)
-    wanted: Mapped[Json | None]
+    capture_spec: Mapped[Json | None]
     incident_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("incident.id", ondelete="SET NULL"), index=True
     )
-    fires_max: Mapped[int] = mapped_column(default=0)
-    fires: Mapped[int] = mapped_column(default=0)
+    max_captures: Mapped[int] = mapped_column(default=0)
+    capture_count: Mapped[int] = mapped_column(default=0)
     cooldown_s: Mapped[int] = mapped_column(default=0)
-    fired_at: Mapped[datetime | None]
-    refused: Mapped[Json | None]
-    until: Mapped[datetime]
+    last_capture_at: Mapped[datetime | None]
+    rejection: Mapped[Json | None]
+    expires_at: Mapped[datetime]
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     started_at: Mapped[datetime | None]
@@ -67,11 +69,11 @@ class Standby(Base):
     heartbeat_at: Mapped[datetime | None]
     worker: Mapped[str | None]
     not_before: Mapped[datetime | None]
-    interrupted: Mapped[int] = mapped_column(default=0)
-    failures: Mapped[int] = mapped_column(default=0)
-    waiting: Mapped[Json | None]
+    interruption_count: Mapped[int] = mapped_column(default=0)
+    failure_count: Mapped[int] = mapped_column(default=0)
+    wait_reason: Mapped[Json | None]
     failure: Mapped[Json | None]
-    spec: Mapped[Json | None]
+    session_spec: Mapped[Json | None]
     cost: Mapped[Json | None]
     readings: Mapped[Json | None]
 

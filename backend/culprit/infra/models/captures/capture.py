@@ -1,4 +1,4 @@
-"""The table of captures: one plan on one or more hosts, for a reason."""
+"""Table of captures: one plan on one or more hosts, for a reason."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Identity
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
-from culprit.models.run import Run
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.infra.models.captures.run import Run
+from culprit.json_types import Json
 
-CAPTURE_SOURCES = ("manual", "import", "api", "schedule", "trigger", "armed")
-CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "cancelled", "expired")
+CAPTURE_SOURCES = ("manual", "import", "api", "schedule", "trigger", "watcher")
+CAPTURE_STATES = ("queued", "running", "done", "partial", "failed", "canceled", "expired")
 
 
 class Capture(Base):
-    """A request. Its state follows from the states of its runs. `scope` is what on the host is looked at.
+    """A capture. Its state follows from the states of its runs. `scope` is the capture scope on each host.
 
-    A capture that is a stage of a diagnosis names it, and so does one that was made for an incident, and one that
-    something armed has started.
+    A capture names the diagnosis that it is a stage of, the incident that it is for, and the watcher that
+    started it.
     """
 
     __tablename__ = "capture"
-    __table_args__ = (one_of("source", CAPTURE_SOURCES), one_of("state", CAPTURE_STATES))
+    __table_args__ = (allow_values("source", CAPTURE_SOURCES), allow_values("state", CAPTURE_STATES))
 
     id: Mapped[Id]
     number: Mapped[int] = mapped_column(BigInteger, Identity(always=False), unique=True)
@@ -40,7 +41,7 @@ class Capture(Base):
     incident_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("incident.id", ondelete="SET NULL", use_alter=True), index=True
     )
-    standby_id: Mapped[UUID | None] = mapped_column(ForeignKey("standby.id", ondelete="SET NULL"), index=True)
+    watcher_id: Mapped[UUID | None] = mapped_column(ForeignKey("watcher.id", ondelete="SET NULL"), index=True)
     requested_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]

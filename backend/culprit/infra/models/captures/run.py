@@ -1,4 +1,4 @@
-"""The table of runs: one capture on one host."""
+"""Table of runs: one capture on one host."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
-from culprit.models.host import Host
-from culprit.models.run_collector import RunCollector
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.infra.models.captures.run_collector import RunCollector
+from culprit.infra.models.hosts.host import Host
+from culprit.json_types import Json
 
-RUN_STATES = ("queued", "running", "ingesting", "done", "partial", "failed", "cancelled", "expired")
+RUN_STATES = ("queued", "running", "ingesting", "done", "partial", "failed", "canceled", "expired")
 FAILURE_SIDES = ("worker", "host", "user")
 
 
 class Run(Base):
     """One capture on one host, under a lease.
 
-    `fence` grows with every claim; whoever writes with an older one is refused. `failure` is a sentence,
-    `failure_side` says whose it was, which decides whether there is another attempt. An import may lack a
-    host. `t0_ns` and `t1_ns` are the span of what was measured, on the canonical clock; `ingest_attempts`
-    counts how often reading the artifacts was begun; `look_back_ns` is since when a ring on the host had kept what
-    came home, too; `facts` is the host as this run found it. `waiting` is
-    a sentence while the run cannot start yet. `worker_losses` and `host_failures` bound how often it is tried
-    again by itself; waiting for a busy host counts as neither.
+    `fence` grows with every claim; a writer with an older fence is refused. `failure` is a message and
+    `failure_side` its cause, which decides whether the run is tried again. `worker_losses` and
+    `host_failures` limit the attempts; waiting for a busy host does not count. `waiting` is the message why
+    the run cannot start yet. `ingest_attempts` counts parse attempts.
+
+    An import may have no host. `t0_ns` and `t1_ns` are the measured time range on the canonical clock;
+    `look_back_ns` is the start of a look-back buffer that the run includes. `facts` are the host facts of
+    this run.
     """
 
     __tablename__ = "run"
     __table_args__ = (
-        one_of("state", RUN_STATES),
-        one_of("failure_side", FAILURE_SIDES),
+        allow_values("state", RUN_STATES),
+        allow_values("failure_side", FAILURE_SIDES),
         Index("uq_run_active_host", "host_id", unique=True, postgresql_where=text("state = 'running'")),
         Index("ix_run_open", "state", "not_before", postgresql_where=text("ended_at IS NULL")),
         Index(None, "host_id", "started_at"),

@@ -1,4 +1,4 @@
-"""The table of what became of each collector of a run."""
+"""Table of results of each collector of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 RUN_COLLECTOR_STATES = (
     "queued",
@@ -17,22 +18,22 @@ RUN_COLLECTOR_STATES = (
     "failed",
     "timed_out",
     "unreadable",
-    "cancelled",
+    "canceled",
 )
 
 
 class RunCollector(Base):
-    """One collector in one run: the way it took, the exact argv, how it ended and what it cost the host."""
+    """One collector in one run: its method, the exact argv, how it ended and what it cost the host."""
 
     __tablename__ = "run_collector"
-    __table_args__ = (UniqueConstraint("run_id", "collector"), one_of("state", RUN_COLLECTOR_STATES))
+    __table_args__ = (UniqueConstraint("run_id", "collector"), allow_values("state", RUN_COLLECTOR_STATES))
 
     id: Mapped[Id]
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
     collector: Mapped[str]
     state: Mapped[str] = mapped_column(default="queued")
     reason: Mapped[Json | None]
-    way: Mapped[str | None]
+    method: Mapped[str | None]
     argv: Mapped[str | None]
     exit_code: Mapped[int | None]
     signal: Mapped[int | None]

@@ -1,4 +1,4 @@
-"""The table of addresses to which one bundle may be sent."""
+"""Table of one-time upload addresses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json
+from culprit.infra.models.base import Base, CreatedAt, Id
+from culprit.json_types import Json
 
 
 class UploadAddress(Base):
-    """Lets whoever has it send one bundle without an account; only the SHA-256 of its token is stored.
+    """Accepts one bundle without an account; only the SHA-256 of its token is stored.
 
-    `plan` and `seconds` are of the script that the address hands out. The bundle is filed under `host_id`, else under
-    an imported host called `host_name`. `claimed_at` is when an upload began that has not ended, and `claimed_until`
-    when its receiver is taken for lost; `used_at` is when one became a capture, after which no other does. `failure` is
-    why the last of `attempts` did not.
+    `plan` and `seconds` are those of the script that the address returns. The bundle is stored under
+    `host_id`, else under an imported host `host_name`. `claimed_at` is when the current upload began, and
+    `claimed_until` when its receiver counts as lost; `used_at` is when a bundle became a capture. `failure`
+    is the message of the last of `attempts`.
     """
 
     __tablename__ = "upload_address"

@@ -1,4 +1,4 @@
-"""The table of raw bytes that came home."""
+"""Table of artifacts."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 
 ENCODINGS = ("identity", "gzip", "zstd")
 
 
 class Artifact(Base):
-    """One part of what one collector left; the bytes are in the artifact store under `sha256`.
+    """One part of the output of one collector; the bytes are in the artifact store under `sha256`.
 
-    `size` counts the bytes as read, `stored_size` as stored in `encoding`; `sha256` is of the latter. With `removed_at`
-    retention has deleted the bytes; the row stays, to say so.
+    `size` counts the bytes as read, `stored_size` as stored in `encoding`; `sha256` is of the latter. With
+    `removed_at`, retention has deleted the bytes; the row stays as a record.
     """
 
     __tablename__ = "artifact"
     __table_args__ = (
-        one_of("encoding", ENCODINGS),
+        allow_values("encoding", ENCODINGS),
         Index(None, "sha256"),
         Index("ix_artifact_kept", "id", postgresql_where=text("removed_at IS NULL")),
     )

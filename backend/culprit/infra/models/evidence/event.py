@@ -1,4 +1,4 @@
-"""The table of things that happened on a host at a moment."""
+"""Table of events on hosts."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json, one_of
+from culprit.infra.models.base import Base, Id, allow_values
+from culprit.json_types import Json
 
 SEVERITIES = ("info", "warn", "critical")
 
 
-class Event(Base):
-    """Something that happened, with the line of the artifact that says so. `title` is a sentence.
+class StoredEvent(Base):
+    """An event with the line of its artifact. `title` is a message.
 
-    A host's log is read at every capture, so one event may come home many times. Each run keeps its own with
-    its own line; all but one of them name in `repeats_id` another, and timelines show the one that names none.
-    `same_key` is equal for events of a host that are the same if they happened at the same time.
+    Every capture reads the host's log, so several runs may contain the same event. Each run keeps its own row
+    with its own line; all but one refer to another by `repeats_id`, and timelines show the one without.
+    `same_key` is equal for events of a host that are the same if they have the same time.
     """
 
     __tablename__ = "event"
     __table_args__ = (
-        one_of("severity", SEVERITIES),
+        allow_values("severity", SEVERITIES),
         Index("ix_event_shown", "host_id", "t_ns", postgresql_where=text("repeats_id IS NULL")),
         Index(
             "ix_event_same",

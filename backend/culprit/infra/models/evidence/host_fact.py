@@ -1,4 +1,4 @@
-"""The table of what was true of hosts, from when to when."""
+"""Table of facts of hosts with the times at which they were read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id
+from culprit.infra.models.base import Base, Id
 
 
 class HostFact(Base):
-    """One value of one fact between the first reading that found it and the last one that still did.
+    """One value of one fact between its first and its last reading.
 
-    A fact that does not change is one row, however often it is read. `value` is null where the thing was not there.
-    `source` is `preflight` or a collector; what stands in an artifact names it and the line at both ends.
+    An unchanged fact is one row, however often it is read. `value` is null if the setting did not exist.
+    `source` is `preflight` or a collector; a fact from an artifact cites it and the line at both ends.
     """
 
     __tablename__ = "host_fact"

@@ -1,4 +1,4 @@
-"""The table of profiles."""
+"""Table of profiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 JOB_STATES = ("queued", "running", "ready", "failed")
 UNITS = ("samples", "ns")
@@ -17,15 +18,15 @@ UNITS = ("samples", "ns")
 class Profile(Base):
     """Samples with stacks: the columns (`store_key`) and the first tree (`tree_key`) are stored as files.
 
-    `source` says which artifact's part is read how. `attempts` and `started_at` are of building it: whoever
-    comes back with an older attempt is refused, and one that takes too long is tried again. With `removed_at` retention
-    has deleted the files.
+    `source` names the part of an artifact and its reader. `attempts` and `started_at` are of the build: a
+    worker with an older attempt is refused, and a build that takes too long is repeated. With `removed_at`,
+    retention has deleted the files.
     """
 
     __tablename__ = "profile"
     __table_args__ = (
-        one_of("state", JOB_STATES),
-        one_of("unit", UNITS),
+        allow_values("state", JOB_STATES),
+        allow_values("unit", UNITS),
         Index("ix_profile_kept", "id", postgresql_where=text("removed_at IS NULL")),
         Index(None, "store_key"),
         Index(None, "tree_key"),
@@ -50,7 +51,7 @@ class Profile(Base):
     t1_ns: Mapped[int | None] = mapped_column(BigInteger)
     store_key: Mapped[str | None]
     tree_key: Mapped[str | None]
-    way: Mapped[str | None]
+    method: Mapped[str | None]
     parser_version: Mapped[int | None]
     attempts: Mapped[int] = mapped_column(default=0)
     started_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""The table of comparisons of two profiles."""
+"""Table of comparisons of two profiles."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
-from culprit.models.profile import JOB_STATES
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.infra.models.evidence.profile import JOB_STATES
+from culprit.json_types import Json
 
 
-class ProfileDiff(Base):
-    """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` holds the tree.
+class ProfileComparison(Base):
+    """A saved comparison: `a` before, `b` after, each {profile_id, filter}; `result_key` is the stored tree.
 
-    A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`: functions
-    are told apart by their names without the marks of a build. With `removed_at` retention has deleted the tree.
+    A side of several profiles names the first as `profile_id` and the others as `also`. `by_base` in `a`:
+    functions are matched by their names without build suffixes. With `removed_at`, retention has deleted the
+    tree.
     """
 
-    __tablename__ = "profile_diff"
+    __tablename__ = "profile_comparison"
     __table_args__ = (
-        one_of("state", JOB_STATES),
-        Index("ix_profile_diff_kept", "id", postgresql_where=text("removed_at IS NULL")),
+        allow_values("state", JOB_STATES),
+        Index("ix_profile_comparison_kept", "id", postgresql_where=text("removed_at IS NULL")),
         Index(None, "result_key"),
-        Index("ix_profile_diff_a_ids", text("mentioned_ids(a)"), postgresql_using="gin"),
-        Index("ix_profile_diff_b_ids", text("mentioned_ids(b)"), postgresql_using="gin"),
+        Index("ix_profile_comparison_a_ids", text("mentioned_ids(a)"), postgresql_using="gin"),
+        Index("ix_profile_comparison_b_ids", text("mentioned_ids(b)"), postgresql_using="gin"),
     )
 
     id: Mapped[Id]
     a: Mapped[Json]
     b: Mapped[Json]
-    normalise: Mapped[bool] = mapped_column(default=False)
+    normalize: Mapped[bool] = mapped_column(default=False)
     state: Mapped[str] = mapped_column(default="queued")
     failure: Mapped[Json | None]
     result_key: Mapped[str | None]

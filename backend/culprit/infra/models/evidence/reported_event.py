@@ -1,4 +1,4 @@
-"""The table of what was told from outside: deploys, changes of configuration, notes."""
+"""The table of reported events: deploys, configuration changes, notes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.annotation_host import AnnotationHost
-from culprit.models.base import Base, CreatedAt, Id, Json
+from culprit.infra.models.base import Base, CreatedAt, Id
+from culprit.infra.models.evidence.reported_event_host import ReportedEventHost
+from culprit.json_types import Json
 
 
-class Annotation(Base):
-    """An event that a person or a pipeline told: it cites nobody's bytes, so it says who told it.
+class ReportedEvent(Base):
+    """An event that a person or a pipeline reported. It has no artifact, so it names the account.
 
-    `place` is how the hosts were named: {"kind": everywhere|hosts|labels|service, "labels"?, "service"?}; which ones
-    these were at that time stands in annotation_host. What was withdrawn stays, and is shown nowhere but in lists.
+    `target` is how the hosts were selected: {"kind": everywhere|hosts|labels|service, "labels"?, "service"?}. The
+    hosts at that time are in reported_event_host. A withdrawn event stays, and only lists show it.
     """
 
-    __tablename__ = "annotation"
+    __tablename__ = "reported_event"
     __table_args__ = (
         CheckConstraint("end_ns > t_ns", name="span"),
         CheckConstraint("(withdrawn_at IS NULL) = (withdrawn_by IS NULL)", name="withdrawn"),
-        UniqueConstraint("told_by", "external_id"),
-        Index("ix_annotation_shown", "t_ns", postgresql_where=text("withdrawn_at IS NULL")),
+        UniqueConstraint("reported_by", "external_id"),
+        Index("ix_reported_event_active", "t_ns", postgresql_where=text("withdrawn_at IS NULL")),
     )
 
     id: Mapped[Id]
@@ -47,9 +48,9 @@ class Annotation(Base):
     detail: Mapped[str] = mapped_column(default="")
     link: Mapped[str | None]
     everywhere: Mapped[bool] = mapped_column(default=False)
-    place: Mapped[Json]
+    target: Mapped[Json]
     external_id: Mapped[str | None]
-    told_by: Mapped[UUID] = mapped_column(ForeignKey("user_account.id"))
+    reported_by: Mapped[UUID] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[CreatedAt]
     changed_at: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]
@@ -57,11 +58,15 @@ class Annotation(Base):
 
     @staticmethod
     def about(host_id: UUID) -> ColumnElement[bool]:
-        """Those that hold for a host and were not withdrawn, as a condition."""
-        named = select(AnnotationHost.annotation_id).where(AnnotationHost.host_id == host_id)
-        return Annotation.withdrawn_at.is_(None) & or_(Annotation.everywhere, Annotation.id.in_(named))
+        """Return a condition for active events of a host."""
+        named = select(ReportedEventHost.reported_event_id).where(ReportedEventHost.host_id == host_id)
+        return ReportedEvent.withdrawn_at.is_(None) & or_(
+            ReportedEvent.everywhere, ReportedEvent.id.in_(named)
+        )
 
     @staticmethod
     def within(from_ns: int, to_ns: int) -> ColumnElement[bool]:
-        """Those that began before `to_ns` and had not ended by `from_ns`, as a condition."""
-        return (Annotation.t_ns < to_ns) & (func.coalesce(Annotation.end_ns, Annotation.t_ns) >= from_ns)
+        """Return a condition for events that overlap a time range."""
+        return (ReportedEvent.t_ns < to_ns) & (
+            func.coalesce(ReportedEvent.end_ns, ReportedEvent.t_ns) >= from_ns
+        )

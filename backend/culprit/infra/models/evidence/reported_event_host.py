@@ -1,4 +1,4 @@
-"""The table of hosts that something was told of."""
+"""The table of hosts of reported events."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base
+from culprit.infra.models.base import Base
 
 
-class AnnotationHost(Base):
-    """One host that an annotation named, or that had its labels or ran its service when it was told."""
+class ReportedEventHost(Base):
+    """One host of a reported event: named, or selected by label or service at the time of the report."""
 
-    __tablename__ = "annotation_host"
+    __tablename__ = "reported_event_host"
 
-    annotation_id: Mapped[UUID] = mapped_column(
-        ForeignKey("annotation.id", ondelete="CASCADE"), primary_key=True
+    reported_event_id: Mapped[UUID] = mapped_column(
+        ForeignKey("reported_event.id", ondelete="CASCADE"), primary_key=True
     )
     host_id: Mapped[UUID] = mapped_column(
         ForeignKey("host.id", ondelete="CASCADE"), primary_key=True, index=True

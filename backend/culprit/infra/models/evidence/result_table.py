@@ -1,4 +1,4 @@
-"""The table of small tables that parsers made."""
+"""Table of small tables that parsers return."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, JsonList
+from culprit.infra.models.base import Base, Id, JsonList
 
 
 class ResultTable(Base):
-    """A result that is no series: `columns` [{id, unit}], `rows` lists in that order.
+    """A result that is not a series: `columns` [{id, unit}], `rows` lists in that order.
 
-    `lines` holds for each row the line of the artifact that it was read from; empty where the parser names none.
+    `lines` has for each row the line of the artifact that it was read from; empty if the parser reports none.
     """
 
     __tablename__ = "result_table"

@@ -1,4 +1,4 @@
-"""The table of lanes: each metric with its labels, once per host."""
+"""Table of series: each metric with its labels, once per host."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json
+from culprit.infra.models.base import Base, Id
+from culprit.json_types import Json
 
 
-class Series(Base):
-    """What a host has ever been measured by. `labels_key` is the canonical JSON of `labels`.
+class StoredSeries(Base):
+    """A metric of a host. `labels_key` is the canonical JSON of `labels`.
 
-    `first_ns` and `last_ns` are the outer bounds of what was ever stored; nothing may be left in between.
+    `first_ns` and `last_ns` are the outer bounds of all stored values; retention may have deleted values in
+    between.
     """
 
     __tablename__ = "series"

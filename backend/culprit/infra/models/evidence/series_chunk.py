@@ -1,4 +1,4 @@
-"""The table of metrics over time, many values to a row."""
+"""Table of metric values over time, many values to a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, SmallInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id, Json, JsonList
+from culprit.infra.models.base import Base, Id, JsonList
+from culprit.json_types import Json
 
 HOUR_NS = 3_600_000_000_000
 
@@ -16,10 +17,9 @@ class SeriesChunk(Base):
     """One metric of one run as a matrix [n, k], k over `axis_values`, within one UTC hour.
 
     `level` 0 is raw; level j holds minimum, mean, maximum and count over up to 8^j raw rows. `data` and
-    `lines` are as `culprit.core.chunks` encodes them. `step_ns` is how much time a row of this level usually
-    stands for, `raw_step_ns` the usual distance of raw rows. `summary` (level 0 only) is the whole chunk in
-    one row: float32 [4, k], so that far-away zooms need not open `data`. Runs without a host have no
-    `series_id`.
+    `lines` are encoded by `culprit.domain.series.chunks`. `step_ns` is the usual distance of rows of this
+    level, `raw_step_ns` that of raw rows. `summary` (level 0 only) is the whole chunk in one row: float32 [4,
+    k], so that coarse zoom levels do not read `data`. Runs without a host have no `series_id`.
     """
 
     __tablename__ = "series_chunk"

@@ -1,4 +1,4 @@
-"""The table of days: each lane by the hour, for views over months."""
+"""Table of daily summaries: each series by the hour, for views over months."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Integer
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, JsonList
+from culprit.infra.models.base import Base, JsonList
 
 
 class SeriesDay(Base):
-    """24 hours of one lane; `day` counts UTC days since 1970.
+    """24 hours of one series; `day` counts UTC days since 1970.
 
     `low`, `mean`, `high` and `count` are float32 [24, k] over `axis_values`, little-endian; NaN (count 0) is
-    no data. Derived from the summaries of `series_chunk` and made anew for every hour that changes.
+    no data. They are derived from the summaries of `series_chunk` and recomputed for every hour that changes.
     """
 
     __tablename__ = "series_day"

@@ -1,10 +1,11 @@
-"""The table of what opens hosts."""
+"""Table of credentials."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 CREDENTIAL_KINDS = ("key", "generated_key", "certificate", "agent", "password")
 
@@ -12,12 +13,12 @@ CREDENTIAL_KINDS = ("key", "generated_key", "certificate", "agent", "password")
 class Credential(Base):
     """A secret under AES-256-GCM with its own key, which the key-encryption key `key_version` wraps.
 
-    `public` is what may be shown: key type, fingerprint, the line for authorized_keys, certificate dates.
-    An `agent` has no secret; its `public.socket` names the agent.
+    `public` contains the visible parts: key type, fingerprint, the line for authorized_keys, certificate
+    dates. An `agent` has no secret; its `public.socket` names the agent.
     """
 
     __tablename__ = "credential"
-    __table_args__ = (one_of("kind", CREDENTIAL_KINDS),)
+    __table_args__ = (allow_values("kind", CREDENTIAL_KINDS),)
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(unique=True)

@@ -1,4 +1,4 @@
-"""The table of machines that may be reached."""
+"""Table of hosts."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
-from culprit.models.credential import Credential
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.infra.models.hosts.credential import Credential
+from culprit.json_types import Json
 
 SUDO = ("none", "nopasswd", "password")
 HOST_STATES = ("active", "imported", "retired")
 
 
 class Host(Base):
-    """A machine: how it is reached, how it is recognised, and what is known of it.
+    """A host: address, identity and facts.
 
     `host_key` is the public key blob as SSH sends it; `host_key_fingerprint` is OpenSSH's "SHA256:…" of it.
-    `labels` maps names to text. `max_silence_s` bounds how long a sick host may stay silent. `allows_ptrace`: an
-    admin has allowed tools that stop a process at its system calls. An `imported` host is known only from files
-    that somebody brought: it has a timeline, but no address and no credential.
+    `labels` maps names to text. `max_silence_s` limits how long a host may send nothing. `allows_ptrace`: an
+    admin allowed tools that stop a process at its system calls. An `imported` host is known only from
+    imported files: it has a timeline, but no address and no credential.
     """
 
     __tablename__ = "host"
     __table_args__ = (
-        one_of("sudo", SUDO),
-        one_of("state", HOST_STATES),
+        allow_values("sudo", SUDO),
+        allow_values("state", HOST_STATES),
         CheckConstraint("port BETWEEN 1 AND 65535", name="port"),
         CheckConstraint("jump_host_id <> id", name="jump_host"),
         CheckConstraint("state <> 'active' OR credential_id IS NOT NULL", name="reachable"),
@@ -49,8 +50,8 @@ class Host(Base):
     host_key_type: Mapped[str | None]
     host_key: Mapped[bytes | None]
     host_key_fingerprint: Mapped[str | None]
-    pinned_at: Mapped[datetime | None]
-    pinned_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    host_key_trusted_at: Mapped[datetime | None]
+    host_key_trusted_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     max_silence_s: Mapped[int] = mapped_column(default=90)
     allows_ptrace: Mapped[bool] = mapped_column(default=False)
     facts: Mapped[Json | None]

@@ -1,4 +1,4 @@
-"""The table of networks in which hosts may be enrolled."""
+"""Table of the network allow-list."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.dialects.postgresql import CIDR
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class NetworkRule(Base):
-    """Addresses and ports that may be enrolled. Without a rule nothing may."""
+    """Addresses and ports that hosts may have. Without a rule, no host can be added."""
 
     __tablename__ = "network_rule"
     __table_args__ = (CheckConstraint("port_from BETWEEN 1 AND port_to AND port_to <= 65535", name="ports"),)

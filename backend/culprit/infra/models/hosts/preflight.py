@@ -1,4 +1,4 @@
-"""The table of looks at a host before anything is captured."""
+"""Table of preflight checks."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 PREFLIGHT_STATES = ("queued", "running", "done", "failed")
 
 
 class Preflight(Base):
-    """What a host can do: facts, checks, and for each collector whether it works, degrades or does not work.
+    """Results of a preflight check: facts, checks, and for each collector whether it works, degrades or is
+    unavailable.
 
-    `checks`: [{id, state ok|degraded|missing, value, reason, mend}].
-    `collectors`: [{id, state works|degrades|does_not_work, way, reason, mend}].
+    `checks`: [{id, state ok|degraded|missing, value, reason, remedy}].
+    `collectors`: [{id, state works|degrades|unavailable, method, reason, remedy}].
     `timings`: {connect_ms, login_ms, fork_ms, rtt_ms}; `clock`: {offset_ms, uncertainty_ms}.
-    `failure`, `reason` and `mend` are sentences.
+    `failure`, `reason` and `remedy` are messages.
     """
 
     __tablename__ = "preflight"
-    __table_args__ = (one_of("state", PREFLIGHT_STATES),)
+    __table_args__ = (allow_values("state", PREFLIGHT_STATES),)
 
     id: Mapped[Id]
     host_id: Mapped[UUID] = mapped_column(ForeignKey("host.id", ondelete="CASCADE"), index=True)

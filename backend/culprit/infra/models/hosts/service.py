@@ -1,4 +1,4 @@
-"""The table of services: what runs on hosts with certain labels, and where its numbers come from."""
+"""Table of services."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 SERVICE_SOURCES = ("none", "prometheus", "access_log", "accepts")
 
 
 class Service(Base):
-    """A service is a label: it runs on every host that has all labels of `selector`.
+    """A service runs on every host that has all labels of `selector`.
 
-    `locate` says how to find it there: {"kind": unit|container|port|cgroup, "value"}. `source` holds what the kind of
-    source needs and never a secret; the bearer token of a Prometheus is sealed like a credential, under the service's
-    own id.
+    `locate` finds it on a host: {"kind": unit|container|port|cgroup, "value"}. `source` holds the settings of
+    its metric source and never a secret; the bearer token of a Prometheus is sealed like a credential, with
+    the service's own ID.
     """
 
     __tablename__ = "service"
     __table_args__ = (
-        one_of("source_kind", SERVICE_SOURCES),
+        allow_values("source_kind", SERVICE_SOURCES),
         CheckConstraint(
             "(ciphertext IS NULL) = (key_version IS NULL) AND (ciphertext IS NULL OR source_kind = 'prometheus')",
             name="token",

@@ -7,25 +7,26 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 HYPOTHESIS_STATES = ("open", "refuted", "likely", "confirmed")
 
 
 class Hypothesis(Base):
-    """One explanation of one incident: of a playbook (`key` is `playbook/hypothesis`) or somebody's (`own/<n>`).
+    """A hypothesis of an incident, from a playbook (`key` is `playbook/hypothesis`) or from a user (`own/<n>`).
 
-    `state` is what people decided; where the evidence stands is computed and never stored. `primary` is the number by
-    which a fix is judged, {"read", "better"}.
+    `state` is the decision of users; the status of the evidence is computed and never stored. `primary` is the number
+    by which a fix is judged, {"read", "better"}.
     """
 
     __tablename__ = "hypothesis"
-    __table_args__ = (UniqueConstraint("incident_id", "key"), one_of("state", HYPOTHESIS_STATES))
+    __table_args__ = (UniqueConstraint("incident_id", "key"), allow_values("state", HYPOTHESIS_STATES))
 
     id: Mapped[Id]
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"))
     key: Mapped[str]
-    says: Mapped[Json]
+    summary: Mapped[Json]
     cause: Mapped[str] = mapped_column(default="")
     primary: Mapped[Json | None]
     state: Mapped[str] = mapped_column(default="open")

@@ -1,4 +1,4 @@
-"""The table of incidents: what is being investigated."""
+"""The table of incidents."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 INCIDENT_STATES = ("open", "investigating", "identified", "mitigated", "resolved")
 
 
 class Incident(Base):
-    """One investigation. `window_to` is None while the trouble goes on.
+    """An investigation. `window_to` is None while the problem continues.
 
-    `symptom` is as `culprit.incidents.schemas.Symptom`. `version` grows with every change: who changes something says
-    which version they saw, and a change to an older one is refused. `autopilot` is None where none was ever started,
-    else how far it is (see `culprit.incidents.schemas.AutopilotRead`).
+    `symptom` has the form of `culprit.incidents.records.requests.Symptom`. `version` grows with every change; a change
+    based on an older version is refused. `autopilot` is None if it was never started, else its state (see
+    `culprit.incidents.responses.schemas.AutopilotResponse`).
     """
 
     __tablename__ = "incident"
     __table_args__ = (
-        one_of("state", INCIDENT_STATES),
+        allow_values("state", INCIDENT_STATES),
         CheckConstraint("severity BETWEEN 1 AND 4", name="severity"),
         CheckConstraint("window_to >= window_from", name="window"),
         Index(None, "state", "number"),

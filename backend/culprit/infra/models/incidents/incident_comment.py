@@ -8,21 +8,20 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
 
 COMMENT_ABOUT = ("incident", "step", "hypothesis", "pin")
 
 
 class IncidentComment(Base):
-    """What somebody wrote beside an incident, as plain text. `ref` is the key of a step or of a hypothesis, or the id
-    of a pin; empty for the incident itself.
+    """A comment in plain text. `ref` is the key of a step or hypothesis, or the ID of a pin; empty for the incident.
 
-    `earlier` are the texts that it had before, {"text", "until"}. A withdrawn one keeps its row, so that it is seen
-    that something stood there; its texts are gone. `mentions` are {"id", "told"}: who was named, and if they were told.
+    `earlier` are its previous texts, {"text", "until"}. A withdrawn comment keeps its row without texts. `mentions`
+    are the mentioned users, {"id", "notified"}.
     """
 
     __tablename__ = "incident_comment"
-    __table_args__ = (one_of("about", COMMENT_ABOUT), Index(None, "incident_id", "id"))
+    __table_args__ = (allow_values("about", COMMENT_ABOUT), Index(None, "incident_id", "id"))
 
     id: Mapped[Id]
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"))

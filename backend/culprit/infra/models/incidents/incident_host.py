@@ -1,4 +1,4 @@
-"""The table of hosts of incidents."""
+"""Table of hosts of incidents."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Json, one_of
+from culprit.infra.models.base import Base, allow_values
+from culprit.json_types import Json
 
 INCIDENT_HOST_ROLES = ("suspect", "control", "dependency")
 
 
 class IncidentHost(Base):
-    """A host and what on it is looked at (`scope` as in a capture, {} for all of it).
+    """A host of an incident with its scope (as in a capture, {} for the whole host).
 
-    A `suspect` is what the steps are asked about, a `dependency` too; a `control` is like the suspects and well.
+    Steps are asked about hosts with the role `suspect` or `dependency`; a `control` host is healthy.
     """
 
     __tablename__ = "incident_host"
-    __table_args__ = (one_of("role", INCIDENT_HOST_ROLES),)
+    __table_args__ = (allow_values("role", INCIDENT_HOST_ROLES),)
 
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"), primary_key=True)
     host_id: Mapped[UUID] = mapped_column(ForeignKey("host.id"), primary_key=True, index=True)

@@ -1,4 +1,4 @@
-"""The table of where imported incidents are from."""
+"""Table of origins of imported incidents."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Json
+from culprit.infra.models.base import Base, CreatedAt
+from culprit.json_types import Json
 
 
 class IncidentOrigin(Base):
-    """An incident that came in a bundle (`sha256`): who brought it, and from which Culprit and number there.
+    """The bundle of an imported incident (`sha256`): who imported it, the exporting Culprit and its incident number.
 
-    `expected` is what the bundle said that rules, steps and hypotheses showed there, as
-    `culprit.carried.verdicts.Expected`, with ids of here; `compared` what became of that when the rules were asked
-    here, None until all of its runs have been read. `said_by` has the names of people who are no accounts here, by
-    the id of what they said (a waiver by the key of its step).
+    `expected` are the original verdicts of rules, steps and hypotheses with local IDs, as
+    `culprit.incidents.transfer.verdicts.build_expected` builds them. `compared` is their comparison with the local
+    verdicts, None until all runs are parsed and evaluated. `authors` has the names of original authors, who have no
+    account here, by the ID of what they wrote (a waiver by its step).
     """
 
     __tablename__ = "incident_origin"
@@ -32,4 +33,4 @@ class IncidentOrigin(Base):
     imported_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
     expected: Mapped[Json] = mapped_column(default=dict)
     compared: Mapped[Json | None]
-    said_by: Mapped[Json] = mapped_column(default=dict)
+    authors: Mapped[Json] = mapped_column(default=dict)

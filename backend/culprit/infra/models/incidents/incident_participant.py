@@ -1,4 +1,4 @@
-"""The table of people in incidents."""
+"""Table of participants of incidents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt
+from culprit.infra.models.base import Base, CreatedAt
 
 
 class IncidentParticipant(Base):
-    """Somebody who did something there or looks on; `seen_at` is when they last had it open."""
+    """A user who changed the incident or watches it; `seen_at` is when they last opened it."""
 
     __tablename__ = "incident_participant"
 

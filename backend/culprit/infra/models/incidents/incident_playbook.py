@@ -8,14 +8,15 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Json
+from culprit.infra.models.base import Base
+from culprit.json_types import Json
 
 
 class IncidentPlaybook(Base):
-    """A playbook as it was when it was attached: an investigation is not rewritten by an edit of the catalogue.
+    """A playbook in the version that was attached: a change of the catalog does not change an investigation.
 
-    `content` is the playbook in JSON, `digest` the SHA-256 of that in its canonical form. `aside_reason` is why
-    somebody set it aside with all that it still asks, None where nobody did.
+    `content` is the playbook in JSON, `digest` the SHA-256 of its canonical form. `dismissed_reason` is why a user
+    dismissed it, None if it is not dismissed.
     """
 
     __tablename__ = "incident_playbook"
@@ -25,6 +26,6 @@ class IncidentPlaybook(Base):
     digest: Mapped[str]
     content: Mapped[Json]
     position: Mapped[int] = mapped_column(default=0)
-    aside_reason: Mapped[str | None]
-    aside_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
-    aside_at: Mapped[datetime | None]
+    dismissed_reason: Mapped[str | None]
+    dismissed_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))
+    dismissed_at: Mapped[datetime | None]

@@ -8,20 +8,20 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, one_of
+from culprit.infra.models.base import Base, CreatedAt, allow_values
 
 INCIDENT_RUN_ROLES = ("evidence", "before", "after", "control")
 
 
 class IncidentRun(Base):
-    """A run that an incident looks at, and as what: evidence for steps, or one side of a comparison for a fix.
+    """A run of an incident and its role: evidence for steps, or one side of a comparison for a fix.
 
-    `step` is the step that it was made for. Verdicts rest on `evidence` alone. `told_at` is when the journal was told
-    what the rules said about it.
+    `step` is the step that it was captured for. Only runs with the role `evidence` count for verdicts. `recorded_at`
+    is when its findings were entered in the journal.
     """
 
     __tablename__ = "incident_run"
-    __table_args__ = (one_of("role", INCIDENT_RUN_ROLES),)
+    __table_args__ = (allow_values("role", INCIDENT_RUN_ROLES),)
 
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"), primary_key=True)
     run_id: Mapped[UUID] = mapped_column(
@@ -31,4 +31,4 @@ class IncidentRun(Base):
     fix_id: Mapped[UUID | None] = mapped_column(ForeignKey("fix.id", ondelete="SET NULL"))
     step: Mapped[str | None]
     created_at: Mapped[CreatedAt]
-    told_at: Mapped[datetime | None]
+    recorded_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""The table of what happened in incidents."""
+"""The table of journal entries of incidents."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json
+from culprit.infra.models.base import Base, CreatedAt, Id
+from culprit.json_types import Json
 
 
 class JournalEntry(Base):
-    """One change: `kind` is the key of its sentence after `journal.`, `params` what that says, `note` words of people.
+    """One entry: `kind` is the key of its message after `journal.`, `params` its parameters, `note` text of a user.
 
-    `by` is None where Culprit itself did it. `version` is the incident's after the change.
+    `by` is None if Culprit made the change. `version` is that of the incident after the change.
     """
 
     __tablename__ = "journal_entry"

@@ -1,4 +1,4 @@
-"""The table of pins: evidence that can be shown again."""
+"""The table of pins: evidence that can be opened again."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 PIN_KINDS = ("range", "frame", "row", "line", "comparison")
 
 
 class Pin(Base):
-    """A place that speaks for or against something.
+    """Evidence saved in an incident.
 
-    `ref` says which (see `culprit.incidents.schemas`), `view` is the path and query that open exactly that. `said` is
-    what stood there when it was pinned, filled by the server from its own data. `artifact` is the SHA-256 of the bytes
-    behind it, None where it rests on many.
+    `ref` identifies it (see `culprit.incidents.records.pin_requests`), `view` is the path and query that open it.
+    `snapshot` is what it showed when it was pinned, read by the server from its own data. `artifact` is the SHA-256
+    of the cited artifact, None if it cites none or several.
     """
 
     __tablename__ = "pin"
     __table_args__ = (
-        one_of("kind", PIN_KINDS),
+        allow_values("kind", PIN_KINDS),
         Index("ix_pin_ref_ids", text("mentioned_ids(ref)"), postgresql_using="gin"),
-        Index("ix_pin_said_ids", text("mentioned_ids(said)"), postgresql_using="gin"),
+        Index("ix_pin_snapshot_ids", text("mentioned_ids(snapshot)"), postgresql_using="gin"),
     )
 
     id: Mapped[Id]
@@ -32,7 +33,7 @@ class Pin(Base):
     kind: Mapped[str]
     ref: Mapped[Json]
     view: Mapped[str]
-    said: Mapped[Json]
+    snapshot: Mapped[Json]
     artifact: Mapped[str | None]
     step: Mapped[str | None]
     created_by: Mapped[UUID | None] = mapped_column(ForeignKey("user_account.id"))

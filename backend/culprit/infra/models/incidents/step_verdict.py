@@ -1,4 +1,4 @@
-"""The table of verdicts that people gave."""
+"""The table of verdicts of users."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 
 PERSON_VERDICTS = ("supports", "refutes", "inconclusive")
 
 
 class StepVerdict(Base):
-    """What somebody says a step shows about a hypothesis (its key, or a gate), on one host or on all (None).
+    """A verdict of a user about a hypothesis (its key, or a gate), for one host or for all hosts (None).
 
-    Rules' verdicts are computed and not here. A verdict is withdrawn, never changed or deleted.
+    Verdicts of rules are computed and not stored here. A verdict is withdrawn, never changed or deleted.
     """
 
     __tablename__ = "step_verdict"
-    __table_args__ = (one_of("verdict", PERSON_VERDICTS), Index(None, "incident_id", "step"))
+    __table_args__ = (allow_values("verdict", PERSON_VERDICTS), Index(None, "incident_id", "step"))
 
     id: Mapped[Id]
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"))

@@ -1,4 +1,4 @@
-"""The table of steps that somebody decided to leave unanswered."""
+"""Table of waived steps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt
+from culprit.infra.models.base import Base, CreatedAt
 
 
 class StepWaiver(Base):
-    """A step that need not be answered to resolve its incident, and why."""
+    """A step that stays unanswered, and the reason."""
 
     __tablename__ = "step_waiver"
 

@@ -1,4 +1,4 @@
-"""The table of what verdicts rest on."""
+"""Table of pins of verdicts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base
+from culprit.infra.models.base import Base
 
 
 class VerdictPin(Base):
-    """A pin that somebody's verdict cites."""
+    """A pin that a verdict cites."""
 
     __tablename__ = "verdict_pin"
 

@@ -1,4 +1,4 @@
-"""The table of verifications: whether a fix did what it was to do."""
+"""The table of verifications of fixes."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 VERIFICATION_KINDS = ("plain", "control", "cohort")
-VERIFICATION_STATES = ("before", "waiting", "collecting", "judging", "done", "failed", "cancelled")
+VERIFICATION_STATES = ("before", "waiting", "collecting", "judging", "done", "failed", "canceled")
 
 
 class Verification(Base):
-    """One comparison of before with after.
+    """One comparison of before and after a fix.
 
-    `primary` {"read", "better"} was chosen when the fix was written down; `bar` is the change that counts, as a share,
-    None for the default. `before` are ids of runs, `after` of captures that were made for it. Asked for while the fix
-    is still planned, it first makes the captures of the side before (`made_before`, state `before`), and then waits
-    until the fix was applied (`waiting`). `control_host_id` is a host that was not changed. `result` is None until it
-    was judged; `failure` is a sentence.
+    `primary` {"read", "better"} was chosen with the hypothesis; `minimum_change` is the smallest relevant change, as a
+    share, None for the default. `before` are IDs of runs, `after` of captures created for the verification. If it is
+    requested while the fix is planned, it first creates the captures of the side before (`captures_before`, state
+    `before`), then waits until the fix is applied (`waiting`). `control_host_id` is an unchanged host. `result` is
+    None until it is judged; `failure` is a message.
     """
 
     __tablename__ = "verification"
     __table_args__ = (
-        one_of("kind", VERIFICATION_KINDS),
-        one_of("state", VERIFICATION_STATES),
+        allow_values("kind", VERIFICATION_KINDS),
+        allow_values("state", VERIFICATION_STATES),
         *(
             Index(f"ix_verification_{side}_ids", text(f"mentioned_ids({side})"), postgresql_using="gin")
-            for side in ("before", "made_before", "after")
+            for side in ("before", "captures_before", "after")
         ),
         Index(
             "ix_verification_open",
@@ -43,9 +44,9 @@ class Verification(Base):
     fix_id: Mapped[UUID] = mapped_column(ForeignKey("fix.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str] = mapped_column(default="plain")
     primary: Mapped[Json | None]
-    bar: Mapped[float | None]
+    minimum_change: Mapped[float | None]
     before: Mapped[JsonList] = mapped_column(default=list)
-    made_before: Mapped[JsonList] = mapped_column(default=list)
+    captures_before: Mapped[JsonList] = mapped_column(default=list)
     after: Mapped[JsonList] = mapped_column(default=list)
     control_host_id: Mapped[UUID | None] = mapped_column(ForeignKey("host.id"))
     state: Mapped[str] = mapped_column(default="collecting")

@@ -1,4 +1,4 @@
-"""The table of channels: where messages go."""
+"""The table of channels: destinations of notifications."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 CHANNEL_KINDS = ("webhook", "slack", "email", "grafana")
 
 
 class Channel(Base):
-    """A place that is told. One that has a `user_id` reaches that person, when a comment names them.
+    """A destination of notifications. A channel with a `user_id` notifies that user about mentions in comments.
 
-    `shown` is what may be seen of where it leads; addresses with their secrets are sealed.
+    `destination` is the part that users may see; addresses with secrets are sealed.
     """
 
     __tablename__ = "channel"
-    __table_args__ = (one_of("kind", CHANNEL_KINDS), one_of("locale", ("en", "zh")))
+    __table_args__ = (allow_values("kind", CHANNEL_KINDS), allow_values("locale", ("en", "zh")))
 
     id: Mapped[Id]
     name: Mapped[str] = mapped_column(unique=True)
@@ -29,7 +30,7 @@ class Channel(Base):
     user_id: Mapped[UUID | None] = mapped_column(
         ForeignKey("user_account.id", ondelete="SET NULL"), index=True
     )
-    shown: Mapped[Json] = mapped_column(default=dict)
+    destination: Mapped[Json] = mapped_column(default=dict)
     ciphertext: Mapped[bytes]
     nonce: Mapped[bytes]
     wrapped_key: Mapped[bytes]

@@ -1,4 +1,4 @@
-"""The table of who takes a turn in place of whoever the rotation names."""
+"""Table of on-call overrides."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class OncallOverride(Base):
-    """`user_id` is on call from `starts_at` until `ends_at`, and nobody else of the rotation."""
+    """`user_id` is on call from `starts_at` until `ends_at` instead of all others of the rotation."""
 
     __tablename__ = "oncall_override"
     __table_args__ = (CheckConstraint("starts_at < ends_at", name="span"),)

@@ -1,4 +1,4 @@
-"""The table of turns that were read from a calendar or from PagerDuty."""
+"""The table of shifts that were read from a calendar or from PagerDuty."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, Id
+from culprit.infra.models.base import Base, Id
 
 
-class OncallTurn(Base):
-    """`who` is the name as it stands there; `address` an e-mail address where one was told. Each fetch replaces all.
+class OncallShift(Base):
+    """`who` is the external name; `address` an email address, if known. Each fetch replaces all rows.
 
-    `level` 1 is called first. A turn without an end goes on (`ends_at` is far away).
+    Level 1 is called first. A shift without an end has an `ends_at` far in the future.
     """
 
-    __tablename__ = "oncall_turn"
+    __tablename__ = "oncall_shift"
     __table_args__ = (Index(None, "rotation_id", "ends_at"),)
 
     id: Mapped[Id]

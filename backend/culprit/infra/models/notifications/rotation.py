@@ -1,4 +1,4 @@
-"""The table of rotations: who is on call in turn, and from where that is known."""
+"""Table of on-call rotations and their sources."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
+from culprit.json_types import Json
 
 ROTATION_KINDS = ("simple", "calendar", "pagerduty")
 
 
 class Rotation(Base):
-    """A `simple` one hands over at `handover` (HH:MM of `zone`) every `days` days from `first_day` on, to the next of
-    `people` (ids of accounts). A `calendar` was uploaded (`calendar` holds it) or is fetched; `pagerduty` is asked.
+    """Who is on call, in turn.
 
-    `source` is what may be shown of where it is fetched from. The address of a calendar is a secret as a rule, and
-    so is a token: both are sealed under the row's own id. `accounts` maps names there to accounts here. `failure` is
-    why the last fetch brought nothing: until it is mended the turns of the one before stay.
+    A `simple` rotation hands over at `handover` (HH:MM of `zone`) every `days` days from `first_day` on, to
+    the next of `people` (account IDs). A `calendar` was uploaded (`calendar` holds it) or is fetched;
+    `pagerduty` is fetched. `source` is the public part of the address. The address of a calendar and a token
+    are encrypted under the row's ID. `accounts` maps external names to accounts. `failure` is the reason of
+    the last failed fetch; the previous shifts are kept until a fetch succeeds.
     """
 
     __tablename__ = "rotation"
     __table_args__ = (
-        one_of("kind", ROTATION_KINDS),
+        allow_values("kind", ROTATION_KINDS),
         CheckConstraint("days BETWEEN 1 AND 366", name="days"),
         CheckConstraint("(ciphertext IS NULL) = (key_version IS NULL)", name="secret"),
     )

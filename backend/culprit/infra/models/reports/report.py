@@ -1,4 +1,4 @@
-"""The table of reports."""
+"""Table of reports."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, JsonList, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList, allow_values
 
 REPORT_PRESETS = ("internal", "customer")
 REPORT_LANGUAGES = ("en", "zh")
 
 
 class Report(Base):
-    """What people write about an incident; the chain and its figures are read when a version is frozen.
+    """The draft of a report; the evidence chain and its numbers are read when a version is frozen.
 
-    `comments`: whether it tells what people wrote beside the incident.
-    `kinds` are what is redacted, beginning as the preset has it; `words` are names that only these people know to be
-    names. `version` counts the changes of the draft, `frozen` the versions that were made of it.
+    `comments`: whether it contains the comments of the incident. `kinds` are the redacted kinds, at first
+    those of the preset; `words` are more names to redact. `version` counts the changes of the draft,
+    `frozen` its frozen versions.
     """
 
     __tablename__ = "report"
-    __table_args__ = (one_of("preset", REPORT_PRESETS), one_of("language", REPORT_LANGUAGES))
+    __table_args__ = (allow_values("preset", REPORT_PRESETS), allow_values("language", REPORT_LANGUAGES))
 
     id: Mapped[Id]
     incident_id: Mapped[UUID] = mapped_column(ForeignKey("incident.id", ondelete="CASCADE"), index=True)

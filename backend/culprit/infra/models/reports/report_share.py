@@ -1,4 +1,4 @@
-"""The table of links to reports."""
+"""Table of share links of reports."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class ReportShare(Base):
-    """A link that shows one version to whoever has it; only the SHA-256 of its token is stored."""
+    """A link that shows one version to anyone who has it; only the SHA-256 of its token is stored."""
 
     __tablename__ = "report_share"
 

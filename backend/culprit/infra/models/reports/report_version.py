@@ -1,4 +1,4 @@
-"""The table of frozen reports."""
+"""Table of frozen report versions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, JsonList
+from culprit.infra.models.base import Base, CreatedAt, Id, JsonList
+from culprit.json_types import Json
 
 
 class ReportVersion(Base):
-    """A report as it was at one moment, redacted, for ever: the database lets nobody change it.
+    """A redacted report at one time. The database allows no change of it.
 
-    `content` is what leaves, as JSON text in ASCII, and `sha256` that of those bytes. The private map of pseudonyms
-    stays here, sealed under the row's own id; only the key around it may change. `hosts` are the ids of the hosts
-    that it tells of: who may not see one of them may not see it. `counts` says how much of each kind was replaced.
-    `approved_by` is a second person.
+    `content` is the shared JSON text in ASCII, and `sha256` its digest. The private map of pseudonyms is
+    sealed under the ID of the row; only the key around it may change. `hosts` are the IDs of its hosts: a
+    user must see all of them to see the version. `counts` are the numbers of replacements by kind.
+    `approved_by` is a second user.
     """
 
     __tablename__ = "report_version"

@@ -1,4 +1,4 @@
-"""The table of visits to shared reports."""
+"""Table of visits to shared reports."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id
+from culprit.infra.models.base import Base, CreatedAt, Id
 
 
 class ReportVisit(Base):
-    """Somebody opened a link: from where, with what, and in which form."""
+    """One opening of a link: address, user agent and format."""
 
     __tablename__ = "report_visit"
     __table_args__ = (Index(None, "share_id", "at"),)

@@ -1,16 +1,19 @@
-"""The table of bytes that nothing should need any more, until they are deleted."""
+"""Table of bytes that are to be deleted."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt
+from culprit.infra.models.base import Base, CreatedAt
 
 
-class DoomedBlob(Base):
-    """Bytes of the artifact store whose rows say they are deleted. They stay a day, are looked at again, and go."""
+class BlobDeletion(Base):
+    """Bytes of the artifact store whose rows are deleted.
 
-    __tablename__ = "doomed_blob"
+    They are checked again after a day, then deleted.
+    """
+
+    __tablename__ = "blob_deletion"
 
     sha256: Mapped[str] = mapped_column(primary_key=True)
     at: Mapped[CreatedAt] = mapped_column(index=True)

@@ -1,16 +1,17 @@
-"""The table of living processes of the platform."""
+"""Table of heartbeats of processes."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Json
+from culprit.infra.models.base import Base, CreatedAt
+from culprit.json_types import Json
 
 
-class WorkerState(Base):
-    """When a worker or the scheduler was last seen; `name` is `<kind>@<machine>:<pid>`."""
+class ProcessHeartbeat(Base):
+    """When a worker or the scheduler last reported; `name` is `<kind>@<machine>:<pid>`."""
 
-    __tablename__ = "worker_state"
+    __tablename__ = "process_heartbeat"
 
     name: Mapped[str] = mapped_column(primary_key=True)
     seen_at: Mapped[CreatedAt]

@@ -1,4 +1,4 @@
-"""The table of what retention has deleted, so that whoever looks for it is told."""
+"""Table of data that retention has deleted, so that requests for it can be answered."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, one_of
-from culprit.models.retention_policy import KEPT_KINDS
+from culprit.infra.models.base import Base, CreatedAt, allow_values
+from culprit.infra.models.system.retention_policy import KEPT_KINDS
 
 
 class Removal(Base):
-    """One kind of data of one run, deleted at `at` (the last time, where it took several batches)."""
+    """One kind of data of one run, deleted at `at` (the last time, if it took several batches)."""
 
     __tablename__ = "removal"
-    __table_args__ = (one_of("kind", KEPT_KINDS),)
+    __table_args__ = (allow_values("kind", KEPT_KINDS),)
 
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     kind: Mapped[str] = mapped_column(primary_key=True)

@@ -1,4 +1,4 @@
-"""The table of how long each kind of data is kept."""
+"""Table of retention policies."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
 
 KEPT_KINDS = ("recordings", "texts", "imports", "profiles", "comparisons", "series", "tables", "events")
 
 
 class RetentionPolicy(Base):
-    """What is older than `days`, or makes its kind larger than `max_bytes`, goes; what is cited stays.
+    """Data older than `days`, or above `max_bytes` of its kind, is deleted; cited data is kept.
 
-    A kind without a row is kept for ever. `cursor` is the last id that the pass has looked at, None between two passes;
-    `due_at` is when the next batch is looked at, None while neither limit is set.
+    A kind without a row is kept indefinitely. `cursor` is the last ID that the current pass has checked, None
+    between passes; `due_at` is when the next batch is checked, None without a limit.
     """
 
     __tablename__ = "retention_policy"
     __table_args__ = (
-        one_of("kind", KEPT_KINDS),
+        allow_values("kind", KEPT_KINDS),
         CheckConstraint("days >= 1 AND max_bytes >= 0", name="limits"),
         Index("ix_retention_policy_due", "due_at", postgresql_where=text("due_at IS NOT NULL")),
     )

@@ -1,4 +1,4 @@
-"""The table of looks at the storage: how much there is of what, and whether rows and bytes fit together."""
+"""Table of storage checks: size by kind, and whether rows and files match."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from uuid import UUID
 from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from culprit.models.base import Base, CreatedAt, Id, Json, one_of
+from culprit.infra.models.base import Base, CreatedAt, Id, allow_values
+from culprit.json_types import Json
 
 LOOK_KINDS = ("measure", "check")
 LOOK_STATES = ("queued", "running", "done", "failed")
 
 
-class StorageLook(Base):
-    """One look; `result` is as `culprit.storage.schemas` sends it."""
+class StorageCheck(Base):
+    """One check; `result` is sent as in `culprit.evidence.retention.schemas`."""
 
-    __tablename__ = "storage_look"
-    __table_args__ = (one_of("kind", LOOK_KINDS), one_of("state", LOOK_STATES), Index(None, "kind", "id"))
+    __tablename__ = "storage_check"
+    __table_args__ = (
+        allow_values("kind", LOOK_KINDS),
+        allow_values("state", LOOK_STATES),
+        Index(None, "kind", "id"),
+    )
 
     id: Mapped[Id]
     kind: Mapped[str]

@@ -1,0 +1,1 @@
+"""Tables of accounts, sessions, tokens, sign-in and the audit log."""

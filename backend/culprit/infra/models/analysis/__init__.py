@@ -1,0 +1,1 @@
+"""Tables of evaluations, findings, mutes, thresholds, diagnoses and outcomes of causes."""

@@ -1,0 +1,1 @@
+"""Tables of triggers, alerts, schedules, maintenance windows, watchers and kill switches."""

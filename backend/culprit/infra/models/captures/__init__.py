@@ -1,0 +1,1 @@
+"""Tables of captures, runs, their collectors and upload addresses."""

@@ -1,0 +1,1 @@
+"""Tables of artifacts, series, events, profiles, result tables, host facts and reported events."""

@@ -1,0 +1,1 @@
+"""Tables of hosts, credentials, the network allow-list, preflight checks and services."""

@@ -1,0 +1,1 @@
+"""Tables of incidents and the parts of their evidence chain."""

@@ -1,0 +1,1 @@
+"""Tables of channels, notifications, Grafana annotations and on-call rotations."""

@@ -1,0 +1,1 @@
+"""Tables of reports, their versions, share links and visits."""

@@ -1,0 +1,1 @@
+"""Tables of heartbeats, retention, deletions and storage checks."""

@@ -1,0 +1,1 @@
+"""Processes without the rights of the server that parse untrusted files."""

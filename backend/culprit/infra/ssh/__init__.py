@@ -1,0 +1,1 @@
+"""SSH connections, key formats and the execution of commands."""
